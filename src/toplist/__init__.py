@@ -1,0 +1,134 @@
+"""Score probabilistic predictions over classes honestly: hard labels, top lists and distributions on one scale.
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toplist.curves import Curve, curve
+    from toplist.errors import (
+        CaseError,
+        ClassError,
+        ConfidenceError,
+        ImproperRuleError,
+        MassError,
+        OutcomeError,
+        RuleError,
+        ShapeError,
+        SpaceError,
+        TopListError,
+    )
+    from toplist.excess import excess_bound, worst_excess
+    from toplist.functional import TrueLists, is_calibrated, is_true, is_valid, top_k, top_mass, true_lists
+    from toplist.hits import accuracy, coverage, ranks, top_k_error
+    from toplist.lists import DeviceLists, TopList, TopLists
+    from toplist.majorization import decreasing, majorizes
+    from toplist.rules import (
+        RULES,
+        Brier,
+        Log,
+        OneVsRest,
+        Power,
+        PseudoSpherical,
+        Renyi,
+        Rule,
+        Savage,
+        Separable,
+        Spherical,
+        ZeroOne,
+    )
+    from toplist.scoring import default_penalty, divergence, entropy, expected_score, score
+    from toplist.space import ClassSpace, LabelSets
+    from toplist.versions import show_versions
+
+_HOME = {
+    "curves": ("Curve", "curve"),
+    "errors": (
+        "CaseError", "ClassError", "ConfidenceError", "ImproperRuleError", "MassError", "OutcomeError", "RuleError",
+        "ShapeError", "SpaceError", "TopListError",
+    ),
+    "excess": ("excess_bound", "worst_excess"),
+    "functional": ("TrueLists", "is_calibrated", "is_true", "is_valid", "top_k", "top_mass", "true_lists"),
+    "hits": ("accuracy", "coverage", "ranks", "top_k_error"),
+    "lists": ("DeviceLists", "TopList", "TopLists"),
+    "majorization": ("decreasing", "majorizes"),
+    "rules": (
+        "RULES", "Brier", "Log", "OneVsRest", "Power", "PseudoSpherical", "Renyi", "Rule", "Savage", "Separable",
+        "Spherical", "ZeroOne",
+    ),
+    "scoring": ("default_penalty", "divergence", "entropy", "expected_score", "score"),
+    "space": ("ClassSpace", "LabelSets"),
+    "versions": ("show_versions",),
+}  # fmt: skip
+_ROOM = {name: room for room, names in _HOME.items() for name in names}
+
+__all__ = [
+    "RULES",
+    "Brier",
+    "CaseError",
+    "ClassError",
+    "ClassSpace",
+    "ConfidenceError",
+    "Curve",
+    "DeviceLists",
+    "ImproperRuleError",
+    "LabelSets",
+    "Log",
+    "MassError",
+    "OneVsRest",
+    "OutcomeError",
+    "Power",
+    "PseudoSpherical",
+    "Renyi",
+    "Rule",
+    "RuleError",
+    "Savage",
+    "Separable",
+    "ShapeError",
+    "SpaceError",
+    "Spherical",
+    "TopList",
+    "TopListError",
+    "TopLists",
+    "TrueLists",
+    "ZeroOne",
+    "accuracy",
+    "coverage",
+    "curve",
+    "decreasing",
+    "default_penalty",
+    "divergence",
+    "entropy",
+    "excess_bound",
+    "expected_score",
+    "is_calibrated",
+    "is_true",
+    "is_valid",
+    "majorizes",
+    "ranks",
+    "score",
+    "show_versions",
+    "top_k",
+    "top_k_error",
+    "top_mass",
+    "true_lists",
+    "worst_excess",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("toplist.versions").version()
+    if name not in _ROOM:
+        raise AttributeError(f"module 'toplist' has no attribute {name!r}")
+    value = getattr(import_module(f"toplist.{_ROOM[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,122 @@
+// Python's door to the kernels: arrays in, arrays filled, the GIL released meanwhile.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "inspect.hpp"
+#include "reduce.hpp"
+#include "select.hpp"
+
+namespace nb = nanobind;
+using namespace toplist;
+
+namespace {
+
+template <class V>
+using In = nb::ndarray<const V, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class V>
+using In2 = nb::ndarray<const V, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class V>
+using Out = nb::ndarray<V, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class V>
+using Out2 = nb::ndarray<V, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The instruction-set clones need plain functions, so each pair of element types is written out once.
+#define TOPLIST_PAIRS(X) X(std::int32_t, float) X(std::int32_t, double) X(std::int64_t, float) X(std::int64_t, double)
+
+#define TOPLIST_INSPECT(C, T)                                                                                       \
+  TOPLIST_CLONES std::uint16_t run_inspect(const Lists<C, T>& lists, double* slack, std::uint16_t* flags) {         \
+    return inspect(lists, slack, flags);                                                                            \
+  }
+TOPLIST_PAIRS(TOPLIST_INSPECT)
+
+#define TOPLIST_REDUCE(C, T)                                                                                        \
+  TOPLIST_CLONES void run_reduce(Sum sum, const Lists<C, T>& lists, const double* slack, const std::uint16_t* flags, \
+                                 const std::int64_t* outcomes, Term term, const Moments& out) {                     \
+    switch (sum) {                                                                                                  \
+      case Sum::NONE: return reduce<Sum::NONE>(lists, slack, flags, outcomes, term, out);                           \
+      case Sum::SQUARES: return reduce<Sum::SQUARES>(lists, slack, flags, outcomes, term, out);                     \
+      case Sum::POWERS: return reduce<Sum::POWERS>(lists, slack, flags, outcomes, term, out);                       \
+      case Sum::PEAK: return reduce<Sum::PEAK>(lists, slack, flags, outcomes, term, out);                           \
+    }                                                                                                               \
+  }
+TOPLIST_PAIRS(TOPLIST_REDUCE)
+
+#define TOPLIST_SELECT(T)                                                                                           \
+  TOPLIST_CLONES void run_select(const T* p, std::size_t rows, std::size_t m, std::size_t k, std::int32_t* classes, \
+                                 double* confidences, double* tail) {                                               \
+    select(p, rows, m, k, classes, confidences, tail);                                                              \
+  }
+TOPLIST_SELECT(float)
+TOPLIST_SELECT(double)
+
+template <class C, class T>
+Lists<C, T> view(const In<std::int64_t>& offsets, const std::optional<In<C>>& classes, const In<T>& confidences,
+                 const std::optional<In<double>>& log_rest, const In<double>& size, const In<double>& log_size) {
+  const std::size_t rows = offsets.shape(0) - 1;
+  if (size.shape(0) != log_size.shape(0) || (size.shape(0) != 1 && size.shape(0) != rows))
+    throw std::invalid_argument("sizes must have one entry, or one per case");
+  return {offsets.data(),
+          classes ? classes->data() : nullptr,
+          confidences.data(),
+          log_rest ? log_rest->data() : nullptr,
+          {size.data(), log_size.data(), size.shape(0) == 1 ? std::size_t{0} : std::size_t{1}},
+          rows};
+}
+
+template <class C, class T>
+void bind(nb::module_& m) {
+  m.def("inspect",
+        [](In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences,
+           std::optional<In<double>> log_rest, In<double> size, In<double> log_size, Out<double> slack,
+           Out<std::uint16_t> flags) -> int {
+          const auto lists = view<C, T>(offsets, classes, confidences, log_rest, size, log_size);
+          nb::gil_scoped_release release;
+          return run_inspect(lists, slack.data(), flags.data());
+        },
+        nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences").noconvert(), nb::arg("log_rest").none(),
+        nb::arg("size"), nb::arg("log_size"), nb::arg("slack").noconvert(), nb::arg("flags").noconvert());
+  m.def("reduce",
+        [](int sum, double exponent, In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences,
+           std::optional<In<double>> log_rest, In<double> size, In<double> log_size, In<double> slack,
+           In<std::uint16_t> flags, std::optional<In<std::int64_t>> outcomes, Out2<double> out,
+           Out<std::uint8_t> hit) {
+          const auto lists = view<C, T>(offsets, classes, confidences, log_rest, size, log_size);
+          if (out.shape(0) != 7 || out.shape(1) != lists.rows) throw std::invalid_argument("out must be (7, rows)");
+          double* to[7];
+          for (std::size_t r = 0; r < 7; ++r) to[r] = out.data() + r * lists.rows;
+          const Moments moments{to[0], to[1], to[2], to[3], to[4], to[5], to[6], hit.data()};
+          const std::int64_t* codes = outcomes ? outcomes->data() : nullptr;
+          nb::gil_scoped_release release;
+          run_reduce(static_cast<Sum>(sum), lists, slack.data(), flags.data(), codes, Term{exponent}, moments);
+        },
+        nb::arg("sum"), nb::arg("exponent"), nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences"),
+        nb::arg("log_rest").none(), nb::arg("size"), nb::arg("log_size"), nb::arg("slack"), nb::arg("flags"),
+        nb::arg("outcomes").none(), nb::arg("out").noconvert(), nb::arg("hit").noconvert());
+}
+
+template <class T>
+void bind_select(nb::module_& m) {
+  m.def("select",
+        [](In2<T> p, Out2<std::int32_t> classes, Out2<double> confidences, Out<double> tail) {
+          nb::gil_scoped_release release;
+          run_select(p.data(), p.shape(0), p.shape(1), classes.shape(1), classes.data(), confidences.data(),
+                     tail.data());
+        },
+        nb::arg("p").noconvert(), nb::arg("classes").noconvert(), nb::arg("confidences").noconvert(), nb::arg("tail").noconvert());
+}
+
+}  // namespace
+
+NB_MODULE(_kernel, m) {
+  m.doc() = "Compiled kernels of toplist.";
+  bind<std::int32_t, double>(m);
+  bind<std::int32_t, float>(m);
+  bind<std::int64_t, double>(m);
+  bind<std::int64_t, float>(m);
+  bind_select<double>(m);
+  bind_select<float>(m);
+}

@@ -1,0 +1,165 @@
+"""Score against k: what each further class on the list is worth, for every k in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import TopListError
+from toplist.lists import TopLists
+from toplist.moments import Moments, Sum
+from toplist.outcomes import as_codes
+from toplist.rules import Rule, SumRule, as_rule
+from toplist.scoring import entropy, score
+
+Floats = NDArray[np.float64]
+_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Means over the cases, one entry per k."""
+
+    rule: str
+    ks: NDArray[np.int64]
+    score: Floats | None  # mean score of the lists cut to k classes; None without outcomes
+    entropy: Floats  # what the lists themselves expect
+    coverage: Floats | None  # how often the outcome is listed
+    rest: Floats  # mean mass not listed
+
+    @property
+    def gain(self) -> Floats:
+        """Information gain: how much entropy each step to the next k takes away."""
+        return -np.diff(self.entropy)
+
+    def __repr__(self) -> str:
+        head = f"{'k':>5} {'score':>12} {'entropy':>12} {'coverage':>9} {'rest':>9}"
+        scores = np.full(len(self.ks), np.nan) if self.score is None else self.score
+        cover = np.full(len(self.ks), np.nan) if self.coverage is None else self.coverage
+        lines = [
+            f"{k:5d} {s:12.6f} {e:12.6f} {c:9.4f} {r:9.4f}"
+            for k, s, e, c, r in zip(self.ks, scores, self.entropy, cover, self.rest, strict=True)
+        ]
+        shown = lines if len(lines) <= 21 else [*lines[:10], "  ...", *lines[-10:]]
+        return "\n".join([f"Curve of {self.rule}", head, *shown])
+
+
+def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier") -> Curve:
+    """Score, entropy, coverage and rest mass of the k most likely classes, for every k.
+
+    `p` are distributions as an (n, m) array, or lists, which are cut to at most their own length. Invalid lists
+    count as their largest valid sublists, without penalty. Masses left over are summed from the back, so that the
+    long end of the curve keeps its digits.
+
+    >>> curve([[0.5, 0.3, 0.2]], [1]).score.round(4)
+    array([0.6667, 0.875 , 0.78  , 0.78  ])
+    """
+    rule = as_rule(rule)
+    lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).valid()
+    codes = None if y is None else as_codes(y, lists.space, len(lists))
+    longest = int(lists.sizes.max(initial=0))
+    wanted = np.arange(longest + 1) if ks is None else np.array(sorted({int(k) for k in ks}), dtype=np.int64)
+    if len(wanted) and wanted[0] < 0:
+        raise TopListError(f"k is a number of classes, not {wanted[0]}.")
+    if not isinstance(rule, SumRule) or len(lists) == 0:
+        return _one_by_one(lists, codes, wanted, rule)
+    used = np.minimum(wanted, longest)
+    sums = np.zeros((4, len(wanted)))
+    step = max(1, _CELLS // (longest + 2))
+    for lo in range(0, len(lists), step):
+        part = lists[lo : lo + step]
+        with np.errstate(all="ignore"):
+            block = _Block.of(part, None if codes is None else codes[lo : lo + step])
+            m = block.moments(rule.entropy_sum, used, every=True)
+            sums[1] += rule.entropy(m, m.everything(rule.entropy_sum)).sum(axis=0)
+            sums[3] += m.rest.sum(axis=0)
+            if codes is not None:
+                m = block.moments(rule.sum, used)
+                sums[0] += rule.score(m, m.others(rule.sum)).sum(axis=0)
+                sums[2] += m.hit.sum(axis=0)
+    sums /= len(lists)
+    known = codes is not None
+    return Curve(rule.name, wanted, sums[0] if known else None, sums[1], sums[2] if known else None, sums[3])
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Some lists side by side, largest confidence first, short ones filled up with zeros."""
+
+    t: Floats
+    listed: NDArray[np.bool_]
+    rest: Floats
+    size: Floats
+    log_size: Floats
+    log_rest: Floats | None
+    rank: NDArray[np.intp]  # of the outcome; beyond the last column if it is not listed
+
+    @staticmethod
+    def of(lists: TopLists, codes: NDArray[np.int64] | None) -> _Block:
+        rows = lists.admitted.rows
+        n, width = len(lists), int(lists.sizes.max(initial=0))
+        t, same = np.zeros((n, width)), np.zeros((n, width), bool)
+        listed = np.arange(width) < lists.sizes[:, None]
+        t[listed] = lists.normalized_confidences
+        if codes is not None:
+            same[listed] = lists.classes == np.repeat(codes, lists.sizes)
+        order = np.argsort(np.where(listed, -t, np.inf), axis=1, stable=True)
+        t, same = np.take_along_axis(t, order, axis=1), np.take_along_axis(same, order, axis=1)
+        rank = np.where(same.any(axis=1), same.argmax(axis=1), width) if width else np.zeros(n, np.intp)
+        return _Block(t, listed, lists.rest, rows.size, rows.log_size, rows.log_rest, rank)
+
+    def moments(self, of: Sum, ks: NDArray[np.int64], *, every: bool = False) -> Moments:
+        """Moments as (cases, ks). `every` sums over all listed classes, the outcome too."""
+        n, width = self.t.shape
+        own = np.zeros_like(self.listed) if every else np.arange(width) == self.rank[:, None]
+        tail = np.cumsum(np.concatenate([self.rest[:, None], self.t[:, ::-1]], axis=1), axis=1)[:, ::-1][:, ks]
+        count = np.minimum(ks, self.listed.sum(axis=1)[:, None]).astype(np.float64)
+        unlisted = self.size[:, None] - count + np.zeros((n, len(ks)))
+        proxy = np.where(unlisted > 0, tail / np.where(unlisted > 0, unlisted, 1.0), 0.0)
+        hit = self.rank[:, None] < ks
+        if every:
+            hit = np.zeros_like(hit)
+        q = np.take_along_axis(np.concatenate([self.t, self.rest[:, None]], axis=1), self.rank[:, None], axis=1)
+        others = np.where(own, 0.0, self.t).sum(axis=1, keepdims=True) + self.rest[:, None]
+        total, ties = self._sums(of, own, ks)
+        return Moments(
+            np, np.where(hit, q, proxy), np.where(hit, others, 1.0 - proxy), hit, total, ties, tail, unlisted, proxy,
+            self.log_size[:, None], None if self.log_rest is None else self.log_rest[:, None],
+        )  # fmt: skip
+
+    def _sums(self, of: Sum, own: NDArray[np.bool_], ks: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        n = len(self.t)
+        if of.kind == "peak":
+            top = np.concatenate([np.full((n, 1), -1.0), np.repeat(self.t[:, :1], self.t.shape[1], axis=1)], axis=1)
+            equal = (self.t == self.t[:, :1]) & self.listed
+            return top[:, ks], _running(equal.astype(np.float64))[:, ks]
+        if of.kind == "none":
+            return np.zeros((n, len(ks))), np.zeros((n, len(ks)))
+        terms = np.where(self.listed & ~own, of.terms(np, self.t), 0.0)
+        return _running(terms)[:, ks], np.zeros((n, len(ks)))
+
+
+def _running(x: Floats) -> Floats:
+    return np.concatenate([np.zeros((len(x), 1)), np.cumsum(x, axis=1)], axis=1)
+
+
+def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np.int64], rule: Rule) -> Curve:
+    cut = [lists.truncate(int(k)) for k in ks]
+
+    def mean(values: Any) -> float:
+        return float(np.mean(values)) if len(lists) else float("nan")
+
+    known = codes is not None
+    hit = [(c.classes == np.repeat(codes, c.sizes)).sum() / max(len(lists), 1) for c in cut] if known else None
+    return Curve(
+        rule.name,
+        ks,
+        np.array([mean(score(c, codes, rule=rule, penalty=0)) for c in cut]) if known else None,
+        np.array([mean(entropy(c, rule=rule)) for c in cut]),
+        None if hit is None else np.array(hit, dtype=np.float64),
+        np.array([mean(c.rest) for c in cut]),
+    )

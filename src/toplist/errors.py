@@ -1,0 +1,72 @@
+"""What can go wrong, as a tree: catch `TopListError` for all of it.
+
+TopListError (a ValueError)
+├── SpaceError             the classes do not make sense: a size below one, a label twice
+├── RuleError              a scoring rule that is not known, or a parameter outside its range
+│   └── ImproperRuleError  a rule that rewards lying; carries the pair of distributions that shows it
+└── CaseError              a case is wrong; carries the case, the problem, the remedy and how many more
+    ├── ShapeError         lengths that differ, an array of the wrong shape
+    ├── ConfidenceError    a value that is no probability: NaN, negative, above one, percent, a sentinel
+    ├── MassError          values that do not add up: mass above one, marginals, an incomplete distribution
+    ├── ClassError         a class twice, outside the space, or more classes than there are
+    └── OutcomeError       an outcome outside the space
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class TopListError(ValueError):
+    """The root of everything that toplist raises on purpose."""
+
+
+class SpaceError(TopListError):
+    """The classes do not make sense."""
+
+
+class RuleError(TopListError):
+    """A scoring rule is not known, or its parameter is outside the range where it is proper."""
+
+
+class ImproperRuleError(RuleError):
+    """Under the truth `p` the report `q` scores better than `p` itself, by `gain`."""
+
+    def __init__(self, message: str, p: Sequence[float], q: Sequence[float], gain: float) -> None:
+        super().__init__(message)
+        self.p = tuple(p)
+        self.q = tuple(q)
+        self.gain = gain
+
+
+class CaseError(TopListError):
+    """A case is wrong. `case` is its row, `more` counts further cases with the same problem."""
+
+    def __init__(self, problem: str, remedy: str = "", *, case: int | None = None, name: str = "", more: int = 0):
+        where = "" if case is None else f"case {case}{f' ({name})' if name else ''}: "
+        others = "" if not more else f" {more:,} more case{'s have' if more > 1 else ' has'} the same problem."
+        super().__init__(f"{where}{problem}{' ' + remedy if remedy else ''}{others}")
+        self.case = case
+        self.problem = problem
+        self.remedy = remedy
+        self.more = more
+
+
+class ShapeError(CaseError):
+    """Lengths differ, or an array has the wrong shape."""
+
+
+class ConfidenceError(CaseError):
+    """A value is no probability."""
+
+
+class MassError(CaseError):
+    """The values of a case do not add up."""
+
+
+class ClassError(CaseError):
+    """A class is listed twice, is outside the space, or there are more classes than the space has."""
+
+
+class OutcomeError(CaseError):
+    """An outcome is outside the space."""

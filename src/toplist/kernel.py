@@ -1,0 +1,200 @@
+"""Which kernel does the work: compiled where it was built, the array-API twin elsewhere; in blocks and threads.
+
+Every kernel is a function of rows that do not depend on each other. A batch is cut into blocks that fit the cache,
+and large batches are shared among threads; how it was cut never shows in the result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist import rectangles
+from toplist.rectangles import Sums
+
+_compiled: Any = None
+if not os.environ.get("TOPLIST_PURE_PYTHON"):
+    try:
+        from toplist import _kernel as _compiled  # type: ignore[no-redef,unused-ignore]
+    except ImportError:  # built without a compiler
+        pass
+
+NATIVE: Final[bool] = _compiled is not None
+
+BLOCK: Final = 16384 + 72  # rows: the vectors of a block fit the cache, and do not start at the same cache set
+_THREADED: Final = 1 << 17  # listed classes below which a second thread costs more than it brings
+_KINDS: Final = {"none": 0, "squares": 1, "powers": 2, "peak": 3}
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a kernel sees of a batch. `classes` is None where every class is listed in order."""
+
+    offsets: NDArray[np.int64]
+    classes: NDArray[Any] | None
+    confidences: NDArray[Any]
+    log_rest: Floats | None
+    size: Floats  # one entry, or one per case; infinite from about 1e308 on
+    log_size: Floats
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def block(self, lo: int, hi: int) -> Rows:
+        """Rows lo to hi; the flat arrays stay whole, the offsets say where they are."""
+        per_case = len(self.size) > 1
+        return Rows(
+            self.offsets[lo : hi + 1],
+            self.classes,
+            self.confidences,
+            None if self.log_rest is None else self.log_rest[lo:hi],
+            self.size[lo:hi] if per_case else self.size,
+            self.log_size[lo:hi] if per_case else self.log_size,
+        )
+
+
+def threads() -> int:
+    """How many threads share a large batch: TOPLIST_THREADS, or the cores this process may use."""
+    wanted = os.environ.get("TOPLIST_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def over_blocks(rows: int, weight: int, work: Callable[[int, int], None]) -> None:
+    """Call work(lo, hi) for blocks that cover all rows, from several threads if the batch weighs enough."""
+    workers = min(threads(), max(1, weight // _THREADED), -(-rows // BLOCK))
+    if workers < 2:
+        for lo in range(0, rows, BLOCK):
+            work(lo, min(lo + BLOCK, rows))
+        return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - costs milliseconds, and few batches need it
+
+    def stretch(worker: int) -> None:
+        for lo in range(worker * BLOCK, rows, workers * BLOCK):
+            work(lo, min(lo + BLOCK, rows))
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(stretch, range(workers)))
+
+
+def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
+    """The signed rest mass and the flags of every row, and all flags ored together."""
+    slack, flags = np.empty(len(rows)), np.empty(len(rows), np.uint16)
+    seen: list[int] = []
+
+    def work(lo: int, hi: int) -> None:
+        r = rows.block(lo, hi)
+        if _compiled is not None:
+            seen.append(
+                _compiled.inspect(
+                    r.offsets, r.classes, r.confidences, r.log_rest, r.size, r.log_size, slack[lo:hi], flags[lo:hi]
+                )
+            )
+            return
+        for at, part in by_length(r):
+            slack[lo + at], found = part.inspect()
+            flags[lo + at] = found
+            seen.append(int(np.bitwise_or.reduce(found, initial=0)))
+
+    over_blocks(len(rows), len(rows.confidences), work)
+    return slack, flags, int(np.bitwise_or.reduce(seen, initial=0))
+
+
+def reduce(
+    rows: Rows,
+    slack: Floats,
+    flags: NDArray[np.uint16],
+    outcomes: NDArray[np.int64] | None,
+    kind: str,
+    exponent: float,
+) -> Sums:
+    """The reduction over one block of rows."""
+    n = len(rows)
+    out, hit = np.empty((7, n)), np.empty(n, np.uint8)
+    if _compiled is not None:
+        _compiled.reduce(
+            _KINDS[kind], exponent, rows.offsets, rows.classes, rows.confidences, rows.log_rest, rows.size,
+            rows.log_size, slack, flags, outcomes, out, hit,
+        )  # fmt: skip
+    else:
+        for at, part in by_length(rows):
+            codes = None if outcomes is None else outcomes[at]
+            sums = part.reduce(kind, exponent, slack[at], flags[at], codes)
+            for column, value in enumerate(sums[:7]):
+                out[column, at] = value
+            hit[at] = sums.hit
+    return Sums(*out, hit.view(np.bool_))
+
+
+def select(p: NDArray[Any], k: int) -> tuple[NDArray[np.int32], Floats, Floats]:
+    """The k largest entries of each row of a dense matrix, largest first, and the mass that is left."""
+    n = len(p)
+    classes, values, tail = np.empty((n, k), np.int32), np.empty((n, k)), np.empty(n)
+
+    def work(lo: int, hi: int) -> None:
+        if _compiled is not None:
+            _compiled.select(p[lo:hi], classes[lo:hi], values[lo:hi], tail[lo:hi])
+        else:
+            order = np.argsort(-p[lo:hi], axis=1, stable=True)
+            ordered = np.take_along_axis(p[lo:hi], order, axis=1)
+            classes[lo:hi], values[lo:hi] = order[:, :k], ordered[:, :k]
+            tail[lo:hi] = ordered[:, k:].sum(axis=1, dtype=np.float64)
+
+    over_blocks(n, p.size, work)
+    return classes, values, tail
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangle:
+    """Rows of one length, as (rows, k) arrays."""
+
+    classes: NDArray[Any] | None
+    confidences: NDArray[Any]
+    log_rest: Floats | None
+    size: Floats
+    log_size: Floats
+
+    def inspect(self) -> tuple[Floats, NDArray[np.int32]]:
+        """See `rectangles.inspect`; tolerances follow the stored precision, arithmetic is in double."""
+        t, single = self.confidences.astype(np.float64, copy=False), self.confidences.dtype == np.float32
+        return rectangles.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, single=single)
+
+    def reduce(
+        self, kind: str, exponent: float, slack: Floats, flags: NDArray[np.uint16], codes: NDArray[np.int64] | None
+    ) -> Sums:
+        """See `rectangles.reduce`."""
+        t = self.confidences.astype(np.float64, copy=False)
+        return rectangles.reduce(
+            np, kind, exponent, self.classes, t, self.log_rest, self.size, self.log_size, slack, flags, codes
+        )
+
+
+def by_length(rows: Rows) -> list[tuple[NDArray[np.intp], Rectangle]]:
+    """The rows grouped by their length: where they stand, and the rectangle that they make."""
+    sizes = np.diff(rows.offsets)
+    groups = []
+    for k in np.unique(sizes):
+        at = np.flatnonzero(sizes == k)
+        where = rows.offsets[at][:, None] + np.arange(k)
+        per_case = len(rows.size) > 1
+        groups.append(
+            (
+                at,
+                Rectangle(
+                    None if rows.classes is None else rows.classes[where],
+                    rows.confidences[where],
+                    None if rows.log_rest is None else rows.log_rest[at],
+                    rows.size[at] if per_case else rows.size,
+                    rows.log_size[at] if per_case else rows.log_size,
+                ),
+            )
+        )
+    return groups

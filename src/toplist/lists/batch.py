@@ -1,0 +1,433 @@
+"""Many top lists, in Arrow's own layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist import flags, kernel
+from toplist.errors import ShapeError, TopListError
+from toplist.kernel import Rows
+from toplist.lists import sources
+from toplist.lists.device import DeviceLists, is_foreign
+from toplist.lists.door import Admitted, Duplicates, Repairs, Units, admit, row_sums
+from toplist.lists.one import TopList
+from toplist.space import ClassSpace, as_space
+from toplist.validity import gather, largest_valid
+
+_DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TopLists:
+    """A frozen batch of top lists; make one with the `from_` constructors, which check every value.
+
+    Hard labels are lists with confidence 1, distributions list every class, a reject is the empty list.
+    The arrays of the source are shared, not copied, wherever its layout allows.
+
+    >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}, {}], 10)
+    >>> lists
+    TopLists(2 cases, k from 0 to 2, 10 classes)
+    >>> lists.rest
+    array([0.2, 1. ])
+    """
+
+    space: ClassSpace
+    ids: NDArray[Any] | None
+    admitted: Admitted
+
+    # Construction
+
+    @classmethod
+    def from_topk(
+        cls,
+        classes: Any,
+        confidences: Any,
+        space: Any,
+        *,
+        ids: Any = None,
+        log_rest: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+        duplicates: Duplicates = "error",
+    ) -> Any:
+        """Lists of one length from two (n, k) arrays. Arrays of torch, JAX or CuPy stay where they are.
+
+        >>> TopLists.from_topk([[3, 1]], [[0.6, 0.3]], 5)
+        TopLists(1 case, k = 2, 5 classes)
+        """
+        repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates)
+        if is_foreign(confidences):
+            return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, repairs=repairs)
+        rows, space = sources.rectangle(classes, confidences, space, log_rest)
+        return cls._admit(rows, space, ids, repairs)
+
+    @classmethod
+    def from_ragged(
+        cls,
+        offsets: Any,
+        classes: Any,
+        confidences: Any,
+        space: Any,
+        *,
+        ids: Any = None,
+        log_rest: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+        duplicates: Duplicates = "error",
+    ) -> TopLists:
+        """Lists of any lengths: case i has the entries offsets[i] to offsets[i + 1], as in Arrow and CSR.
+
+        >>> TopLists.from_ragged([0, 2, 2], [3, 1], [0.6, 0.3], 5)
+        TopLists(2 cases, k from 0 to 2, 5 classes)
+        """
+        rows, space = sources.ragged(offsets, classes, confidences, space, log_rest)
+        return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
+
+    @classmethod
+    def from_dicts(
+        cls,
+        lists: Any,
+        space: Any,
+        *,
+        ids: Any = None,
+        log_rest: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+    ) -> TopLists:
+        """One mapping from class to confidence per case; an empty one is a reject."""
+        rows, space = sources.dicts(lists, space, log_rest)
+        return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
+
+    @classmethod
+    def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> TopLists:
+        """Hard predictions: one class per case, with confidence 1.
+
+        >>> TopLists.from_labels(["dog", "cat"], ClassSpace(labels=["cat", "dog"]))[0]
+        TopList({'dog': 1}, rest=0 over 1 classes)
+        """
+        codes, space = sources.as_classes(labels, as_space(space))
+        if codes.ndim != 1:
+            raise ShapeError(f"hard predictions are one label per case, not an array of shape {codes.shape}.")
+        rows = sources.to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), space)
+        return cls._admit(rows, space, ids, Repairs())
+
+    @classmethod
+    def from_proba(
+        cls, p: Any, space: Any = None, k: int | None = None, *, ids: Any = None, normalize: bool = False
+    ) -> TopLists:
+        """Distributions, one row per case and one column per class; with `k`, their k most likely classes.
+
+        >>> TopLists.from_proba([[0.2, 0.5, 0.3]], k=1)[0]
+        TopList({1: 0.5}, rest=0.5 over 2 classes)
+        """
+        rows, space = sources.dense(p, space)
+        full = cls._admit(rows, space, ids, Repairs(normalize=normalize))
+        return full if k is None else full.truncate(k)
+
+    @classmethod
+    def from_logits(cls, z: Any, space: Any = None, k: int | None = None, *, ids: Any = None) -> TopLists:
+        """The softmax of logits; with `k`, its k most likely classes and the exact log of the mass left over."""
+        p, log_normalizer = sources.softmax(z)
+        full = cls._admit(*sources.dense(p, space), ids, Repairs())
+        if k is None:
+            return full
+        lists = full.truncate(k)
+        if lists.sizes.size and k < p.shape[1]:
+            tail = np.array(z, dtype=np.float64)
+            np.put_along_axis(tail, lists.classes.reshape(len(tail), -1).astype(np.intp), -np.inf, axis=1)
+            top = tail.max(axis=1, keepdims=True)
+            safe = np.where(np.isfinite(top), top, 0.0)
+            with np.errstate(divide="ignore"):
+                log_rest = np.log(np.exp(tail - safe).sum(axis=1)) + safe[:, 0] - log_normalizer
+            rows = replace(lists.admitted.rows, log_rest=log_rest)
+            lists = cls._admit(rows, lists.space, ids, Repairs())
+        return lists
+
+    @classmethod
+    def from_csr(
+        cls,
+        matrix: Any,
+        space: Any = None,
+        *,
+        ids: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+    ) -> TopLists:
+        """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
+        if not all(hasattr(matrix, name) for name in ("indptr", "indices", "data", "shape")):
+            raise ShapeError("from_csr takes a CSR matrix.", "Convert with .tocsr() first.")
+        columns = matrix.shape[1]
+        known = as_space(columns if space is None else space)
+        if not known.per_case and known.size < columns:
+            raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
+        rows, known = sources.ragged(matrix.indptr, matrix.indices, matrix.data, known, None)
+        return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize))
+
+    @classmethod
+    def _admit(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> TopLists:
+        names = None if ids is None else np.asarray(ids)
+        return cls(space, names, admit(rows, space, ids=names, repairs=repairs))
+
+    # What is in it
+
+    def __len__(self) -> int:
+        return len(self.admitted.rows)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each case starts in `classes` and `confidences`, and the end."""
+        return self.admitted.rows.offsets
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The listed classes of all cases, one after the other."""
+        classes = self.admitted.rows.classes
+        if classes is not None:
+            return classes
+        return np.tile(np.arange(self.space.size, dtype=np.int32), len(self))
+
+    @property
+    def confidences(self) -> NDArray[Any]:
+        """The listed confidences as they were given, aligned with `classes`."""
+        return self.admitted.rows.confidences
+
+    @property
+    def normalized_confidences(self) -> NDArray[np.float64]:
+        """The listed confidences as they are scored: masses a rounding error above one are divided out."""
+        scale = np.where(self._scaled, 1.0 - self.admitted.slack, 1.0)
+        return self.confidences / np.repeat(scale, self.sizes)
+
+    @property
+    def log_rest(self) -> NDArray[np.float64] | None:
+        """The log of the unlisted mass, where the producer knew it better than one minus the sum."""
+        return self.admitted.rows.log_rest
+
+    @property
+    def repairs(self) -> Mapping[str, int]:
+        """How many cases were repaired, by the repair that was asked for."""
+        return MappingProxyType(self.admitted.repairs)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many classes each case lists."""
+        return np.diff(self.offsets)
+
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """The mass that each case leaves unlisted."""
+        return np.where(self._scaled, 0.0, self.admitted.slack)
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """The mass that each case lists."""
+        return 1.0 - self.rest
+
+    @property
+    def proxy(self) -> NDArray[np.float64]:
+        """The share of the rest mass for each unlisted class; 0 where every class is listed."""
+        unlisted = self.admitted.rows.size - self.sizes
+        return self.rest / np.where(unlisted > 0, unlisted, np.inf)
+
+    @property
+    def _scaled(self) -> NDArray[np.bool_]:
+        rows = self.admitted.rows
+        return (self.admitted.slack < 0) | (rows.size == self.sizes)
+
+    def unlisted_text(self, case: int) -> str:
+        """How many classes a case leaves unlisted, in words."""
+        size = self.space.size[case] if self.space.per_case else self.space.size
+        left = size - int(self.sizes[case])
+        return str(left) if left < 10**12 else "infinitely many" if left == np.inf else f"{left:.3e}"
+
+    def padded(self) -> NDArray[np.float64]:
+        """The padded distributions as a dense (n, m) array, for small m (paper, eq. 5)."""
+        if self.space.per_case:
+            raise TopListError("the number of classes differs per case: pad one list at a time, lists[i].padded().")
+        if self.space.size * max(len(self), 1) > _DENSE_LIMIT:
+            raise TopListError(f"{len(self):,} x {self.space.size} is too large to spread out; scoring does not need it.")
+        out = np.repeat(self.proxy[:, None], self.space.size, axis=1)
+        case = np.repeat(np.arange(len(self)), self.sizes)
+        out[case, self.classes] = self.normalized_confidences
+        return out
+
+    # Validity
+
+    def is_valid(self) -> NDArray[np.bool_]:
+        """Per case: is no listed confidence below the proxy (beyond the tolerance of the precision)?"""
+        return (self.admitted.flags & flags.INVALID) == 0
+
+    def valid(self) -> TopLists:
+        """The largest valid sublists."""
+        if not (self.admitted.flags & flags.BELOW).any():
+            return self
+        rows, cut = self.admitted.rows, largest_valid(self.admitted.rows, self.admitted.slack, self.admitted.flags)
+        sizes = row_sums(cut.keep, self.offsets).astype(np.int64)
+        fresh = replace(
+            rows,
+            offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
+            classes=self.classes[cut.keep],
+            confidences=self.confidences[cut.keep],
+            log_rest=cut.log_rest,
+        )
+        rest = np.where(self._scaled, self.admitted.slack, np.exp(cut.log_rest))
+        return self._trusted(fresh, rest)
+
+    def repair(self) -> TopLists:
+        """Valid lists on the same classes with the same padded distributions as `valid()`: k is kept."""
+        if not (self.admitted.flags & flags.BELOW).any():
+            return self
+        rows, cut = self.admitted.rows, largest_valid(self.admitted.rows, self.admitted.slack, self.admitted.flags)
+        proxy = np.exp(cut.log_rest) / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
+        t = np.where(cut.keep, self.confidences, np.repeat(proxy, self.sizes))
+        low = (self.admitted.flags & flags.BELOW) != 0
+        rest = np.where(low, proxy * (rows.size - self.sizes), self.admitted.slack)
+        with np.errstate(divide="ignore"):
+            log_rest = np.where(low | (rows.log_rest is None), np.log(np.maximum(rest, 0.0)), cut.log_rest)
+        return self._trusted(replace(rows, confidences=t, log_rest=log_rest), rest)
+
+    def _trusted(self, rows: Rows, slack: NDArray[np.float64]) -> TopLists:
+        """Rows made from admitted ones by a step that keeps them valid."""
+        found = np.zeros(len(rows), np.uint16)
+        return TopLists(self.space, self.ids, Admitted(rows, slack, found, self.admitted.repairs))
+
+    # Selection
+
+    def truncate(self, k: int | None = None, *, mass: float | None = None) -> TopLists:
+        """The k most confident classes of each case, or as many as it takes to list `mass`; largest first.
+
+        What is cut off joins the rest mass exactly. Ties go to the class that stands first.
+
+        >>> TopLists.from_proba([[0.2, 0.5, 0.3]]).truncate(mass=0.7)[0]
+        TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 classes)
+        """
+        if (k is None) == (mass is None):
+            raise TopListError("truncate to k classes or to a mass: give one of the two.")
+        if k is not None and (k < 0 or k != int(k)):
+            raise TopListError(f"k is a number of classes, not {k!r}.")
+        if mass is not None and not 0 <= mass <= 1:
+            raise TopListError(f"mass is between 0 and 1, not {mass!r}.")
+        rows = self.admitted.rows
+        if k is not None and rows.classes is None and k < self.space.size:
+            return self._select(int(k))
+        ordered = self.ordered()
+        t, sizes = ordered.normalized_confidences, ordered.sizes
+        place = np.arange(len(t)) - np.repeat(ordered.offsets[:-1], sizes)
+        if k is not None:
+            keep = place < k
+        else:
+            running = np.cumsum(t) - t
+            before = running - np.repeat(running[ordered.offsets[:-1][sizes > 0]], sizes[sizes > 0])
+            keep = before < mass - 1e-12
+        kept = row_sums(keep, ordered.offsets).astype(np.int64)
+        rest = ordered.rest + row_sums(np.where(keep, 0.0, t), ordered.offsets)
+        with np.errstate(divide="ignore"):
+            log_rest = np.log(rest) if self.log_rest is None else np.logaddexp(self.log_rest, np.log(rest - self.rest))
+        fresh = replace(
+            ordered.admitted.rows,
+            offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(kept))),
+            classes=ordered.classes[keep],
+            confidences=t[keep],
+            log_rest=log_rest,
+        )
+        slack, found, _ = kernel.inspect(fresh)
+        return TopLists(self.space, self.ids, Admitted(fresh, slack, found, self.admitted.repairs))
+
+    def _select(self, k: int) -> TopLists:
+        n = len(self)
+        codes, t, tail = kernel.select(self.confidences.reshape(n, -1), k)
+        scale = 1.0 - self.admitted.slack
+        with np.errstate(divide="ignore"):
+            log_rest = np.log(tail / scale)
+        rows = sources.to_rows(
+            np.arange(n + 1) * k, codes.ravel(), (t / scale[:, None]).ravel(), self.space, log_rest
+        )
+        slack, found, _ = kernel.inspect(rows)
+        return TopLists(self.space, self.ids, Admitted(rows, slack, found, self.admitted.repairs))
+
+    def ordered(self) -> TopLists:
+        """The same lists, the most confident class first; ties keep their order."""
+        t, rows = self.confidences, self.admitted.rows
+        falling = np.ones(len(t), dtype=bool)
+        falling[1:] = t[1:] <= t[:-1]
+        falling[self.offsets[:-1][self.sizes > 0]] = True
+        if falling.all():
+            return self
+        order = np.lexsort((-t, np.repeat(np.arange(len(self)), self.sizes)))
+        fresh = replace(rows, classes=self.classes[order], confidences=t[order])
+        return TopLists(self.space, self.ids, replace(self.admitted, rows=fresh))
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, int | np.integer):
+            case = int(at) + (len(self) if at < 0 else 0)
+            if not 0 <= case < len(self):
+                raise IndexError(f"case {at} of {len(self)}")
+            return TopList.of(self._take(np.array([case])))
+        if isinstance(at, slice):
+            return self._take(np.arange(len(self))[at]) if at.step not in (None, 1) else self._slice(at)
+        where = np.asarray(at)
+        return self._take(np.flatnonzero(where) if where.dtype == bool else np.arange(len(self))[where.astype(np.intp)])
+
+    def _slice(self, at: slice) -> TopLists:
+        lo, hi, _ = at.indices(len(self))
+        hi = max(lo, hi)
+        start, stop = self.offsets[lo], self.offsets[hi]
+        block = self.admitted.rows.block(lo, hi)
+        rows = replace(
+            block,
+            offsets=block.offsets - start,
+            classes=None if block.classes is None else block.classes[start:stop],
+            confidences=block.confidences[start:stop],
+        )
+        return self._part(rows, slice(lo, hi))
+
+    def _take(self, at: NDArray[np.intp]) -> TopLists:
+        rows = self.admitted.rows
+        offsets, where = gather(rows.offsets, at)
+        per_case = len(rows.size) > 1
+        fresh = Rows(
+            offsets,
+            None if rows.classes is None else rows.classes[where],
+            rows.confidences[where],
+            None if rows.log_rest is None else rows.log_rest[at],
+            rows.size[at] if per_case else rows.size,
+            rows.log_size[at] if per_case else rows.log_size,
+        )
+        return self._part(fresh, at)
+
+    def _part(self, rows: Rows, at: Any) -> TopLists:
+        old = self.admitted
+        ids = None if self.ids is None else self.ids[at]
+        return TopLists(self.space.take(at), ids, Admitted(rows, old.slack[at], old.flags[at], old.repairs))
+
+    def __iter__(self) -> Iterator[TopList]:
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopLists):
+            return NotImplemented
+        if self.space != other.space or not np.array_equal(self.offsets, other.offsets):
+            return False
+        mine, theirs = self._by_class(), other._by_class()
+        return np.array_equal(mine[0], theirs[0]) and np.array_equal(mine[1], theirs[1])
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _by_class(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        order = np.lexsort((self.classes, np.repeat(np.arange(len(self)), self.sizes)))
+        return self.classes[order], self.normalized_confidences[order]
+
+    def __repr__(self) -> str:
+        sizes = self.sizes
+        n = f"{len(self):,} case{'' if len(self) == 1 else 's'}"
+        low, high = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
+        k = f"k = {low}" if low == high else f"k from {low} to {high}"
+        wrong = int(np.count_nonzero(~self.is_valid()))
+        space = repr(self.space)[len(type(self.space).__name__) + 1 : -1] if self.space.labels is None else ""
+        classes = f"{space or self.space.size} classes" if space != "inf" else "infinitely many classes"
+        return f"TopLists({n}, {k}, {classes}{f', {wrong:,} invalid' if wrong else ''})"

@@ -1,0 +1,159 @@
+"""What is said about a bad case: the problem in its own numbers, and the remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist import flags
+from toplist.errors import CaseError, ClassError, ConfidenceError, MassError
+from toplist.space import ClassSpace
+
+
+@dataclass(frozen=True, slots=True)
+class BadCase:
+    """The first bad case of a batch, and how many more there are like it."""
+
+    row: int
+    name: str
+    classes: list[Any]
+    confidences: NDArray[np.float64]
+    size: Any
+    rest: float | None  # the rest mass that the producer gave
+    more: int
+
+    def show(self, at: int) -> str:
+        """A class, as the person who has the file open knows it."""
+        return f"class {self.classes[at]!r}"
+
+
+def first_bad(found: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
+    """The first row with a problem, that problem's flag, and how many more rows have the same."""
+    row = int(np.flatnonzero(found & flags.PROBLEMS)[0])
+    bit = next(bit for bit in _COMPLAINTS if int(found[row]) & bit)
+    return row, bit, int(np.count_nonzero(found & bit)) - 1
+
+
+def complain(bit: int, bad: BadCase) -> CaseError:
+    """The error for one kind of problem."""
+    kind, describe = _COMPLAINTS[bit]
+    problem, remedy = describe(bad)
+    return kind(problem, remedy, case=bad.row, name=bad.name, more=bad.more)
+
+
+def _not_finite(bad: BadCase) -> tuple[str, str]:
+    at = int(np.flatnonzero(~np.isfinite(bad.confidences))[0])
+    remedy = "Leave the class out of the list, or leave the case out on purpose: nothing is dropped silently."
+    if bad.confidences[at] == -np.inf:
+        remedy = 'If these are log-probabilities, pass units="log".'
+    return f"the confidence of {bad.show(at)} is {bad.confidences[at]}.", remedy
+
+
+def _negative(bad: BadCase) -> tuple[str, str]:
+    at = int(np.flatnonzero(bad.confidences < 0)[0])
+    value = float(bad.confidences[at])
+    problem = f"the confidence of {bad.show(at)} is negative: {value:g}."
+    if (bad.confidences <= -9000).any():
+        at = int(np.argmin(bad.confidences))
+        value = float(bad.confidences[at])
+        return (
+            f"the confidence of {bad.show(at)} is {value:g}, a producer's mark for 'not in my top list'.",
+            "Leave such entries out of the list: what is not listed shares the rest mass.",
+        )
+    if (bad.confidences <= 0).all():
+        return problem, 'If these are log-probabilities, pass units="log".'
+    return problem, "Confidences are probabilities, from 0 to 1."
+
+
+def _above_one(bad: BadCase) -> tuple[str, str]:
+    at = int(np.argmax(bad.confidences))
+    problem = f"the confidence of {bad.show(at)} is {bad.confidences[at]:g}, which is above 1."
+    if bad.confidences.sum() <= 101:
+        return problem, 'If these are percentages, pass units="percent"; unnormalised weights: normalize=True.'
+    return problem, "If these are unnormalised weights, pass normalize=True."
+
+
+def _outside(bad: BadCase) -> tuple[str, str]:
+    codes = np.array([c if isinstance(c, int | np.integer) else 0 for c in bad.classes])
+    outside = [i for i, c in enumerate(codes) if c < 0 or c >= bad.size]
+    at = outside[0] if outside else 0
+    if codes[at] < 0:
+        return (
+            f"{bad.show(at)} is not a class: codes start at 0.",
+            "If negative codes pad short lists, leave them out and pass ragged lists (from_ragged, from_dicts).",
+        )
+    return (
+        f"{bad.show(at)} is outside the space of {bad.size} classes (0 to {bad.size - 1}).",
+        "Declare the right number of classes, or map the labels first.",
+    )
+
+
+def _twice(bad: BadCase) -> tuple[str, str]:
+    seen: set[Any] = set()
+    at = next(i for i, c in enumerate(bad.classes) if c in seen or seen.add(c))  # type: ignore[func-returns-value]
+    return f"{bad.show(at)} is listed twice.", 'If its confidences add up, pass duplicates="sum".'
+
+
+def _too_long(bad: BadCase) -> tuple[str, str]:
+    return (
+        f"{len(bad.confidences)} classes are listed, but there are only {bad.size}.",
+        "Declare the right number of classes.",
+    )
+
+
+def _not_full(bad: BadCase) -> tuple[str, str]:
+    return (
+        f"all {bad.size} classes are listed, but the confidences sum to {bad.confidences.sum():.6g}.",
+        "A complete list is a distribution: correct it, or pass normalize=True to divide by the sum.",
+    )
+
+
+def _mass(bad: BadCase) -> tuple[str, str]:
+    mass = float(bad.confidences.sum())
+    if bad.rest is not None:
+        return (
+            f"the listed mass {mass:.6g} and the given rest mass {bad.rest:.6g} do not add up to 1.",
+            "Correct log_rest, or leave it out: it is then one minus the listed mass.",
+        )
+    problem = f"the confidences sum to {mass:.6g}, which is above 1."
+    if mass > 1.05:
+        return (
+            problem,
+            "Independent per-label scores (marginals) are not a distribution over classes: score label by label, "
+            "or make lists of label sets. If these are unnormalised weights, pass normalize=True.",
+        )
+    return problem, "If that is rounding, pass normalize=True to divide by the sum."
+
+
+# In the order in which they are looked for: what makes the other checks meaningless comes first.
+_COMPLAINTS: dict[int, tuple[type[CaseError], Any]] = {
+    flags.NOT_FINITE: (ConfidenceError, _not_finite),
+    flags.NEGATIVE: (ConfidenceError, _negative),
+    flags.ABOVE_ONE: (ConfidenceError, _above_one),
+    flags.OUTSIDE: (ClassError, _outside),
+    flags.TWICE: (ClassError, _twice),
+    flags.TOO_LONG: (ClassError, _too_long),
+    flags.NOT_FULL: (MassError, _not_full),
+    flags.MASS: (MassError, _mass),
+}
+
+
+def bad_case(
+    row: int,
+    more: int,
+    space: ClassSpace,
+    classes: Any,
+    confidences: Any,
+    *,
+    ids: Any = None,
+    log_rest: float | None = None,
+) -> BadCase:
+    """Gather what a complaint needs to know about one case."""
+    size = space.size[row] if space.per_case else space.size
+    named = [space.decode(int(c)) for c in classes]
+    name = "" if ids is None else repr(ids[row].item() if hasattr(ids[row], "item") else ids[row])
+    rest = None if log_rest is None else float(np.exp(log_rest))
+    return BadCase(row, name, named, np.asarray(confidences, dtype=np.float64), size, rest, more)

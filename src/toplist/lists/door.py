@@ -1,0 +1,124 @@
+"""The door: values are checked here, once, and repaired only where that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist import flags, kernel
+from toplist.errors import ShapeError, TopListError
+from toplist.kernel import Rows
+from toplist.lists.complaints import bad_case, complain, first_bad
+from toplist.space import ClassSpace
+
+Units = Literal["probability", "percent", "log"]
+Duplicates = Literal["error", "sum"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """Repairs that the caller asks for by name. Nothing is repaired otherwise."""
+
+    units: Units = "probability"
+    normalize: bool = False
+    duplicates: Duplicates = "error"
+
+    def __post_init__(self) -> None:
+        if self.units not in ("probability", "percent", "log"):
+            raise TopListError(f'units are "probability", "percent" or "log", not {self.units!r}.')
+        if self.duplicates not in ("error", "sum"):
+            raise TopListError(f'duplicates are an "error" or a "sum", not {self.duplicates!r}.')
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Rows that passed, what was found out about them on the way, and how many were repaired."""
+
+    rows: Rows
+    slack: NDArray[np.float64]  # the rest mass; below zero, or complete lists: the mass is divided out
+    flags: NDArray[np.uint16]
+    repairs: dict[str, int]
+
+
+def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admitted:
+    """Check every value of every row, or raise the error that names the first bad case."""
+    _check_shapes(rows, space, ids)
+    counts: dict[str, int] = {}
+    if repairs.units != "probability":
+        rows = replace(rows, confidences=_in_units(rows.confidences, repairs.units))
+        counts[f"units: {repairs.units}"] = len(rows)
+    slack, found, seen = kernel.inspect(rows)
+    for bits, name, wanted, mend in (
+        (flags.TINY_NEGATIVE, "", True, _clip),
+        (flags.TWICE, "duplicates summed", repairs.duplicates == "sum", _sum_duplicates),
+        (flags.ABOVE_ONE | flags.MASS | flags.NOT_FULL, "normalized", repairs.normalize, _normalize),
+    ):
+        if wanted and seen & bits:
+            bad = (found & bits != 0) & (found & (flags.NOT_FINITE | flags.NEGATIVE) == 0)
+            if name:
+                counts[name] = int(np.count_nonzero(bad))
+            rows = mend(rows, bad)
+            slack, found, seen = kernel.inspect(rows)
+    if seen & flags.PROBLEMS:
+        row, bit, more = first_bad(found)
+        here = slice(rows.offsets[row], rows.offsets[row + 1])
+        confidences = rows.confidences[here]
+        classes = np.arange(len(confidences)) if rows.classes is None else rows.classes[here]
+        log_rest = None if rows.log_rest is None else float(rows.log_rest[row])
+        raise complain(bit, bad_case(row, more, space, classes, confidences, ids=ids, log_rest=log_rest))
+    return Admitted(rows, slack, found, counts)
+
+
+def _check_shapes(rows: Rows, space: ClassSpace, ids: Any) -> None:
+    offsets, flat = rows.offsets, len(rows.confidences)
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != flat or (offsets[1:] < offsets[:-1]).any():
+        raise ShapeError(f"offsets must rise from 0 to the number of entries ({flat}).", "One more than there are cases.")
+    if rows.classes is not None and len(rows.classes) != flat:
+        raise ShapeError(f"{len(rows.classes)} classes but {flat} confidences.", "Each class needs one confidence.")
+    cases = len(rows)
+    for name, values in (("ids", ids), ("log_rest", rows.log_rest), ("sizes", space.size if space.per_case else None)):
+        if values is not None and len(values) != cases:
+            raise ShapeError(f"{len(values)} {name} for {cases} cases.", "One per case.")
+
+
+def _in_units(t: NDArray[Any], units: Units) -> NDArray[Any]:
+    return t / t.dtype.type(100) if units == "percent" else np.exp(t)
+
+
+def _clip(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
+    t = rows.confidences
+    near = np.repeat(bad, np.diff(rows.offsets)) & (t < 0)
+    return replace(rows, confidences=np.where(near, t.dtype.type(0), t))
+
+
+def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
+    mass = row_sums(rows.confidences, rows.offsets)
+    scale = np.where(bad & (mass > 0), mass, 1.0)
+    return replace(rows, confidences=rows.confidences / np.repeat(scale, np.diff(rows.offsets)))
+
+
+def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
+    if rows.classes is None:
+        return rows
+    t, classes = rows.confidences.astype(np.float64), rows.classes
+    case = np.repeat(np.arange(len(rows)), np.diff(rows.offsets))
+    order = np.lexsort((np.arange(len(t)), classes, case))
+    new = np.ones(len(t), dtype=bool)
+    new[1:] = (case[order][1:] != case[order][:-1]) | (classes[order][1:] != classes[order][:-1])
+    sums = np.add.reduceat(t[order], np.flatnonzero(new)) if len(t) else t
+    first = order[new]
+    back = np.argsort(first, stable=True)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(case[first], minlength=len(rows)))))
+    return replace(rows, offsets=offsets, classes=classes[first[back]], confidences=sums[back])
+
+
+def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum of each row of flat values; empty rows sum to zero."""
+    out = np.zeros(len(offsets) - 1)
+    filled = offsets[1:] > offsets[:-1]
+    if filled.any():
+        out[filled] = np.add.reduceat(values.astype(np.float64, copy=False), offsets[:-1][filled])
+    return out

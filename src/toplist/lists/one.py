@@ -1,0 +1,119 @@
+"""One top list, for people and for the theory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.space import ClassSpace
+
+if TYPE_CHECKING:
+    from toplist.lists.batch import TopLists
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopList:
+    """A probabilistic top-k list: k classes, each with a confidence (paper, section 3).
+
+    Two lists are equal if they name the same classes with the same confidences, in whatever order.
+
+    >>> t = TopList({"cat": 0.7, "dog": 0.1}, 10)
+    >>> t
+    TopList({'cat': 0.7, 'dog': 0.1}, rest=0.2 over 8 classes)
+    >>> round(t.proxy, 6), t.is_valid()
+    (0.025, True)
+    """
+
+    confidences: dict[Any, float]
+    space: Any
+    batch: TopLists = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        from toplist.lists.batch import TopLists  # noqa: PLC0415 - a list is a batch of one, and a batch is of lists
+
+        batch = TopLists.from_dicts([self.confidences], self.space)
+        object.__setattr__(self, "batch", batch)
+        object.__setattr__(self, "space", batch.space)
+        object.__setattr__(self, "confidences", dict(self.confidences))
+
+    @classmethod
+    def of(cls, batch: TopLists) -> TopList:
+        """The only list of a batch of one."""
+        made = object.__new__(cls)
+        space = batch.space
+        values = batch.normalized_confidences
+        named = {_hashable(space.decode(int(c))): float(t) for c, t in zip(batch.classes, values, strict=True)}
+        object.__setattr__(made, "confidences", named)
+        object.__setattr__(made, "space", space)
+        object.__setattr__(made, "batch", batch)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.confidences)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The listed classes, in the order given."""
+        return tuple(self.confidences)
+
+    @property
+    def size(self) -> Any:
+        """The number of classes there are."""
+        return self.space.size[0] if self.space.per_case else self.space.size
+
+    @property
+    def mass(self) -> float:
+        """The listed mass."""
+        return float(self.batch.mass[0])
+
+    @property
+    def rest(self) -> float:
+        """The mass that is not listed."""
+        return float(self.batch.rest[0])
+
+    @property
+    def proxy(self) -> float:
+        """The share of the rest mass that each unlisted class gets; 0 if every class is listed."""
+        return float(self.batch.proxy[0])
+
+    def padded(self) -> NDArray[np.float64]:
+        """The padded distribution over all classes."""
+        row: NDArray[np.float64] = self.batch.padded()[0]
+        return row
+
+    def is_valid(self) -> bool:
+        """Whether some distribution has this as a true list."""
+        return bool(self.batch.is_valid()[0])
+
+    def valid(self) -> TopList:
+        """The largest valid sublist."""
+        return TopList.of(self.batch.valid())
+
+    def repair(self) -> TopList:
+        """The valid list on the same classes that has the largest valid sublist's padded distribution."""
+        return TopList.of(self.batch.repair())
+
+    def truncate(self, k: int | None = None, *, mass: float | None = None) -> TopList:
+        """The k most confident classes, or as many as it takes to reach `mass`."""
+        return TopList.of(self.batch.truncate(k, mass=mass))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopList):
+            return NotImplemented
+        return self.confidences == other.confidences and self.size == other.size
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.confidences.items()), str(self.size)))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{c!r}: {t:.6g}" for c, t in list(self.confidences.items())[:10])
+        more = f", ... {len(self) - 10} more" if len(self) > 10 else ""
+        left = self.batch.unlisted_text(0)
+        return f"TopList({{{shown}{more}}}, rest={self.rest:.6g}{f' over {left} classes' if left != '0' else ''})"
+
+
+def _hashable(label: Any) -> Any:
+    return frozenset(label) if isinstance(label, set) else label

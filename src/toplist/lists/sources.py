@@ -1,0 +1,158 @@
+"""What people have in hand, turned into flat columns: arrays, dicts, CSR, dense probabilities, logits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import ClassError, ShapeError, SpaceError
+from toplist.kernel import Rows
+from toplist.space import ClassSpace, LabelSets, as_space
+
+
+def as_confidences(values: Any) -> NDArray[Any]:
+    """Contiguous float32 or float64, without a copy where it is that already."""
+    t = np.asarray(values)
+    if t.dtype not in (np.float32, np.float64):
+        try:
+            t = t.astype(np.float32 if t.dtype == np.float16 else np.float64)
+        except (TypeError, ValueError):
+            raise ShapeError(f"confidences must be numbers, not {t.dtype}.") from None
+    return np.ascontiguousarray(t)
+
+
+def as_classes(values: Any, space: ClassSpace) -> tuple[NDArray[Any], ClassSpace]:
+    """Contiguous int32 or int64 codes, and the space with the labels that were met."""
+    c = np.asarray(values) if not isinstance(space, LabelSets) else _as_codes_or_sets(values)
+    if c.dtype in (np.int32, np.int64):
+        return np.ascontiguousarray(c), space
+    if c.dtype.kind in "iu":
+        return np.ascontiguousarray(c.astype(np.int64 if c.dtype.itemsize >= 4 else np.int32)), space
+    if c.size == 0:
+        return np.zeros(c.shape, np.int64), space
+    if c.dtype.kind not in "USOT":
+        raise ClassError(f"classes must be codes or labels, not {c.dtype}.")
+    codes, space = encode_labels(c.ravel().tolist(), space)
+    return codes.reshape(c.shape), space
+
+
+def _as_codes_or_sets(values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        return values
+    flat = list(values)
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out if flat and not all(isinstance(v, int | np.integer) for v in flat) else np.asarray(flat, np.int64)
+
+
+def encode_labels(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int64], ClassSpace]:
+    """Codes for the labels of listed classes. A space without labels learns those that it meets."""
+    if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels):
+        if space.labels is None and not (isinstance(space, LabelSets)):
+            return np.array(labels, dtype=np.int64), space
+    if isinstance(space, LabelSets):
+        return space.encode(labels), space
+    if space.labels is None:
+        known = dict.fromkeys(labels)
+        if len(known) > np.max(np.asarray(space.size, dtype=object)):
+            raise SpaceError(f"{len(known)} different labels are listed, but there are {space.size} classes.")
+        space = ClassSpace(None if space.size is None else space.size, list(known)) if not space.per_case else space
+        if space.labels is None:
+            raise SpaceError("sizes that differ per case go with class codes, or with labels given in the space.")
+    codes = space.encode(labels)
+    if (codes < 0).any():
+        label = labels[int(np.argmax(codes < 0))]
+        raise ClassError(f"class {label!r} is not among the labels of the space.", space.suggest(label))
+    return codes, space
+
+
+def to_rows(
+    offsets: NDArray[Any],
+    classes: NDArray[Any] | None,
+    confidences: NDArray[Any],
+    space: ClassSpace,
+    log_rest: Any = None,
+) -> Rows:
+    """Flat columns as the kernels take them."""
+    size, log_size = space.as_floats
+    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    if len(offsets) and offsets[0] > 0:
+        start, stop = offsets[0], offsets[-1]
+        offsets, confidences = offsets - start, confidences[start:stop]
+        classes = None if classes is None else classes[start:stop]
+    rest = None if log_rest is None else np.ascontiguousarray(log_rest, dtype=np.float64)
+    if space.per_case and len(size) == 1:
+        size, log_size = size.copy(), log_size.copy()
+    return Rows(offsets, classes, confidences, rest, size, log_size)
+
+
+def rectangle(classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
+    """(n, k) arrays."""
+    codes, space = as_classes(classes, as_space(space))
+    t = as_confidences(confidences)
+    if t.ndim != 2 or codes.shape != t.shape:
+        raise ShapeError(
+            f"classes {codes.shape} and confidences {t.shape} must be two arrays of the same (cases, k) shape.",
+            "A single list is one row: pass arrays of shape (1, k).",
+        )
+    n, k = t.shape
+    return to_rows(np.arange(n + 1) * k, codes.ravel(), t.ravel(), space, log_rest), space
+
+
+def ragged(offsets: Any, classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
+    """Arrow's and CSR's layout."""
+    codes, space = as_classes(classes, as_space(space))
+    t, at = as_confidences(confidences), np.asarray(offsets)
+    if codes.ndim != 1 or t.ndim != 1 or at.ndim != 1 or at.dtype.kind not in "iu" or len(at) == 0:
+        raise ShapeError("offsets (integers), classes and confidences must be flat arrays.")
+    if len(codes) != len(t):
+        raise ShapeError(f"{len(codes)} classes but {len(t)} confidences.", "Each class needs one confidence.")
+    if at[0] < 0 or at[-1] > len(t) or (at[1:] < at[:-1]).any():
+        raise ShapeError(f"offsets must rise from 0 to the number of entries ({len(t)}), one more than cases.")
+    end = int(at[-1])
+    return to_rows(at, codes[:end], t[:end], space, log_rest), space
+
+
+def dicts(lists: Sequence[Mapping[Any, float]], space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
+    """One mapping from class to confidence per case; an empty one is a reject."""
+    rows = list(lists)
+    bad = next((i for i, row in enumerate(rows) if not hasattr(row, "items")), None)
+    if bad is not None:
+        raise ShapeError(f"expected a mapping from class to confidence, got {rows[bad]!r}.", case=bad)
+    sizes = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+    codes, space = encode_labels([c for row in rows for c in row], as_space(space))
+    t = as_confidences([v for row in rows for v in row.values()] or np.empty(0))
+    return to_rows(np.concatenate(([0], np.cumsum(sizes))), codes, t, space, log_rest), space
+
+
+def dense(p: Any, space: Any) -> tuple[Rows, ClassSpace]:
+    """(n, m) probabilities: every class is listed, in order."""
+    t = as_confidences(p)
+    if t.ndim != 2:
+        raise ShapeError(f"probabilities must be a (cases, classes) array, not {t.shape}.")
+    n, m = t.shape
+    known = as_space(m if space is None else space)
+    if known.per_case or known.size != m:
+        raise ShapeError(
+            f"{m} columns for {known!r}.",
+            "A distribution has one column per class; for lists of fewer classes use from_topk.",
+        )
+    return to_rows(np.arange(n + 1) * m, None, t.ravel(), known), known
+
+
+def softmax(z: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities from logits, row by row in double precision, and the log of the normaliser."""
+    x = as_confidences(z)
+    if x.ndim != 2:
+        raise ShapeError(f"logits must be a (cases, classes) array, not {x.shape}.")
+    if np.isnan(x).any() or np.isposinf(x).any():
+        bad = np.isnan(x).any(axis=1) | np.isposinf(x).any(axis=1)
+        raise ShapeError("a logit is NaN or infinite.", case=int(np.argmax(bad)), more=int(bad.sum()) - 1)
+    with np.errstate(invalid="ignore"):
+        top = x.max(axis=1, keepdims=True, initial=-np.inf).astype(np.float64)
+        e = np.exp(x - top)
+    total = e.sum(axis=1, keepdims=True)
+    return e / total, (top + np.log(total))[:, 0]

@@ -1,0 +1,263 @@
+"""The few numbers per case that every rule is a closed form of: the one reduction that touches the lists.
+
+A padded score depends on the list only through the confidence of what happened, the mass left over and the number
+of classes that share it, and a sum over the other confidences of one function. `Moments` holds these numbers for
+many cases; a rule says what it sums (`Sum`) and how it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist import kernel, rectangles
+from toplist.lists import DeviceLists, TopLists
+from toplist.lists.door import row_sums
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Per case, of the largest valid sublist. Arrays of any one shape, of the library `xp`."""
+
+    xp: Any
+    outcome: Array  # confidence of what happened: listed, or the proxy
+    miss: Array  # 1 - outcome, without cancellation
+    hit: Array  # is what happened listed?
+    total: Array  # the sum over the listed classes, but the outcome
+    ties: Array  # where the largest confidence is asked for: how many share it
+    rest: Array  # mass not listed
+    unlisted: Array  # number of classes not listed
+    proxy: Array  # rest / unlisted
+    log_size: Array
+    given_log_rest: Array | None = None
+    complete: bool = False  # does `total` hold the unlisted classes too?
+
+    @property
+    def log_rest(self) -> Array:
+        """log(rest), from the producer where the rest mass itself underflows."""
+        known = -self.xp.inf if self.given_log_rest is None else self.given_log_rest
+        return rectangles.log_or(self.xp, self.rest, known)
+
+    @property
+    def log_unlisted(self) -> Array:
+        """log(unlisted), finite for every finite number of classes."""
+        xp = self.xp
+        return rectangles.log_or(xp, self.unlisted, xp.where(self.unlisted == 0, -xp.inf, self.log_size))
+
+    @property
+    def log_proxy(self) -> Array:
+        """log(proxy), where the proxy itself may underflow; minus infinity if nothing is left over."""
+        xp, log_rest = self.xp, self.log_rest
+        nothing = log_rest == -xp.inf
+        return xp.where(nothing, -xp.inf, xp.where(nothing, 0.0, log_rest) - self.log_unlisted)
+
+    @property
+    def log_outcome(self) -> Array:
+        """log(outcome), from the proxy's logarithm where the outcome is unlisted and its share underflows."""
+        xp, q = self.xp, self.outcome
+        positive = q > 0
+        sure = bool(xp.all(positive))
+        safe = q if sure else xp.where(positive, q, 1.0)
+        log = xp.log(safe)
+        lost = (1.0 - q) - self.miss  # what rounding took from a large confidence whose mass was divided out
+        if bool(xp.any(lost != 0)):
+            log = log + xp.where(q > 0.5, lost, 0.0) / safe
+        return log if sure else xp.where(positive, log, xp.where(self.hit, -xp.inf, self.log_proxy))
+
+    def others(self, of: Sum) -> Array:
+        """The sum over every class but the outcome: those listed and those that are not."""
+        return self.total if self.complete else self.total + of.rest_but_outcome(self)
+
+    def everything(self, of: Sum) -> Array:
+        """The sum over every class, where `total` runs over all that are listed."""
+        return self.total + of.rest(self)
+
+
+class Sum(Protocol):
+    """What a rule sums over the classes: a function of the confidence."""
+
+    @property
+    def kind(self) -> str:
+        """Which reduction does it: "none", "squares", "powers", "peak" (compiled), or "terms"."""
+
+    @property
+    def exponent(self) -> float:
+        """For "powers"."""
+
+    def terms(self, xp: Any, t: Array) -> Array:
+        """The function, of listed confidences."""
+
+    def rest(self, m: Moments) -> Array:
+        """Number of unlisted classes times the function of the proxy, safe for any number of classes."""
+
+    def rest_but_outcome(self, m: Moments) -> Array:
+        """The same without the outcome, where that is one of the unlisted."""
+
+
+class Cases(Protocol):
+    """Some cases with their outcomes, ready to be reduced."""
+
+    def moments(self, of: Sum) -> Moments:
+        """The numbers that a rule needs."""
+
+    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+        """The cases by length of their list: where they stand, their table, the place of the outcome in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Valid lists of one length, spread out: (rows, k) confidences and the rest of each row."""
+
+    xp: Any
+    t: Array
+    rest: Array
+    unlisted: Array
+    log_size: Array
+    log_rest: Array | None
+
+    @property
+    def proxy(self) -> Array:
+        """The share of each unlisted class."""
+        xp = self.xp
+        return xp.where(self.unlisted > 0, self.rest / xp.where(self.unlisted > 0, self.unlisted, 1.0), 0.0)
+
+    def each(self, of: Sum) -> tuple[Moments, Moments]:
+        """The moments if each of the listed classes happens, as (rows, k), and if an unlisted one does."""
+        xp, t, column = self.xp, self.t, lambda a: xp.expand_dims(a, axis=-1)
+        terms = of.terms(xp, t) if of.kind != "none" else xp.zeros_like(t)
+        if of.kind == "peak":
+            total = xp.max(t, axis=1) if t.shape[1] else self.rest * 0 - 1
+            ties = xp.sum(xp.astype(t == column(total), t.dtype), axis=1)
+            others, total_all = column(total) + 0 * t, total
+        else:
+            ties = self.rest * 0
+            others, total_all = exclusive_sums(xp, terms), xp.sum(terms, axis=1)
+        log_rest = None if self.log_rest is None else column(self.log_rest)
+        log_size = self.log_size + self.rest * 0
+        wide = 0 * t
+        listed = Moments(
+            xp, t, exclusive_sums(xp, t) + column(self.rest), wide == 0, others, column(ties) + wide,
+            column(self.rest) + wide, column(self.unlisted) + wide, column(self.proxy) + wide,
+            column(log_size) + wide, log_rest,
+        )  # fmt: skip
+        unlisted = Moments(
+            xp, self.proxy, 1.0 - self.proxy, self.rest != self.rest, total_all, ties, self.rest, self.unlisted,
+            self.proxy, log_size, self.log_rest,
+        )  # fmt: skip
+        return listed, unlisted
+
+
+def exclusive_sums(xp: Any, x: Array) -> Array:
+    """For every entry the sum of the others in its row, by running sums from both ends: no cancellation."""
+    zero = xp.zeros((x.shape[0], 1), dtype=x.dtype)
+    left = xp.concat([zero, xp.cumulative_sum(x, axis=1)[:, :-1]], axis=1)
+    right = xp.concat([zero, xp.cumulative_sum(xp.flip(x, axis=1), axis=1)[:, :-1]], axis=1)
+    return (left + xp.flip(right, axis=1))[:, : x.shape[1]]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCases:
+    """Cases lo to hi of a batch in memory. Sums of Python functions and tables want `lists.valid()`."""
+
+    lists: TopLists
+    codes: NDArray[np.int64] | None
+    lo: int
+    hi: int
+
+    def moments(self, of: Sum) -> Moments:
+        """See `Cases`."""
+        kind = "none" if of.kind == "terms" else of.kind
+        here, checked = slice(self.lo, self.hi), self.lists.admitted
+        rows = checked.rows.block(self.lo, self.hi)
+        codes = None if self.codes is None else self.codes[here]
+        sums = kernel.reduce(rows, checked.slack[here], checked.flags[here], codes, kind, of.exponent)
+        total = sums.total
+        if of.kind == "terms":
+            total = self._sum_terms(of.terms, codes)
+        return Moments(
+            np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
+            rows.log_size, rows.log_rest, kernel.NATIVE and of.kind in ("squares", "powers"),
+        )  # fmt: skip
+
+    def _sum_terms(
+        self, terms: Callable[[Any, NDArray[np.float64]], NDArray[np.float64]], codes: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        part = self.lists[self.lo : self.hi]
+        values = np.array(terms(np, part.normalized_confidences), dtype=np.float64)
+        if codes is not None:
+            values[part.classes == np.repeat(codes, part.sizes)] = 0.0
+        return row_sums(values, part.offsets)
+
+    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+        """See `Cases`."""
+        part = self.lists[self.lo : self.hi]
+        rest = part.rest
+        scaled = part.normalized_confidences
+        for at, group in kernel.by_length(part.admitted.rows):
+            k = group.confidences.shape[1]
+            where = part.offsets[at][:, None] + np.arange(k)
+            place = None
+            if self.codes is not None:
+                codes = self.codes[self.lo : self.hi][at][:, None]
+                same = (np.arange(k) if group.classes is None else group.classes) == codes
+                place = np.where(same.any(axis=1), same.argmax(axis=1), k) if k else np.zeros(len(at), np.intp)
+            unlisted = group.size - k + np.zeros(len(at))
+            yield at, Table(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest), place
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCases:
+    """All cases of a rectangular batch on a device."""
+
+    lists: DeviceLists
+    codes: Array | None
+
+    def moments(self, of: Sum) -> Moments:
+        """See `Cases`."""
+        d = self.lists
+        size, log_size = d.sizes_on_device()
+        kind = "none" if of.kind == "terms" else of.kind
+        sums = rectangles.reduce(
+            d.xp, kind, of.exponent, d.classes, d.confidences, d.log_rest, size, log_size, d.slack, d.flags, self.codes
+        )
+        total = sums.total
+        if of.kind == "terms":
+            table, kept = self._repaired()
+            if self.codes is not None:
+                kept = kept & (d.classes != d.xp.expand_dims(self.codes, axis=1))
+            total = d.xp.sum(d.xp.where(kept, of.terms(d.xp, table.t), 0.0), axis=1)
+        return Moments(
+            d.xp, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
+            log_size, d.log_rest,
+        )  # fmt: skip
+
+    def _repaired(self) -> tuple[Table, Array]:
+        """The confidences as they are scored, the dropped ones at the proxy, and which were kept."""
+        d, xp = self.lists, self.lists.xp
+        size, log_size = d.sizes_on_device()
+        k = d.confidences.shape[1]
+        unlisted = size - k + 0 * d.slack
+        log_rest = rectangles.log_or(xp, d.slack, -xp.inf) if d.log_rest is None else d.log_rest
+        kept, rest, left = rectangles.cut(xp, d.confidences, unlisted, log_size, d.slack, log_rest)
+        scaled = (d.slack < 0) | (unlisted == 0)
+        scale = xp.where(scaled, 1.0 - xp.where(scaled, d.slack, 0.0), 1.0)
+        share = xp.where(left > 0, rest / xp.where(left > 0, left, 1.0), 0.0)
+        t = xp.where(kept, d.confidences / xp.expand_dims(scale, axis=1), xp.expand_dims(share, axis=1))
+        rest = xp.where(scaled, 0.0, xp.where(left == unlisted, d.slack, share * unlisted))
+        return Table(xp, t, rest, unlisted, log_size, d.log_rest), kept
+
+    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+        """See `Cases`: one table, with invalid lists repaired so that they keep their length."""
+        d, xp = self.lists, self.lists.xp
+        table, _ = self._repaired()
+        place = None
+        if self.codes is not None:
+            same = d.classes == xp.expand_dims(self.codes, axis=1)
+            place = xp.where(xp.any(same, axis=1), xp.argmax(xp.astype(same, xp.int32), axis=1), table.t.shape[1])
+        yield slice(None), table, place

@@ -1,0 +1,117 @@
+"""What happened, as codes: from codes, labels, label sets; or what is believed to, as distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import OutcomeError, ShapeError, SpaceError
+from toplist.lists import TopLists
+from toplist.space import UNLISTED, ClassSpace, LabelSets
+
+
+def is_soft(y: Any, space: ClassSpace) -> bool:
+    """Is a distribution per case meant, rather than one outcome?"""
+    if isinstance(y, TopLists):
+        return True
+    return np.ndim(y) == 2 and not isinstance(space, LabelSets) if isinstance(y, np.ndarray | list) else False
+
+
+def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
+    """Distributions as lists: one per case, or one for all."""
+    if isinstance(p, TopLists):
+        truth = p if len(p) == cases else p[np.zeros(cases, np.intp)] if len(p) == 1 else p
+    else:
+        dense = np.asarray(p, dtype=np.float64)
+        dense = np.broadcast_to(dense, (cases, dense.shape[-1])) if dense.ndim == 1 else dense
+        truth = TopLists.from_proba(dense, None if space.per_case else space)
+    if len(truth) != cases:
+        raise ShapeError(f"{len(truth)} distributions for {cases} lists.", "One per case, or one for all.")
+    return truth
+
+
+def as_codes(y: Any, space: ClassSpace, cases: int) -> NDArray[np.int64]:
+    """Codes of outcomes, checked: every outcome is a class of the space. -1 is a class that no list can name."""
+    if np.ndim(y) == 0 or isinstance(y, str | set | frozenset):
+        raise ShapeError("outcomes must be a sequence, one per case.")
+    if isinstance(space, LabelSets):
+        codes = _codes_of_sets(y, space)
+    else:
+        values = np.asarray(y)
+        if values.ndim != 1:
+            raise ShapeError(f"outcomes must be one per case, not an array of shape {values.shape}.")
+        numbers = _as_integers(values)
+        named = space.labels is not None and all(isinstance(v, int | np.integer) for v in space.labels[:1])
+        codes = _codes_of_labels(values, space) if numbers is None or named else _codes_in_range(numbers, space)
+    if len(codes) != cases:
+        raise ShapeError(f"{len(codes)} outcomes for {cases} lists.", "Each case needs one of each.")
+    return codes
+
+
+def _as_integers(values: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Outcomes that are numbers, as integers; None if they are labels."""
+    if values.size == 0 or values.dtype.kind in "iub":
+        return np.ascontiguousarray(values, dtype=np.int64)
+    if values.dtype.kind == "f":
+        bad = values != np.floor(values)  # NaN too
+        if bad.any():
+            row = int(np.argmax(bad))
+            problem = f"the outcome is {values[row]}, which is neither a code nor a label."
+            raise OutcomeError(problem, case=row, more=int(bad.sum()) - 1)
+        return values.astype(np.int64)
+    if values.dtype == object and all(isinstance(v, int | np.integer) for v in values):
+        return values.astype(np.int64)
+    return None
+
+
+def _codes_in_range(codes: NDArray[np.int64], space: ClassSpace) -> NDArray[np.int64]:
+    size = space.as_floats[0]
+    if len(codes) and not space.per_case and codes.min() >= 0 and codes.max() < size[0]:
+        return codes
+    if space.per_case and len(codes) != len(size):
+        return codes  # the caller says that the lengths differ
+    outside = (codes < 0) | (codes >= size)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise OutcomeError(
+            f"the outcome {codes[row]} is outside the space of {space.size[row] if space.per_case else space.size} "
+            "classes.",
+            "Declare the right number of classes; codes start at 0.",
+            case=row,
+            more=int(outside.sum()) - 1,
+        )
+    return codes
+
+
+def _codes_of_labels(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int64]:
+    if space.labels is None:
+        # A space that knows no names has none of these on any list: each counts as an unlisted class.
+        return np.full(len(values), UNLISTED, dtype=np.int64)
+    labels = values.tolist()
+    codes = space.encode(labels)
+    unknown = codes == UNLISTED
+    if space.complete and unknown.any():
+        row = int(np.argmax(unknown))
+        raise OutcomeError(
+            f"the outcome {labels[row]!r} is not among the {space.size} labels.",
+            space.suggest(labels[row]),
+            case=row,
+            more=int(unknown.sum()) - 1,
+        )
+    return codes
+
+
+def _codes_of_sets(y: Any, space: LabelSets) -> NDArray[np.int64]:
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iu":
+        codes = y.astype(np.int64)
+        return codes if not space.masks and space.support is None else _codes_in_range(codes, space)
+    for case, one in enumerate(y):
+        try:
+            code = space.encode(np.asarray(y)[case : case + 1] if isinstance(y, np.ndarray) else [one])[0]
+        except (SpaceError, TypeError) as error:
+            raise OutcomeError(str(error), case=case) from None
+        if code == UNLISTED:
+            raise OutcomeError(f"the outcome {set(one)!r} is not in the support.", case=case)
+    return space.encode(y)

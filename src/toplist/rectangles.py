@@ -1,0 +1,204 @@
+"""The kernels once more, for rectangular (n, k) arrays of any array-API library.
+
+This is the compiled kernel's twin: what runs where no compiler was found, and what runs on torch, JAX and CuPy
+arrays. `xp` is the array's own namespace; nothing here copies to numpy or looks at values one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from toplist import flags
+
+Array = Any
+
+VALIDITY_ATOL = 1e-15
+
+
+class Sums(NamedTuple):
+    """One entry per case; see `toplist.moments.Moments` for what each is."""
+
+    outcome: Array
+    miss: Array
+    total: Array
+    ties: Array
+    rest: Array
+    unlisted: Array
+    proxy: Array
+    hit: Array
+
+
+def tolerances(k: int, *, single: bool) -> tuple[float, float]:
+    """How far a mass may be off one, and a confidence below the proxy, before it is held against a list."""
+    return (max(1e-6, 4 * k * 2.0**-24), 1e-5) if single else (1e-8, 1e-9)
+
+
+def slack(xp: Any, t: Array) -> Array:
+    """1 - sum(t) per row, correct to the last digit: a tree of two-sums whose rounding errors are kept."""
+    total, lost = t, xp.zeros(t.shape[0], dtype=t.dtype)
+    while total.shape[1] > 1:
+        half = total.shape[1] // 2
+        a, b = total[:, :half], total[:, half : 2 * half]
+        s = a + b
+        part = s - a
+        lost = lost + xp.sum((a - (s - part)) + (b - part), axis=1)
+        total = xp.concat([s, total[:, 2 * half :]], axis=1)
+    mass = total[:, 0] if total.shape[1] else xp.zeros(t.shape[0], dtype=t.dtype)
+    rest = 1.0 - mass
+    part = rest - 1.0
+    return rest + ((1.0 - (rest - part)) + (-mass - part)) - lost
+
+
+def below_proxy(xp: Any, c: Array, unlisted: Array, log_unlisted: Array, rest: Array, log_rest: Array) -> Array:
+    """Is confidence c below rest / unlisted? A product where that is safe, logarithms elsewhere."""
+    tiny = float(xp.finfo(c.dtype).smallest_normal)
+    direct = xp.isfinite(unlisted) & (rest > tiny)
+    by_product = c * xp.where(direct, unlisted, xp.ones_like(unlisted)) < rest
+    safe = xp.where(c > 0, c, xp.ones_like(c))
+    by_logs = (log_rest > -xp.inf) & ((c == 0) | (xp.log(safe) + log_unlisted < log_rest))
+    return xp.isfinite(log_unlisted) & xp.where(direct, by_product, by_logs)
+
+
+def log_or(xp: Any, x: Array, otherwise: Array | float) -> Array:
+    """log(x) where x is positive and finite, `otherwise` elsewhere; no warnings on the way."""
+    fine = (x > 0) & xp.isfinite(x)
+    return xp.where(fine, xp.log(xp.where(fine, x, xp.ones_like(x))), otherwise)
+
+
+def inspect(
+    xp: Any,
+    classes: Array | None,
+    t: Array,
+    log_rest: Array | None,
+    size: Array,
+    log_size: Array,
+    *,
+    single: bool,
+) -> tuple[Array, Array]:
+    """The door's pass: the signed rest mass and the flags of every row. `single`: stored in single precision."""
+    n, k = t.shape
+    tolerance, rtol = tolerances(k, single=single)
+    zero = xp.zeros(n, dtype=xp.int32)
+    unlisted = size - k + xp.zeros(n, dtype=t.dtype)
+    full = unlisted == 0
+
+    def flag(condition: Array, bit: int) -> Array:
+        return xp.where(condition, zero + bit, zero)
+
+    def any_of(condition: Array) -> Array:
+        return xp.any(condition, axis=1) if k else xp.zeros(n, dtype=xp.bool)
+
+    finite = xp.isfinite(t)
+    found = flag(any_of(~finite), flags.NOT_FINITE) + flag(any_of(finite & (t < -tolerance)), flags.NEGATIVE)
+    found = found + flag(any_of((t < 0) & (t >= -tolerance)), flags.TINY_NEGATIVE)
+    found = found + flag(any_of(finite & (t > 1 + tolerance)), flags.ABOVE_ONE)
+    rest = slack(xp, xp.where(finite, t, xp.zeros_like(t)))
+    computed = xp.where((rest > 0) & (rest <= k * 2.0**-52) & ~full, xp.zeros_like(rest), rest)
+    wrong = ~full & (rest < -tolerance)
+    if log_rest is None:
+        rest = computed
+        log = log_or(xp, rest, -xp.inf)
+    else:
+        given = xp.exp(log_rest)
+        wrong = ~full & ~(xp.abs(given - rest) <= tolerance)
+        rest = xp.where(full, computed, given)
+        log = xp.where(full, -xp.inf, log_rest)
+    found = found + flag(wrong, flags.MASS) + flag(full & ~(xp.abs(rest) <= tolerance), flags.NOT_FULL)
+    found = found + flag(unlisted < 0, flags.TOO_LONG)
+    if classes is not None and k:
+        outside = (classes < 0) | (xp.astype(classes, t.dtype) >= xp.expand_dims(size + xp.zeros_like(rest), axis=1))
+        ordered = xp.sort(classes, axis=1)
+        found = found + flag(any_of(outside), flags.OUTSIDE)
+        found = found + flag(xp.any(ordered[:, 1:] == ordered[:, :-1], axis=1), flags.TWICE)
+    if k:
+        least = xp.min(t, axis=1)
+        log_unlisted = log_or(xp, unlisted, xp.where(full, -xp.inf, log_size + xp.zeros_like(rest)))
+        below = below_proxy(xp, least, unlisted, log_unlisted, rest, log) & (unlisted > 0)
+        proxy = rest / xp.where(unlisted > 0, unlisted, xp.ones_like(unlisted))
+        invalid = below & (least < proxy * (1 - rtol) - VALIDITY_ATOL)
+        found = found + flag(below, flags.BELOW) + flag(invalid, flags.INVALID)
+    return rest, found
+
+
+def cut(
+    xp: Any, t: Array, unlisted: Array, log_size: Array, rest: Array, log_rest: Array
+) -> tuple[Array, Array, Array]:
+    """The largest valid sublist of each row: what is kept, its rest mass, its number of unlisted classes."""
+    up = xp.sort(t, axis=1)
+    before = xp.cumulative_sum(up, axis=1) - up
+    steps = xp.astype(xp.arange(t.shape[1]), t.dtype)
+    left = xp.expand_dims(unlisted, axis=1) + steps
+    mass = xp.expand_dims(rest, axis=1) + before
+    log_mass = log_or(xp, mass, xp.expand_dims(log_rest, axis=1))
+    log_left = log_or(xp, left, xp.where(left == 0, -xp.inf, xp.expand_dims(log_size + 0 * rest, axis=1)))
+    below = below_proxy(xp, up, left, log_left, mass, log_mass)
+    drop = xp.cumulative_sum(xp.astype(~below, t.dtype), axis=1) == 0
+    threshold = xp.min(xp.where(drop, xp.inf, up), axis=1)
+    rest = rest + xp.sum(xp.where(drop, up, xp.zeros_like(up)), axis=1)
+    return t >= xp.expand_dims(threshold, axis=1), rest, unlisted + xp.sum(xp.astype(drop, t.dtype), axis=1)
+
+
+def reduce(
+    xp: Any,
+    kind: str,
+    exponent: float,
+    classes: Array | None,
+    t: Array,
+    log_rest: Array | None,
+    size: Array,
+    log_size: Array,
+    rest: Array,
+    found: Array,
+    outcomes: Array | None,
+) -> Sums:
+    """The reduction: the outcome's confidence and a sum over the others, of the largest valid sublist."""
+    n, k = t.shape
+    none = xp.zeros(n, dtype=t.dtype)
+    unlisted = size - k + none
+    keep = None
+    if k and bool(xp.any((found & flags.BELOW) != 0)):
+        log = log_or(xp, rest, -xp.inf) if log_rest is None else log_rest
+        kept, cut_rest, cut_unlisted = cut(xp, t, unlisted, log_size, rest, log)
+        low = (found & flags.BELOW) != 0
+        keep = kept | ~xp.expand_dims(low, axis=1)
+        rest, unlisted = xp.where(low, cut_rest, rest), xp.where(low, cut_unlisted, unlisted)
+    if outcomes is None or not k:
+        same = xp.zeros((n, k), dtype=xp.bool)
+    else:
+        codes = xp.arange(k, dtype=outcomes.dtype) if classes is None else classes
+        same = codes == xp.expand_dims(outcomes, axis=1)
+    nothing = xp.zeros_like(t)
+    if keep is not None:
+        same = same & keep
+        t = xp.where(keep, t, nothing)
+    hit = xp.any(same, axis=1) if k else xp.zeros(n, dtype=xp.bool)
+    found_at = xp.sum(xp.where(same, t, nothing), axis=1)
+    total, ties = none, none
+    full = unlisted == 0
+    scaled = (rest < 0) | full
+    scale = xp.where(scaled, 1.0 / (1.0 - xp.where(scaled, rest, none)), none + 1)
+    if kind == "peak":
+        inside = nothing + 1 if keep is None else xp.astype(keep, t.dtype)
+        marked = t * inside - (1 - inside)
+        total = xp.max(marked, axis=1) if k else none - 1
+        ties = xp.sum(xp.astype((marked == xp.expand_dims(total, axis=1)) & (inside > 0), t.dtype), axis=1)
+        total = total * scale
+    elif kind != "none":
+        others = xp.where(same, nothing, t)
+        if kind == "squares":
+            total = xp.sum(others * others, axis=1) * scale * scale
+        else:
+            total = xp.sum(others**exponent, axis=1) * scale**exponent
+    miss = 1.0 - found_at
+    miss = xp.where(scaled, xp.where(miss > rest, miss - rest, none) * scale, miss)
+    rest = xp.where(scaled, none, rest)
+    proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
+    outcome = xp.where(hit, found_at * scale, proxy)
+    return Sums(outcome, xp.where(hit, miss, 1.0 - proxy), total, ties, rest, unlisted, proxy, hit)
+
+
+def select(xp: Any, p: Array, k: int) -> tuple[Array, Array, Array]:
+    """The k largest entries of each row, ties to the lower class, and the mass that is left."""
+    order = xp.argsort(p, axis=1, descending=True, stable=True)
+    values = xp.take_along_axis(p, order, axis=1)
+    return order[:, :k], values[:, :k], xp.sum(values[:, k:], axis=1)

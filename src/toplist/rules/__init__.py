@@ -1,0 +1,49 @@
+"""Scoring rules: one family per file. A rule is a value; names are for convenience."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from toplist.errors import RuleError
+from toplist.rules.base import Rule, SumRule
+from toplist.rules.log import Log
+from toplist.rules.one_vs_rest import OneVsRest
+from toplist.rules.power import Brier, Power
+from toplist.rules.renyi import Renyi
+from toplist.rules.savage import Savage
+from toplist.rules.separable import Separable
+from toplist.rules.spherical import PseudoSpherical, Spherical
+from toplist.rules.zero_one import ZeroOne
+
+RULES: dict[str, Callable[[], Rule]] = {
+    "brier": Brier,
+    "log": Log,
+    "spherical": Spherical,
+    "zero-one": ZeroOne,
+    "one-vs-rest": OneVsRest,
+}
+
+
+def as_rule(rule: Any) -> Rule:
+    """A rule as it is, or the one with this name.
+
+    >>> as_rule("brier")
+    Brier(scale_by_half=False)
+    """
+    if isinstance(rule, Rule):
+        return rule
+    if isinstance(rule, type) and issubclass(rule, Rule):
+        raise RuleError(f"{rule.__name__} is a family of rules; call it: {rule.__name__}(...).")
+    if isinstance(rule, str) and rule in RULES:
+        return RULES[rule]()
+    near = difflib.get_close_matches(str(rule), RULES, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise RuleError(f"no rule is called {rule!r}; there are {', '.join(RULES)}.{hint}")
+
+
+__all__ = [
+    "RULES", "Brier", "Log", "OneVsRest", "Power", "PseudoSpherical", "Renyi", "Rule", "Savage", "Separable",
+    "Spherical", "SumRule", "ZeroOne", "as_rule",
+]  # fmt: skip

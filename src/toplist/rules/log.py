@@ -1,0 +1,46 @@
+"""The logarithmic score."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toplist.moments import Moments
+from toplist.rules.base import NOTHING, SumRule
+from toplist.rules.sums import Nothing, Terms
+
+Array = Any
+
+
+def _surprise(xp: Any, t: Array) -> Array:
+    positive = t > 0
+    return xp.where(positive, -t * xp.log(xp.where(positive, t, 1.0)), 0.0)
+
+
+def _rest(xp: Any, log_rest: Array, log_unlisted: Array) -> Array:
+    return xp.exp(log_rest) * (log_unlisted - log_rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Log(SumRule):
+    """Logarithmic score, minus the log of the outcome's padded confidence (paper, eq. 2).
+
+    Infinite where the outcome has confidence zero: nothing is clipped. It has no limit for infinitely many classes.
+    """
+
+    name: ClassVar[str] = "log"
+    sum: ClassVar[Nothing] = NOTHING
+    entropy_sum: ClassVar[Terms] = Terms(_surprise, _rest)
+
+    def score(self, m: Moments, others: Array) -> Array:
+        """-log q."""
+        return -m.log_outcome
+
+    def entropy(self, m: Moments, total: Array) -> Array:
+        """-sum of t log t - alpha (log alpha - log n)."""
+        return total
+
+    def bounds(self, size: float) -> tuple[float, float]:
+        """0 to infinity."""
+        return 0.0, math.inf

@@ -1,0 +1,60 @@
+"""The Renyi score."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toplist.errors import RuleError
+from toplist.moments import Moments
+from toplist.rules.base import SumRule
+from toplist.rules.sums import PowerExcess, Powers
+
+Array = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Renyi(SumRule):
+    """Score of Renyi's entropy log(sum of t**a) / (1 - a), for 0 < a < 1.
+
+    S = [log M + a q**(a - 1) / M - a] / (1 - a). For a > 1 the entropy is not concave with many classes, so that
+    there is no proper score.
+    """
+
+    a: float
+    name: ClassVar[str] = "renyi"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.a < 1:
+            raise RuleError(
+                f"Renyi takes an exponent between 0 and 1, not {self.a!r}: above 1 its entropy is not concave."
+            )
+
+    @property
+    def sum(self) -> Powers:
+        """Powers."""
+        return Powers(self.a)
+
+    @property
+    def entropy_sum(self) -> PowerExcess:
+        """Powers minus one."""
+        return PowerExcess(self.a)
+
+    def score(self, m: Moments, others: Array) -> Array:
+        """In terms of M - 1, which is small for a list that is nearly sure and right."""
+        xp, a = m.xp, self.a
+        nothing = m.log_outcome == -xp.inf
+        log_q = xp.where(nothing, 0.0, m.log_outcome)
+        excess = xp.expm1(a * log_q) + others
+        lack = xp.expm1((a - 1.0) * log_q) - excess
+        finite = (xp.log1p(excess) + a * lack / (1.0 + excess)) / (1.0 - a)
+        return xp.where(nothing | xp.isinf(others), xp.inf, finite)
+
+    def entropy(self, m: Moments, total: Array) -> Array:
+        """log M / (1 - a)."""
+        return m.xp.log1p(total) / (1.0 - self.a)
+
+    def bounds(self, size: float) -> tuple[float, float]:
+        """0 to infinity."""
+        return 0.0, math.inf

@@ -1,0 +1,90 @@
+"""The spherical family."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toplist.errors import RuleError
+from toplist.moments import Moments, Sum
+from toplist.rules.base import SumRule
+from toplist.rules.sums import PowerExcess, Powers, Squares
+
+Array = Any
+
+
+@dataclass(frozen=True, slots=True)
+class PseudoSpherical(SumRule):
+    """Pseudospherical score for an exponent a > 1, from 0 to 1; a = 2 is the spherical score.
+
+    S = 1 - (q / N)**(a - 1) with N the a-norm of the padded distribution. `normalized` divides by a - 1, so that
+    the logarithmic score is the limit at a = 1 (Arimoto's entropy is a times this one's).
+    """
+
+    a: float
+    normalized: bool = False
+    name: ClassVar[str] = "pseudospherical"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.a) and self.a > 1):
+            raise RuleError(f"PseudoSpherical takes an exponent above 1, not {self.a!r}.")
+
+    @property
+    def sum(self) -> Sum:
+        """Powers."""
+        return Squares() if self.a == 2 else Powers(self.a)
+
+    @property
+    def entropy_sum(self) -> PowerExcess:
+        """Powers minus one."""
+        return PowerExcess(self.a)
+
+    @property
+    def _unit(self) -> float:
+        return self.a - 1.0 if self.normalized else 1.0
+
+    def score(self, m: Moments, others: Array) -> Array:
+        """1 - (q**a / (q**a + others))**((a - 1) / a)."""
+        xp, a = m.xp, self.a
+        own = m.outcome * m.outcome if a == 2 else m.outcome**a
+        total = own + others
+        some = total > 0
+        safe = xp.where(some, total, 1.0)
+        share = others / safe
+        major = share < 0.5  # the outcome carries most of the norm: measure what it lacks
+        log_own = a * m.log_outcome
+        log = xp.where(major, xp.log1p(-xp.where(major, share, 0.0)), log_own - xp.log(safe))
+        return xp.where(some, -xp.expm1((a - 1.0) / a * log), 1.0) / self._unit
+
+    def entropy(self, m: Moments, total: Array) -> Array:
+        """1 - N."""
+        return -m.xp.expm1(m.xp.log1p(total) / self.a) / self._unit
+
+    def bounds(self, size: float) -> tuple[float, float]:
+        """0 to 1, or to 1 / (a - 1) if normalized."""
+        return 0.0, 1.0 / self._unit
+
+
+@dataclass(frozen=True, slots=True)
+class Spherical(PseudoSpherical):
+    """Spherical score: 1 - q / norm of the padded distribution, from 0 to 1."""
+
+    a: float = 2.0
+    name: ClassVar[str] = "spherical"
+
+    def __post_init__(self) -> None:
+        if self.a != 2:
+            raise RuleError("Spherical has exponent 2; others are PseudoSpherical(a).")
+
+    def score(self, m: Moments, others: Array) -> Array:
+        """1 - q / N = others / (N (N + q)), which never cancels."""
+        xp = m.xp
+        total = m.outcome * m.outcome + others
+        scaled = total + xp.sqrt(total) * m.outcome
+        if bool(xp.all(scaled > 0)):
+            return others / scaled / self._unit
+        return xp.where(scaled > 0, others / xp.where(scaled > 0, scaled, 1.0), 1.0) / self._unit
+
+    def __repr__(self) -> str:
+        return "Spherical()"

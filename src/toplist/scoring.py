@@ -1,0 +1,167 @@
+"""Scores of lists: what happened, what is expected to, what a list thinks of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist import flags, kernel
+from toplist.errors import TopListError
+from toplist.lists import DeviceLists, TopList, TopLists
+from toplist.moments import BatchCases, DeviceCases
+from toplist.outcomes import as_codes, as_truth, is_soft
+from toplist.pairing import beliefs
+from toplist.rules import Rule, as_rule
+
+Floats = NDArray[np.float64]
+_PENALTY = 0.01  # of the entropy of the uniform distribution
+
+
+def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
+    """One score per case, lower is better (paper, sections 5.1 and 5.2).
+
+    A valid list scores as its padded distribution. An invalid one scores as its largest valid sublist plus the
+    penalty: by default a hundredth of what the empty list scores in expectation; 0 and infinity are allowed.
+    `y` are codes, labels or label sets; a distribution per case, as an (n, m) array or lists, gives expected scores.
+
+    >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6, "b": 0.3}, {}], 5)
+    >>> score(lists, ["a", "c", "a"]).round(6)
+    array([0.253333, 1.386667, 0.8     ])
+    """
+    rule = as_rule(rule)
+    if isinstance(lists, TopList):
+        return float(score(lists.batch, [y], rule=rule, penalty=penalty)[0])
+    if isinstance(lists, DeviceLists):
+        return _score_on_device(lists, y, rule, penalty)
+    _require_lists(lists)
+    if is_soft(y, lists.space):
+        return expected_score(lists, y, rule=rule, penalty=penalty)
+    codes = as_codes(y, lists.space, len(lists))
+    plain = lists.valid() if rule.spread or _sums_terms(rule, "sum") else lists
+    out = np.empty(len(lists))
+
+    def work(lo: int, hi: int) -> None:
+        with np.errstate(all="ignore"):
+            out[lo:hi] = rule.scores(BatchCases(plain, codes, lo, hi))
+
+    kernel.over_blocks(len(lists), len(plain.confidences), work)
+    return _penalise(out, lists, rule, penalty)
+
+
+def entropy(lists: Any, *, rule: Any = "brier") -> Any:
+    """The expected score of each list if it is right: the entropy of its padded distribution (paper, Lemma 5.2).
+
+    >>> float(entropy(TopList({0: 0.5}, 3)))
+    0.625
+    """
+    rule = as_rule(rule)
+    if isinstance(lists, TopList):
+        return float(entropy(lists.batch, rule=rule)[0])
+    if isinstance(lists, DeviceLists):
+        return rule.entropies(DeviceCases(lists, None))
+    _require_lists(lists)
+    plain = lists.valid()
+    out = np.empty(len(lists))
+
+    def work(lo: int, hi: int) -> None:
+        with np.errstate(all="ignore"):
+            out[lo:hi] = rule.entropies(BatchCases(plain, None, lo, hi))
+
+    kernel.over_blocks(len(lists), len(plain.confidences), work)
+    return out
+
+
+def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
+    """The expected score of each list if the outcome is drawn from `p`.
+
+    `p` is an (n, m) array, one distribution for all cases, or lists, which stand for their padded distributions.
+    A class of probability zero counts nothing, even where its score is infinite.
+
+    >>> round(expected_score(TopList({0: 0.5}, 5), [0.5, 0.44, 0.03, 0.02, 0.01], rule="log"), 6)
+    1.386294
+    """
+    rule = as_rule(rule)
+    if isinstance(lists, TopList):
+        return float(expected_score(lists.batch, p, rule=rule, penalty=penalty)[0])
+    _require_lists(lists)
+    plain = lists.valid()
+    believed = beliefs(as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists)), plain)
+    out = np.empty(len(lists))
+
+    def work(lo: int, hi: int) -> None:
+        start = plain.offsets[lo:hi]
+        for at, table, _ in BatchCases(plain, None, lo, hi).tables():
+            with np.errstate(all="ignore"):
+                listed, unlisted = rule.each(table)
+                weights = believed.listed[start[at][:, None] + np.arange(table.t.shape[1])]
+                apart = believed.unlisted[lo:hi][at]
+                inner = np.where(weights > 0, weights * listed, 0.0).sum(axis=1)
+                out[lo + at] = inner + np.where(apart > 0, apart * unlisted, 0.0)
+
+    kernel.over_blocks(len(lists), len(plain.confidences), work)
+    return _penalise(out, lists, rule, penalty)
+
+
+def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
+    """How much worse than the truth each list is in expectation, if `p` is the truth: never negative.
+
+    >>> round(divergence(TopList({0: 0.5}, 3), [0.5, 0.3, 0.2]), 6)
+    0.005
+    """
+    if isinstance(lists, TopList):
+        return float(divergence(lists.batch, p, rule=rule, penalty=penalty)[0])
+    _require_lists(lists)
+    truth = as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists))
+    return expected_score(lists, truth, rule=rule, penalty=penalty) - entropy(truth, rule=rule)
+
+
+def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
+    """What an invalid list pays by default: a hundredth of the entropy of the uniform distribution."""
+    rule, space = as_rule(rule), lists.space
+    cases = len(lists) if space.per_case else 1
+    none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), space)
+    due = _PENALTY * entropy(none, rule=rule)
+    return due if space.per_case else float(due[0])
+
+
+def _penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
+    if penalty is not None and not penalty >= 0:
+        raise TopListError(f"the penalty for invalid lists is zero or more, not {penalty!r}.")
+    invalid = (lists.admitted.flags & flags.INVALID) != 0
+    if invalid.any() and penalty != 0:
+        due = default_penalty(lists, rule=rule) if penalty is None else penalty
+        out[invalid] += due[invalid] if isinstance(due, np.ndarray) else due
+    return out
+
+
+def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | None) -> Any:
+    xp, space = lists.xp, lists.space
+    if not hasattr(y, "ndim") or y.ndim != 1 or y.shape[0] != len(lists):
+        raise TopListError(f"outcomes for lists on a device are one array of {len(lists)} codes beside them.")
+    size, _ = lists.sizes_on_device()
+    outside = (y < 0) | (xp.astype(y, lists.confidences.dtype) >= size)
+    if bool(xp.any(outside)):
+        row = int(xp.argmax(xp.astype(outside, xp.int32)))
+        as_codes(np.array([int(y[row])]), space.take(slice(row, row + 1)), 1)
+    codes = xp.astype(y, lists.classes.dtype)
+    out = rule.scores(DeviceCases(lists, codes))
+    if penalty is not None and not penalty >= 0:
+        raise TopListError(f"the penalty for invalid lists is zero or more, not {penalty!r}.")
+    due = penalty if penalty is not None else default_penalty(lists, rule=rule)
+    if isinstance(due, np.ndarray):
+        due = xp.asarray(due.tolist(), dtype=out.dtype)
+    return xp.where(lists.is_valid(), out, out + due)
+
+
+def _sums_terms(rule: Rule, which: str) -> bool:
+    return getattr(getattr(rule, which, None), "kind", "") == "terms"
+
+
+def _require_lists(lists: Any) -> None:
+    if not isinstance(lists, TopLists):
+        raise TopListError(
+            f"expected TopLists, got {type(lists).__name__}. Make them with TopLists.from_proba (distributions), "
+            "from_topk (lists), from_labels (hard predictions) or from_dicts."
+        )

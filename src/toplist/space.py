@@ -1,0 +1,272 @@
+"""How many classes there are, and what they are called."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import SpaceError
+
+UNLISTED = -1  # the code of a class that exists but has no code of its own
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSpace:
+    """The classes: how many, optionally with labels. The number is declared, never guessed from predictions.
+
+    `size` is an integer of any magnitude, `math.inf` for open-ended answers, or one integer per case where the
+    number of options differs. Fewer labels than classes is fine: the others exist, and are never listed.
+
+    >>> ClassSpace(1000)
+    ClassSpace(1000)
+    >>> ClassSpace(labels=["cat", "dog"]).size
+    2
+    >>> ClassSpace([3, 4, 5]).size
+    array([3, 4, 5])
+    """
+
+    size: Any = None
+    labels: Sequence[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        labels = None if self.labels is None else tuple(self.labels)
+        if labels is not None and len(set(labels)) < len(labels):
+            twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+            raise SpaceError(f"label {twice!r} is there twice; every class needs a label of its own.")
+        if self.size is None and labels is None:
+            raise SpaceError("say how many classes there are: a number, math.inf, or labels=[...].")
+        size = len(labels) if self.size is None and labels is not None else _as_size(self.size)
+        if labels is not None and np.any(len(labels) > np.asarray(size, dtype=object)):
+            raise SpaceError(f"{len(labels)} labels for {size} classes; there is a label too many.")
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "size", size)
+
+    @property
+    def per_case(self) -> bool:
+        """Whether the number of classes differs from case to case."""
+        return isinstance(self.size, np.ndarray)
+
+    @cached_property
+    def as_floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The size and its logarithm as arrays of one entry, or one per case: all that scoring needs."""
+        if not self.per_case:
+            return np.array([_to_float(self.size)]), np.array([_log(self.size)])
+        if self.size.dtype != object:
+            sizes = self.size.astype(np.float64)
+            return sizes, np.log(sizes)
+        return np.array([_to_float(s) for s in self.size]), np.array([_log(s) for s in self.size])
+
+    @cached_property
+    def codes(self) -> Mapping[Hashable, int]:
+        """Label to code."""
+        return {label: code for code, label in enumerate(self.labels or ())}
+
+    @property
+    def complete(self) -> bool:
+        """Whether every class has a label."""
+        return self.labels is not None and not self.per_case and len(self.labels) == self.size
+
+    def encode(self, labels: Iterable[Any]) -> NDArray[np.int64]:
+        """Codes of labels; `UNLISTED` for a label that is not among the known ones of a larger space.
+
+        >>> ClassSpace(5, labels=["cat", "dog"]).encode(["dog", "fox"])
+        array([ 1, -1])
+        """
+        get = self.codes.get
+        return np.fromiter((get(label, UNLISTED) for label in labels), dtype=np.int64)
+
+    def decode(self, code: int) -> Any:
+        """The label of a code, or the code itself where there are no labels."""
+        return self.labels[code] if self.labels is not None and 0 <= code < len(self.labels) else code
+
+    def suggest(self, label: Any) -> str:
+        """A label that was perhaps meant, as a sentence, or nothing."""
+        near = difflib.get_close_matches(str(label), [str(known) for known in self.labels or ()], n=1)
+        return f"Did you mean {near[0]!r}?" if near else ""
+
+    def take(self, at: Any) -> ClassSpace:
+        """The space of some of the cases."""
+        return ClassSpace(self.size[at], self.labels) if self.per_case else self
+
+    def with_labels(self, labels: Sequence[Hashable]) -> ClassSpace:
+        """The same number of classes, some of which are now known by name."""
+        return ClassSpace(self.size, labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ClassSpace) or type(self) is not type(other):
+            return NotImplemented
+        return bool(np.array_equal(self.size, other.size)) and self.labels == other.labels
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self.size), self.labels))
+
+    def __repr__(self) -> str:
+        if self.labels is None:
+            return f"{type(self).__name__}({_show(self.size)})"
+        shown = ", ".join(map(repr, self.labels[:3])) + (", ..." if len(self.labels) > 3 else "")
+        size = "" if self.complete else f"{_show(self.size)}, "
+        return f"{type(self).__name__}({size}labels=[{shown}])"
+
+
+class LabelSets(ClassSpace):
+    """Classes that are sets of labels, for multi-label problems: 2**L of them, or a given support.
+
+    A set's code is its bit mask while that fits 62 bits, its place in `support` where one is given, and a
+    63-bit digest of the set beyond: no set is ever enumerated.
+
+    >>> space = LabelSets(["a", "b", "c"])
+    >>> space.size, space.encode([{"a", "c"}, set()])
+    (8, array([5, 0]))
+    >>> LabelSets(["a", "b", "c"], empty=False).size
+    7
+    """
+
+    names: tuple[Hashable, ...]
+    empty: bool
+    support: tuple[frozenset[Hashable], ...] | None
+
+    def __init__(
+        self,
+        labels: Iterable[Hashable],
+        *,
+        empty: bool = True,
+        support: Iterable[Iterable[Hashable]] | None = None,
+    ) -> None:
+        names = tuple(labels)
+        sets = None if support is None else tuple(frozenset(s) for s in support)
+        if len(set(names)) < len(names):
+            raise SpaceError("a label is there twice; every label needs a name of its own.")
+        if sets is not None:
+            unknown = {label for s in sets for label in s} - set(names)
+            if unknown:
+                raise SpaceError(f"the support names {min(map(str, unknown))!r}, which is not a label.")
+            if len(set(sets)) < len(sets):
+                raise SpaceError("a label set is in the support twice.")
+            if not empty and frozenset() in sets:
+                raise SpaceError("the support holds the empty set, which empty=False excludes.")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "empty", empty)
+        object.__setattr__(self, "support", sets)
+        super().__init__(len(sets) if sets is not None else 2 ** len(names) - (not empty))
+
+    @cached_property
+    def _place(self) -> Mapping[Hashable, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    @property
+    def masks(self) -> bool:
+        """Whether codes are bit masks."""
+        return self.support is None and len(self.names) <= 62
+
+    @cached_property
+    def codes(self) -> Mapping[Hashable, int]:
+        """Label set to code, where there is a support."""
+        return {s: code for code, s in enumerate(self.support or ())}
+
+    def encode(self, labels: Iterable[Any]) -> NDArray[np.int64]:
+        """Codes of label sets, given as sets of labels or as the rows of an indicator matrix."""
+        if isinstance(labels, np.ndarray) and labels.ndim == 2:
+            names = np.array(self.names, dtype=object)
+            labels = [frozenset(names[row.astype(bool)]) for row in labels]
+        return np.fromiter((self._code(frozenset(s)) for s in labels), dtype=np.int64)
+
+    def _code(self, labels: frozenset[Hashable]) -> int:
+        if not labels <= self._place.keys():
+            unknown = next(iter(labels - self._place.keys()))
+            near = difflib.get_close_matches(str(unknown), [str(n) for n in self.names], n=1)
+            raise SpaceError(f"{unknown!r} is not a label.{f' Did you mean {near[0]!r}?' if near else ''}")
+        if not labels and not self.empty:
+            raise SpaceError("the empty set is not a class of this space; allow it with empty=True.")
+        if self.support is not None:
+            return self.codes.get(labels, UNLISTED)
+        mask = sum(1 << self._place[label] for label in labels)
+        if self.masks:
+            return mask - (not self.empty)
+        import hashlib  # noqa: PLC0415 - only for more than 62 labels
+
+        digest = hashlib.blake2b(mask.to_bytes(-(-len(self.names) // 8), "little"), digest_size=8).digest()
+        return int.from_bytes(digest, "little") >> 1
+
+    def decode(self, code: int) -> Any:
+        """The label set of a code, where the code still tells."""
+        if self.support is not None:
+            return set(self.support[code])
+        if not self.masks:
+            return code
+        mask = code + (not self.empty)
+        return {name for i, name in enumerate(self.names) if mask >> i & 1}
+
+    @property
+    def complete(self) -> bool:
+        """Every label set can be named."""
+        return True
+
+    def take(self, at: Any) -> ClassSpace:
+        """The space of some of the cases: the same."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LabelSets):
+            return NotImplemented
+        return (self.names, self.empty, self.support) == (other.names, other.empty, other.support)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.empty, self.support))
+
+    def __repr__(self) -> str:
+        kind = f"{len(self.names)} labels" + ("" if self.empty else ", not empty")
+        return f"LabelSets({kind}{'' if self.support is None else f', support of {self.size}'})"
+
+
+def as_space(space: Any) -> ClassSpace:
+    """A `ClassSpace` as it is; anything else as the number of classes."""
+    return space if isinstance(space, ClassSpace) else ClassSpace(space)
+
+
+def _as_size(size: Any) -> Any:
+    if isinstance(size, (str, bytes)):
+        raise SpaceError(f"{size!r} is not a number of classes; give labels as labels=[...].")
+    if np.ndim(size):
+        sizes = [_as_size(s) for s in size]
+        if not all(isinstance(s, int) for s in sizes):
+            raise SpaceError("sizes that differ per case must be finite.")
+        return np.array(sizes, dtype=np.int64 if not sizes or max(sizes) < 2**53 else object)
+    if isinstance(size, float | np.floating) and (math.isinf(size) or not float(size).is_integer()):
+        if size == math.inf:
+            return math.inf
+        raise SpaceError(f"{size!r} is not a number of classes.")
+    if isinstance(size, bool | np.bool_):
+        raise SpaceError(f"{size!r} is not a number of classes.")
+    try:
+        count = int(size)
+    except (TypeError, ValueError):
+        raise SpaceError(f"{size!r} is not a number of classes.") from None
+    if count < 1:
+        raise SpaceError(f"there is at least one class, not {count}.")
+    return count
+
+
+def _to_float(size: Any) -> float:
+    try:
+        return float(size)
+    except OverflowError:
+        return math.inf
+
+
+def _log(size: Any) -> float:
+    return math.log(size) if size != math.inf else math.inf
+
+
+def _show(size: Any) -> str:
+    if isinstance(size, np.ndarray):
+        return f"{size.min()} to {size.max()} per case" if len(size) else "per case"
+    if size == math.inf:
+        return "inf"
+    return str(size) if size < 10**12 else f"about 2**{math.log2(size):.6g}"
