@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import TopListError
+from toplist.hits import coverage
 from toplist.lists import TopLists
 from toplist.moments import Moments, Sum
 from toplist.outcomes import as_codes
@@ -153,13 +154,9 @@ def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np
     def mean(values: Any) -> float:
         return float(np.mean(values)) if len(lists) else float("nan")
 
-    known = codes is not None
-    hit = [(c.classes == np.repeat(codes, c.sizes)).sum() / max(len(lists), 1) for c in cut] if known else None
-    return Curve(
-        rule.name,
-        ks,
-        np.array([mean(score(c, codes, rule=rule, penalty=0)) for c in cut]) if known else None,
-        np.array([mean(entropy(c, rule=rule)) for c in cut]),
-        None if hit is None else np.array(hit, dtype=np.float64),
-        np.array([mean(c.rest) for c in cut]),
-    )
+    scores = hits = None
+    if codes is not None:
+        scores = np.array([mean(score(c, codes, rule=rule, penalty=0)) for c in cut])
+        hits = np.array([coverage(c, codes) if len(lists) else np.nan for c in cut])
+    entropies = np.array([mean(entropy(c, rule=rule)) for c in cut])
+    return Curve(rule.name, ks, scores, entropies, hits, np.array([mean(c.rest) for c in cut]))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.lists import TopList, TopLists
-from toplist.lists.door import row_sums
+from toplist.lists.admitted import row_sums
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,11 @@ and large batches are shared among threads; how it was cut never shows in the re
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -19,14 +22,13 @@ from toplist.rectangles import Sums
 
 _compiled: Any = None
 if not os.environ.get("TOPLIST_PURE_PYTHON"):
-    try:
-        from toplist import _kernel as _compiled  # type: ignore[no-redef,unused-ignore]
-    except ImportError:  # built without a compiler
-        pass
+    with suppress(ImportError):  # built without a compiler
+        _compiled = import_module("toplist._kernel")
 
 NATIVE: Final[bool] = _compiled is not None
 
-BLOCK: Final = 16384 + 72  # rows: the vectors of a block fit the cache, and do not start at the same cache set
+BLOCK: Final = 1 << 14  # rows: a block's vectors stay in the second-level cache
+_SET: Final = 72  # block lengths leave this modulo 512, so that a block's vectors start in different cache sets
 _THREADED: Final = 1 << 17  # listed classes below which a second thread costs more than it brings
 _KINDS: Final = {"none": 0, "squares": 1, "powers": 2, "peak": 3}
 
@@ -70,19 +72,33 @@ def threads() -> int:
 
 def over_blocks(rows: int, weight: int, work: Callable[[int, int], None]) -> None:
     """Call work(lo, hi) for blocks that cover all rows, from several threads if the batch weighs enough."""
-    workers = min(threads(), max(1, weight // _THREADED), -(-rows // BLOCK))
-    if workers < 2:
-        for lo in range(0, rows, BLOCK):
-            work(lo, min(lo + BLOCK, rows))
-        return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - costs milliseconds, and few batches need it
+    workers = max(1, min(threads(), weight // _THREADED))
+    blocks = -(-rows // BLOCK)
+    blocks += -blocks % workers  # each thread gets as many as the others
+    step = max(1, -(-rows // blocks)) if blocks else 1
+    step += (_SET - step) % 512 if step > 512 else 0
+    starts = range(0, rows, step)
 
-    def stretch(worker: int) -> None:
-        for lo in range(worker * BLOCK, rows, workers * BLOCK):
-            work(lo, min(lo + BLOCK, rows))
+    def share(worker: int) -> None:
+        for lo in starts[worker::workers]:
+            work(lo, min(lo + step, rows))
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(stretch, range(workers)))
+    failures: list[BaseException] = []
+
+    def guarded(worker: int) -> None:
+        try:
+            share(worker)
+        except BaseException as failure:  # raised again below, in the caller's thread
+            failures.append(failure)
+
+    helpers = [threading.Thread(target=guarded, args=(worker,)) for worker in range(1, workers)]
+    for helper in helpers:
+        helper.start()
+    guarded(0)
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
 
 
 def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
@@ -131,7 +147,8 @@ def reduce(
             for column, value in enumerate(sums[:7]):
                 out[column, at] = value
             hit[at] = sums.hit
-    return Sums(*out, hit.view(np.bool_))
+    outcome, miss, total, ties, rest, unlisted, proxy = out
+    return Sums(outcome, miss, total, ties, rest, unlisted, proxy, hit.view(np.bool_))
 
 
 def select(p: NDArray[Any], k: int) -> tuple[NDArray[np.int32], Floats, Floats]:

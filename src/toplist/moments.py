@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from toplist import kernel, rectangles
 from toplist.lists import DeviceLists, TopLists
-from toplist.lists.door import row_sums
+from toplist.lists.admitted import row_sums
 
 Array = Any
 
@@ -129,7 +129,11 @@ class Table:
 
     def each(self, of: Sum) -> tuple[Moments, Moments]:
         """The moments if each of the listed classes happens, as (rows, k), and if an unlisted one does."""
-        xp, t, column = self.xp, self.t, lambda a: xp.expand_dims(a, axis=-1)
+        xp, t = self.xp, self.t
+
+        def column(a: Array) -> Array:
+            return xp.expand_dims(a, axis=-1)
+
         terms = of.terms(xp, t) if of.kind != "none" else xp.zeros_like(t)
         if of.kind == "peak":
             total = xp.max(t, axis=1) if t.shape[1] else self.rest * 0 - 1

@@ -95,10 +95,6 @@ class ClassSpace:
         """The space of some of the cases."""
         return ClassSpace(self.size[at], self.labels) if self.per_case else self
 
-    def with_labels(self, labels: Sequence[Hashable]) -> ClassSpace:
-        """The same number of classes, some of which are now known by name."""
-        return ClassSpace(self.size, labels)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClassSpace) or type(self) is not type(other):
             return NotImplemented

@@ -6,7 +6,7 @@ gets. Removing the smallest confidence until that holds leaves the one largest v
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def largest_valid(rows: Rows, slack: NDArray[np.float64], found: NDArray[np.uint
     unlisted = rows.size - sizes
     low = np.flatnonzero(found & flags.BELOW)
     if len(low):
-        chosen = _rows_at(rows, low)
+        chosen = gather(rows, low)
         for at, part in kernel.by_length(chosen):
             cases = low[at]
             kept, rest, left = rectangles.cut(
@@ -46,24 +46,17 @@ def largest_valid(rows: Rows, slack: NDArray[np.float64], found: NDArray[np.uint
     return Sublists(keep, log_rest, unlisted)
 
 
-def _rows_at(rows: Rows, at: NDArray[np.intp]) -> Rows:
-    """Some of the rows, gathered."""
-    offsets, where = gather(rows.offsets, at)
+def gather(rows: Rows, at: NDArray[Any]) -> Rows:
+    """Some of the rows, in any order."""
+    sizes = rows.offsets[1:][at] - rows.offsets[:-1][at]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+    where = np.repeat(rows.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
     per_case = len(rows.size) > 1
-    return replace(
-        rows,
-        offsets=offsets,
-        classes=None if rows.classes is None else rows.classes[where],
-        confidences=rows.confidences[where],
-        log_rest=None if rows.log_rest is None else rows.log_rest[at],
-        size=rows.size[at] if per_case else rows.size,
-        log_size=rows.log_size[at] if per_case else rows.log_size,
+    return Rows(
+        offsets,
+        None if rows.classes is None else rows.classes[where],
+        rows.confidences[where],
+        None if rows.log_rest is None else rows.log_rest[at],
+        rows.size[at] if per_case else rows.size,
+        rows.log_size[at] if per_case else rows.log_size,
     )
-
-
-def gather(offsets: NDArray[np.int64], at: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """New offsets for some of the rows, and where their entries stand now."""
-    sizes = offsets[1:][at] - offsets[:-1][at]
-    fresh = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
-    where = np.repeat(offsets[:-1][at] - fresh[:-1], sizes) + np.arange(fresh[-1])
-    return fresh, where

@@ -93,7 +93,7 @@ void bind(nb::module_& m) {
           nb::gil_scoped_release release;
           run_reduce(static_cast<Sum>(sum), lists, slack.data(), flags.data(), codes, Term{exponent}, moments);
         },
-        nb::arg("sum"), nb::arg("exponent"), nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences"),
+        nb::arg("kind"), nb::arg("exponent"), nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences"),
         nb::arg("log_rest").none(), nb::arg("size"), nb::arg("log_size"), nb::arg("slack"), nb::arg("flags"),
         nb::arg("outcomes").none(), nb::arg("out").noconvert(), nb::arg("hit").noconvert());
 }

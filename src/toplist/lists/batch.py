@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist import flags, kernel
+from toplist import flags
 from toplist.errors import ShapeError, TopListError
 from toplist.kernel import Rows
 from toplist.lists import sources
+from toplist.lists.admitted import Admitted
 from toplist.lists.device import DeviceLists, is_foreign
-from toplist.lists.door import Admitted, Duplicates, Repairs, Units, admit, row_sums
+from toplist.lists.door import Duplicates, Repairs, Units, admit
 from toplist.lists.one import TopList
 from toplist.space import ClassSpace, as_space
-from toplist.validity import gather, largest_valid
 
 _DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
 
@@ -135,19 +135,11 @@ class TopLists:
         """The softmax of logits; with `k`, its k most likely classes and the exact log of the mass left over."""
         p, log_normalizer = sources.softmax(z)
         full = cls._admit(*sources.dense(p, space), ids, Repairs())
-        if k is None:
+        if k is None or k >= p.shape[1]:
             return full
         lists = full.truncate(k)
-        if lists.sizes.size and k < p.shape[1]:
-            tail = np.array(z, dtype=np.float64)
-            np.put_along_axis(tail, lists.classes.reshape(len(tail), -1).astype(np.intp), -np.inf, axis=1)
-            top = tail.max(axis=1, keepdims=True)
-            safe = np.where(np.isfinite(top), top, 0.0)
-            with np.errstate(divide="ignore"):
-                log_rest = np.log(np.exp(tail - safe).sum(axis=1)) + safe[:, 0] - log_normalizer
-            rows = replace(lists.admitted.rows, log_rest=log_rest)
-            lists = cls._admit(rows, lists.space, ids, Repairs())
-        return lists
+        log_rest = sources.log_tail(z, lists.classes.reshape(len(p), -1), log_normalizer)
+        return cls._admit(replace(lists.admitted.rows, log_rest=log_rest), lists.space, ids, Repairs())
 
     @classmethod
     def from_csr(
@@ -187,10 +179,7 @@ class TopLists:
     @property
     def classes(self) -> NDArray[Any]:
         """The listed classes of all cases, one after the other."""
-        classes = self.admitted.rows.classes
-        if classes is not None:
-            return classes
-        return np.tile(np.arange(self.space.size, dtype=np.int32), len(self))
+        return self.admitted.classes
 
     @property
     def confidences(self) -> NDArray[Any]:
@@ -200,8 +189,7 @@ class TopLists:
     @property
     def normalized_confidences(self) -> NDArray[np.float64]:
         """The listed confidences as they are scored: masses a rounding error above one are divided out."""
-        scale = np.where(self._scaled, 1.0 - self.admitted.slack, 1.0)
-        return self.confidences / np.repeat(scale, self.sizes)
+        return self.admitted.normalized
 
     @property
     def log_rest(self) -> NDArray[np.float64] | None:
@@ -216,12 +204,12 @@ class TopLists:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many classes each case lists."""
-        return np.diff(self.offsets)
+        return self.admitted.sizes
 
     @property
     def rest(self) -> NDArray[np.float64]:
         """The mass that each case leaves unlisted."""
-        return np.where(self._scaled, 0.0, self.admitted.slack)
+        return self.admitted.rest
 
     @property
     def mass(self) -> NDArray[np.float64]:
@@ -234,11 +222,6 @@ class TopLists:
         unlisted = self.admitted.rows.size - self.sizes
         return self.rest / np.where(unlisted > 0, unlisted, np.inf)
 
-    @property
-    def _scaled(self) -> NDArray[np.bool_]:
-        rows = self.admitted.rows
-        return (self.admitted.slack < 0) | (rows.size == self.sizes)
-
     def unlisted_text(self, case: int) -> str:
         """How many classes a case leaves unlisted, in words."""
         size = self.space.size[case] if self.space.per_case else self.space.size
@@ -250,7 +233,9 @@ class TopLists:
         if self.space.per_case:
             raise TopListError("the number of classes differs per case: pad one list at a time, lists[i].padded().")
         if self.space.size * max(len(self), 1) > _DENSE_LIMIT:
-            raise TopListError(f"{len(self):,} x {self.space.size} is too large to spread out; scoring does not need it.")
+            raise TopListError(
+                f"{len(self):,} x {self.space.size} is too large to spread out; scoring does not need it."
+            )
         out = np.repeat(self.proxy[:, None], self.space.size, axis=1)
         case = np.repeat(np.arange(len(self)), self.sizes)
         out[case, self.classes] = self.normalized_confidences
@@ -260,41 +245,19 @@ class TopLists:
 
     def is_valid(self) -> NDArray[np.bool_]:
         """Per case: is no listed confidence below the proxy (beyond the tolerance of the precision)?"""
-        return (self.admitted.flags & flags.INVALID) == 0
+        valid: NDArray[np.bool_] = (self.admitted.flags & flags.INVALID) == 0
+        return valid
 
     def valid(self) -> TopLists:
         """The largest valid sublists."""
-        if not (self.admitted.flags & flags.BELOW).any():
-            return self
-        rows, cut = self.admitted.rows, largest_valid(self.admitted.rows, self.admitted.slack, self.admitted.flags)
-        sizes = row_sums(cut.keep, self.offsets).astype(np.int64)
-        fresh = replace(
-            rows,
-            offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
-            classes=self.classes[cut.keep],
-            confidences=self.confidences[cut.keep],
-            log_rest=cut.log_rest,
-        )
-        rest = np.where(self._scaled, self.admitted.slack, np.exp(cut.log_rest))
-        return self._trusted(fresh, rest)
+        return self._with(self.admitted.valid()) if self.admitted.any_below else self
 
     def repair(self) -> TopLists:
         """Valid lists on the same classes with the same padded distributions as `valid()`: k is kept."""
-        if not (self.admitted.flags & flags.BELOW).any():
-            return self
-        rows, cut = self.admitted.rows, largest_valid(self.admitted.rows, self.admitted.slack, self.admitted.flags)
-        proxy = np.exp(cut.log_rest) / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
-        t = np.where(cut.keep, self.confidences, np.repeat(proxy, self.sizes))
-        low = (self.admitted.flags & flags.BELOW) != 0
-        rest = np.where(low, proxy * (rows.size - self.sizes), self.admitted.slack)
-        with np.errstate(divide="ignore"):
-            log_rest = np.where(low | (rows.log_rest is None), np.log(np.maximum(rest, 0.0)), cut.log_rest)
-        return self._trusted(replace(rows, confidences=t, log_rest=log_rest), rest)
+        return self._with(self.admitted.repaired()) if self.admitted.any_below else self
 
-    def _trusted(self, rows: Rows, slack: NDArray[np.float64]) -> TopLists:
-        """Rows made from admitted ones by a step that keeps them valid."""
-        found = np.zeros(len(rows), np.uint16)
-        return TopLists(self.space, self.ids, Admitted(rows, slack, found, self.admitted.repairs))
+    def _with(self, admitted: Admitted) -> TopLists:
+        return TopLists(self.space, self.ids, admitted)
 
     # Selection
 
@@ -312,98 +275,28 @@ class TopLists:
             raise TopListError(f"k is a number of classes, not {k!r}.")
         if mass is not None and not 0 <= mass <= 1:
             raise TopListError(f"mass is between 0 and 1, not {mass!r}.")
-        rows = self.admitted.rows
-        if k is not None and rows.classes is None and k < self.space.size:
-            return self._select(int(k))
-        ordered = self.ordered()
-        t, sizes = ordered.normalized_confidences, ordered.sizes
-        place = np.arange(len(t)) - np.repeat(ordered.offsets[:-1], sizes)
         if k is not None:
-            keep = place < k
-        else:
-            running = np.cumsum(t) - t
-            before = running - np.repeat(running[ordered.offsets[:-1][sizes > 0]], sizes[sizes > 0])
-            keep = before < mass - 1e-12
-        kept = row_sums(keep, ordered.offsets).astype(np.int64)
-        rest = ordered.rest + row_sums(np.where(keep, 0.0, t), ordered.offsets)
-        with np.errstate(divide="ignore"):
-            log_rest = np.log(rest) if self.log_rest is None else np.logaddexp(self.log_rest, np.log(rest - self.rest))
-        fresh = replace(
-            ordered.admitted.rows,
-            offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(kept))),
-            classes=ordered.classes[keep],
-            confidences=t[keep],
-            log_rest=log_rest,
-        )
-        slack, found, _ = kernel.inspect(fresh)
-        return TopLists(self.space, self.ids, Admitted(fresh, slack, found, self.admitted.repairs))
-
-    def _select(self, k: int) -> TopLists:
-        n = len(self)
-        codes, t, tail = kernel.select(self.confidences.reshape(n, -1), k)
-        scale = 1.0 - self.admitted.slack
-        with np.errstate(divide="ignore"):
-            log_rest = np.log(tail / scale)
-        rows = sources.to_rows(
-            np.arange(n + 1) * k, codes.ravel(), (t / scale[:, None]).ravel(), self.space, log_rest
-        )
-        slack, found, _ = kernel.inspect(rows)
-        return TopLists(self.space, self.ids, Admitted(rows, slack, found, self.admitted.repairs))
+            return self._with(self.admitted.first(int(k)))
+        return self._with(self.admitted.reaching(float(mass)))  # type: ignore[arg-type]
 
     def ordered(self) -> TopLists:
         """The same lists, the most confident class first; ties keep their order."""
-        t, rows = self.confidences, self.admitted.rows
-        falling = np.ones(len(t), dtype=bool)
-        falling[1:] = t[1:] <= t[:-1]
-        falling[self.offsets[:-1][self.sizes > 0]] = True
-        if falling.all():
-            return self
-        order = np.lexsort((-t, np.repeat(np.arange(len(self)), self.sizes)))
-        fresh = replace(rows, classes=self.classes[order], confidences=t[order])
-        return TopLists(self.space, self.ids, replace(self.admitted, rows=fresh))
+        return self._with(self.admitted.ordered())
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, int | np.integer):
             case = int(at) + (len(self) if at < 0 else 0)
             if not 0 <= case < len(self):
                 raise IndexError(f"case {at} of {len(self)}")
-            return TopList.of(self._take(np.array([case])))
-        if isinstance(at, slice):
-            return self._take(np.arange(len(self))[at]) if at.step not in (None, 1) else self._slice(at)
-        where = np.asarray(at)
-        return self._take(np.flatnonzero(where) if where.dtype == bool else np.arange(len(self))[where.astype(np.intp)])
+            return TopList.of(self[case : case + 1])
+        if isinstance(at, slice) and at.step in (None, 1):
+            lo, hi, _ = at.indices(len(self))
+            return self._part(self.admitted.between(lo, max(lo, hi)), slice(lo, max(lo, hi)))
+        where = np.arange(len(self))[at if isinstance(at, slice) else np.asarray(at, dtype=_index_type(at))]
+        return self._part(self.admitted.at(where), where)
 
-    def _slice(self, at: slice) -> TopLists:
-        lo, hi, _ = at.indices(len(self))
-        hi = max(lo, hi)
-        start, stop = self.offsets[lo], self.offsets[hi]
-        block = self.admitted.rows.block(lo, hi)
-        rows = replace(
-            block,
-            offsets=block.offsets - start,
-            classes=None if block.classes is None else block.classes[start:stop],
-            confidences=block.confidences[start:stop],
-        )
-        return self._part(rows, slice(lo, hi))
-
-    def _take(self, at: NDArray[np.intp]) -> TopLists:
-        rows = self.admitted.rows
-        offsets, where = gather(rows.offsets, at)
-        per_case = len(rows.size) > 1
-        fresh = Rows(
-            offsets,
-            None if rows.classes is None else rows.classes[where],
-            rows.confidences[where],
-            None if rows.log_rest is None else rows.log_rest[at],
-            rows.size[at] if per_case else rows.size,
-            rows.log_size[at] if per_case else rows.log_size,
-        )
-        return self._part(fresh, at)
-
-    def _part(self, rows: Rows, at: Any) -> TopLists:
-        old = self.admitted
-        ids = None if self.ids is None else self.ids[at]
-        return TopLists(self.space.take(at), ids, Admitted(rows, old.slack[at], old.flags[at], old.repairs))
+    def _part(self, admitted: Admitted, at: Any) -> TopLists:
+        return TopLists(self.space.take(at), None if self.ids is None else self.ids[at], admitted)
 
     def __iter__(self) -> Iterator[TopList]:
         return (self[i] for i in range(len(self)))
@@ -431,3 +324,7 @@ class TopLists:
         space = repr(self.space)[len(type(self.space).__name__) + 1 : -1] if self.space.labels is None else ""
         classes = f"{space or self.space.size} classes" if space != "inf" else "infinitely many classes"
         return f"TopLists({n}, {k}, {classes}{f', {wrong:,} invalid' if wrong else ''})"
+
+
+def _index_type(at: Any) -> Any:
+    return np.bool_ if np.asarray(at).dtype == bool else np.intp

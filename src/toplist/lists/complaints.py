@@ -120,13 +120,14 @@ def _mass(bad: BadCase) -> tuple[str, str]:
         )
     problem = f"the confidences sum to {mass:.6g}, which is above 1."
     if mass > 1.05:
-        return (
-            problem,
-            "Independent per-label scores (marginals) are not a distribution over classes: score label by label, "
-            "or make lists of label sets. If these are unnormalised weights, pass normalize=True.",
-        )
+        return problem, _MARGINALS
     return problem, "If that is rounding, pass normalize=True to divide by the sum."
 
+
+_MARGINALS = (
+    "Independent per-label scores (marginals) are not a distribution over classes: score label by label, or make "
+    "lists of label sets. If these are unnormalised weights, pass normalize=True."
+)
 
 # In the order in which they are looked for: what makes the other checks meaningless comes first.
 _COMPLAINTS: dict[int, tuple[type[CaseError], Any]] = {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from toplist import flags, kernel
 from toplist.errors import ShapeError, TopListError
 from toplist.kernel import Rows
+from toplist.lists.admitted import Admitted, row_sums
 from toplist.lists.complaints import bad_case, complain, first_bad
 from toplist.space import ClassSpace
 
@@ -31,16 +32,6 @@ class Repairs:
             raise TopListError(f'units are "probability", "percent" or "log", not {self.units!r}.')
         if self.duplicates not in ("error", "sum"):
             raise TopListError(f'duplicates are an "error" or a "sum", not {self.duplicates!r}.')
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """Rows that passed, what was found out about them on the way, and how many were repaired."""
-
-    rows: Rows
-    slack: NDArray[np.float64]  # the rest mass; below zero, or complete lists: the mass is divided out
-    flags: NDArray[np.uint16]
-    repairs: dict[str, int]
 
 
 def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admitted:
@@ -75,7 +66,9 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
 def _check_shapes(rows: Rows, space: ClassSpace, ids: Any) -> None:
     offsets, flat = rows.offsets, len(rows.confidences)
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != flat or (offsets[1:] < offsets[:-1]).any():
-        raise ShapeError(f"offsets must rise from 0 to the number of entries ({flat}).", "One more than there are cases.")
+        raise ShapeError(
+            f"offsets must rise from 0 to the number of entries ({flat}).", "One more than there are cases."
+        )
     if rows.classes is not None and len(rows.classes) != flat:
         raise ShapeError(f"{len(rows.classes)} classes but {flat} confidences.", "Each class needs one confidence.")
     cases = len(rows)
@@ -85,7 +78,8 @@ def _check_shapes(rows: Rows, space: ClassSpace, ids: Any) -> None:
 
 
 def _in_units(t: NDArray[Any], units: Units) -> NDArray[Any]:
-    return t / t.dtype.type(100) if units == "percent" else np.exp(t)
+    made: NDArray[Any] = t / t.dtype.type(100) if units == "percent" else np.exp(t)
+    return made
 
 
 def _clip(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
@@ -113,12 +107,3 @@ def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
     back = np.argsort(first, stable=True)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(case[first], minlength=len(rows)))))
     return replace(rows, offsets=offsets, classes=classes[first[back]], confidences=sums[back])
-
-
-def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Sum of each row of flat values; empty rows sum to zero."""
-    out = np.zeros(len(offsets) - 1)
-    filled = offsets[1:] > offsets[:-1]
-    if filled.any():
-        out[filled] = np.add.reduceat(values.astype(np.float64, copy=False), offsets[:-1][filled])
-    return out

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.space import ClassSpace
-
 if TYPE_CHECKING:
     from toplist.lists.batch import TopLists
 

@@ -50,18 +50,17 @@ def _as_codes_or_sets(values: Any) -> NDArray[Any]:
 
 def encode_labels(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int64], ClassSpace]:
     """Codes for the labels of listed classes. A space without labels learns those that it meets."""
-    if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels):
-        if space.labels is None and not (isinstance(space, LabelSets)):
-            return np.array(labels, dtype=np.int64), space
     if isinstance(space, LabelSets):
         return space.encode(labels), space
     if space.labels is None:
-        known = dict.fromkeys(labels)
-        if len(known) > np.max(np.asarray(space.size, dtype=object)):
-            raise SpaceError(f"{len(known)} different labels are listed, but there are {space.size} classes.")
-        space = ClassSpace(None if space.size is None else space.size, list(known)) if not space.per_case else space
-        if space.labels is None:
+        if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels):
+            return np.array(labels, dtype=np.int64), space
+        if space.per_case:
             raise SpaceError("sizes that differ per case go with class codes, or with labels given in the space.")
+        known = list(dict.fromkeys(labels))
+        if len(known) > space.size:
+            raise SpaceError(f"{len(known)} different labels are listed, but there are only {space.size} classes.")
+        space = ClassSpace(space.size, known)
     codes = space.encode(labels)
     if (codes < 0).any():
         label = labels[int(np.argmax(codes < 0))]
@@ -84,8 +83,6 @@ def to_rows(
         offsets, confidences = offsets - start, confidences[start:stop]
         classes = None if classes is None else classes[start:stop]
     rest = None if log_rest is None else np.ascontiguousarray(log_rest, dtype=np.float64)
-    if space.per_case and len(size) == 1:
-        size, log_size = size.copy(), log_size.copy()
     return Rows(offsets, classes, confidences, rest, size, log_size)
 
 
@@ -156,3 +153,14 @@ def softmax(z: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         e = np.exp(x - top)
     total = e.sum(axis=1, keepdims=True)
     return e / total, (top + np.log(total))[:, 0]
+
+
+def log_tail(z: Any, classes: NDArray[Any], log_normalizer: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The log of the mass that a softmax leaves to all but some classes, however small that is."""
+    tail = np.array(z, dtype=np.float64)
+    np.put_along_axis(tail, classes.astype(np.intp), -np.inf, axis=1)
+    top = tail.max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        log_rest: NDArray[np.float64] = np.log(np.exp(tail - top).sum(axis=1)) + top[:, 0] - log_normalizer
+    return log_rest

@@ -34,13 +34,9 @@ class Rule(ABC):
     def each(self, table: Table) -> tuple[Array, Array]:
         """The score of every listed outcome as (rows, k), and of an unlisted one."""
 
-    def bounds(self, size: float) -> tuple[float, float]:
-        """The least and the largest score there is with `size` classes."""
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest score there is."""
         return 0.0, float("inf")
-
-    def describe(self) -> str:
-        """The rule as one would type it."""
-        return repr(self)
 
 
 class SumRule(Rule):

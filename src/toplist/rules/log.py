@@ -35,12 +35,12 @@ class Log(SumRule):
 
     def score(self, m: Moments, others: Array) -> Array:
         """-log q."""
-        return -m.log_outcome
+        return 0.0 - m.log_outcome  # so that a sure hit scores 0, not -0
 
     def entropy(self, m: Moments, total: Array) -> Array:
         """-sum of t log t - alpha (log alpha - log n)."""
         return total
 
-    def bounds(self, size: float) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         """0 to infinity."""
         return 0.0, math.inf

@@ -47,8 +47,10 @@ _REST: dict[str, Callable[[Any, Array, Array], Array]] = {
         * xp.log1p(-xp.exp(log_rest - xp.where(log_n > 30.0, 30.0, log_n + 1e-300))),
     ),
     "brier": lambda xp, log_rest, log_n: xp.exp(2.0 * log_rest - log_n),
-    "boosting": lambda xp, log_rest, log_n: xp.exp(0.5 * (log_rest + log_n))
-    / xp.sqrt(1.0 - xp.exp(xp.where(log_rest - log_n < -1e-16, log_rest - log_n, -1e-16))),
+    "boosting": lambda xp, log_rest, log_n: (
+        xp.exp(0.5 * (log_rest + log_n))
+        / xp.sqrt(1.0 - xp.exp(xp.where(log_rest - log_n < -1e-16, log_rest - log_n, -1e-16)))
+    ),
 }
 
 
@@ -104,7 +106,7 @@ class OneVsRest(SumRule):
     def score(self, m: Moments, others: Array) -> Array:
         """s1(q) + others."""
         if self.binary == "log":
-            return -m.log_outcome + others
+            return others - m.log_outcome
         return self._pair[0](m.xp, m.outcome) + others
 
     def entropy(self, m: Moments, total: Array) -> Array:

@@ -40,7 +40,7 @@ class Brier(SumRule):
         """1 - sum of squares."""
         return (-0.5 if self.scale_by_half else -1.0) * total
 
-    def bounds(self, size: float) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         """0 to 2, or to 1 if halved."""
         return 0.0, 1.0 if self.scale_by_half else 2.0
 
@@ -97,6 +97,6 @@ class Power(SumRule):
         """(1 - sum of powers) / (a - 1)."""
         return total / (1.0 - self.a)
 
-    def bounds(self, size: float) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         """0 to a / (a - 1), or without end below 1."""
         return 0.0, self.a / (self.a - 1.0) if self.a > 1 else math.inf

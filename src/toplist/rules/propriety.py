@@ -39,8 +39,7 @@ def expected(p: Floats, scores: Floats) -> Floats:
 
 
 def candidates(m: int, rng: np.random.Generator) -> Floats:
-    """Distributions worth trying: random ones, with ties, with zeros, near the corners and the centre, and all
-    orders of a few of them."""
+    """Distributions worth trying: random, with ties, with zeros, at the corners and the centre, and reordered."""
     base = [rng.dirichlet(np.full(m, a), size=30) for a in (0.3, 1.0, 5.0)]
     tied = np.round(rng.dirichlet(np.ones(m), size=30) * 4) + rng.integers(0, 2, (30, m))
     tied = tied[tied.sum(axis=1) > 0]
@@ -57,8 +56,7 @@ def require_proper(rule: Rule, *, seed: int = 0) -> None:
     for m in (2, 3, 4, 5):
         p = candidates(m, rng)
         scores = score_matrix(rule, p)
-        inner = (p > 0).all(axis=1)
-        _require_numbers(p, scores, inner)
+        _require_numbers(p, scores)
         _require_symmetry(rule, p, scores, rng)
         e = expected(p, scores)
         own = np.diag(e).copy()
@@ -78,7 +76,8 @@ def require_proper(rule: Rule, *, seed: int = 0) -> None:
             )
 
 
-def _require_numbers(p: Floats, scores: Floats, inner: NDArray[np.bool_]) -> None:
+def _require_numbers(p: Floats, scores: Floats) -> None:
+    inner = (p > 0).all(axis=1)
     bad = np.isnan(scores).any(axis=1) | (inner & ~np.isfinite(scores).all(axis=1))
     if bad.any():
         row = int(np.argmax(bad))
@@ -94,8 +93,8 @@ def _require_symmetry(rule: Rule, p: Floats, scores: Floats, rng: np.random.Gene
     row = int(np.argmax(off.max(axis=1)))
     if off[row].max() > _TOLERANCE * max(1.0, float(np.nanmax(np.where(np.isfinite(scores[row]), scores[row], 0.0)))):
         raise RuleError(
-            f"this rule is not symmetric: {_show(p[row])} and its permutation {_show(p[row][order])} score differently. "
-            "Padding needs a rule that treats all classes alike."
+            f"this rule is not symmetric: {_show(p[row])} and its permutation {_show(p[row][order])} score "
+            "differently. Padding needs a rule that treats all classes alike."
         )
 
 

@@ -55,6 +55,6 @@ class Renyi(SumRule):
         """log M / (1 - a)."""
         return m.xp.log1p(total) / (1.0 - self.a)
 
-    def bounds(self, size: float) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         """0 to infinity."""
         return 0.0, math.inf

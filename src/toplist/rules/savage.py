@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +45,8 @@ class Savage(Rule):
         """Pick the outcome's score from those of every outcome."""
         parts = []
         for at, table, place in cases.tables():
+            if place is None:
+                raise RuleError("these cases have no outcomes.")
             listed, unlisted = self.each(table)
             xp = table.xp
             every = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
@@ -58,7 +61,7 @@ class Savage(Rule):
     def each(self, table: Table) -> tuple[Array, Array]:
         """See `Rule.each`."""
         values, counts = _blocks(table)
-        s = self._savage(table.xp, values, counts) if self.dG is not None else self._numeric(values, counts)
+        s = self._numeric(values, counts) if self.dG is None else self._savage(table.xp, self.dG, values, counts)
         return s[:, :-1], s[:, -1]
 
     def _entropy(self, values: Array, counts: Array) -> Array:
@@ -67,9 +70,8 @@ class Savage(Rule):
             raise RuleError(f"G must return one number per case: {values.shape[:1]}, not {out.shape}.")
         return out
 
-    def _savage(self, xp: Any, values: Array, counts: Array) -> Array:
-        assert self.dG is not None
-        slope = self.dG(values, counts)
+    def _savage(self, xp: Any, gradient: Callable[[Array, Array], Array], values: Array, counts: Array) -> Array:
+        slope = gradient(values, counts)
         if slope.shape != values.shape:
             raise RuleError(f"dG must return the shape of its values: {values.shape}, not {slope.shape}.")
         slope = _average_ties(xp, values, counts, slope)
@@ -85,29 +87,32 @@ class Savage(Rule):
         out = np.empty_like(v)
         for j in range(v.shape[1]):
             tied = (v == v[:, j : j + 1]) & (n > 0)
-            block = np.where(tied, n, 0.0).sum(axis=1, keepdims=True)
-            toward = np.where(tied, 1.0 / np.where(block > 0, block, 1.0), 0.0) - v
+            block = np.maximum(np.where(tied, n, 0.0).sum(axis=1), 1.0)
+            toward = np.where(tied, 1.0 / block[:, None], 0.0) - v
 
-            def at(h: float, toward: NDArray[np.float64] = toward) -> NDArray[np.float64]:
-                return np.asarray(self._entropy(v + h * toward, n)) - g
+            def rise(h: float, toward: NDArray[np.float64] = toward) -> NDArray[np.float64]:
+                change: NDArray[np.float64] = self._entropy(v + h * toward, n) - g
+                return change
 
-            inside = (v[:, j] > 1e-2 / np.where(block[:, 0] > 0, block[:, 0], 1.0)) & (v[:, j] * block[:, 0] <= 1 - 1e-2)
-            both = inside.any() and np.where(inside, (at(1e-3) - at(-1e-3)) / 2e-3, 0.0)
-            if inside.any():
-                finer = (at(5e-4) - at(-5e-4)) / 1e-3
-                both = np.where(inside, (4 * finer - both) / 3, 0.0)
-            ahead = _one_sided(at)
-            out[:, j] = g + np.where(inside, both, ahead)
+            inside = (v[:, j] * block > 1e-2) & (v[:, j] * block <= 1 - 1e-2)
+            out[:, j] = g + np.where(inside, _two_sided(rise), _one_sided(rise))
         return out
 
 
-def _one_sided(at: Callable[[float], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _two_sided(rise: Callable[[float], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The derivative from both sides, extrapolated once."""
+    wide, narrow = ((rise(h) - rise(-h)) / (2 * h) for h in (1e-3, 5e-4))
+    slope: NDArray[np.float64] = (4 * narrow - wide) / 3
+    return slope
+
+
+def _one_sided(rise: Callable[[float], NDArray[np.float64]]) -> NDArray[np.float64]:
     """The derivative from the right by extrapolation; infinite where the slopes keep growing."""
     h = 1e-4
-    slopes = [at(h / 2**i) * 2**i / h for i in range(4)]
+    slopes = [rise(h / 2**i) * 2**i / h for i in range(4)]
     for order in range(1, 4):
-        slopes = [(2**order * b - a) / (2**order - 1) for a, b in zip(slopes, slopes[1:], strict=False)]
-    far, near, nearer = (at(x) / x for x in (1e-5, 1e-8, 1e-11))
+        slopes = [(2**order * b - a) / (2**order - 1) for a, b in pairwise(slopes)]
+    far, near, nearer = (rise(x) / x for x in (1e-5, 1e-8, 1e-11))
     growing = (nearer - near > 0.5 * (near - far)) & (near - far > 1e-3 * np.maximum(1.0, np.abs(far)))
     return np.where(growing, np.inf, slopes[0])
 
@@ -130,7 +135,9 @@ def _average_ties(xp: Any, values: Array, counts: Array, slope: Array) -> Array:
         weight = xp.where(tied, counts, 0.0)
         several = xp.sum(xp.astype(tied, values.dtype), axis=1) > 1
         total = xp.sum(weight, axis=1)
-        mean = xp.sum(xp.where(tied, weight * xp.where(tied, slope, 0.0), 0.0), axis=1) / xp.where(total > 0, total, 1.0)
+        mean = xp.sum(xp.where(tied, weight * xp.where(tied, slope, 0.0), 0.0), axis=1) / xp.where(
+            total > 0, total, 1.0
+        )
         column = xp.where(several, mean, slope[:, j])
         here = xp.arange(values.shape[1]) == j
         out = xp.where(here, xp.expand_dims(column, axis=1), out)

@@ -61,7 +61,7 @@ class PseudoSpherical(SumRule):
         """1 - N."""
         return -m.xp.expm1(m.xp.log1p(total) / self.a) / self._unit
 
-    def bounds(self, size: float) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         """0 to 1, or to 1 / (a - 1) if normalized."""
         return 0.0, 1.0 / self._unit
 

@@ -37,6 +37,6 @@ class ZeroOne(SumRule):
         """1 - the largest confidence."""
         return 1.0 - m.xp.where(m.total > m.proxy, m.total, m.proxy)
 
-    def bounds(self, size: float) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         """0 to 1."""
         return 0.0, 1.0

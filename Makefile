@@ -1,0 +1,58 @@
+# `make demo` and `make test` work on a machine that has Python 3.11+, pip and make: each builds its own .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := CMakeLists.txt $(wildcard src/toplist/_native/*)
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help demo test test-pure bench lint docs oracle clean
+help:
+	@echo "make demo     the paper's table and a scored example"
+	@echo "make test     the whole suite"
+	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
+	@echo "make bench    speed, as ratios to what one would write today"
+	@echo "make oracle   a million lists against exact arithmetic"
+	@echo "make lint     format, lint, types, import contracts"
+	@echo "make docs     the documentation, as HTML in docs/_build"
+
+# One stamp per set of extras: re-used while pyproject.toml and the compiled sources have not changed.
+$(VENV)/base: pyproject.toml $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/base
+	$(BIN)/python -m pip install -q -e ".[dev]"
+	@touch $@
+
+$(VENV)/docs: $(VENV)/dev
+	$(BIN)/python -m pip install -q -e ".[docs]"
+	@touch $@
+
+demo: $(VENV)/base
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/dev
+	$(PYTEST) -n 2
+
+test-pure: $(VENV)/dev
+	TOPLIST_PURE_PYTHON=1 $(PYTEST) -n 2 tests
+
+bench: $(VENV)/dev
+	$(BIN)/python -m benchmarks
+
+oracle: $(VENV)/dev
+	$(BIN)/python -m tests.oracle.million
+
+lint: $(VENV)/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Speed, as ratios to what one would write today, both sides measured in one run."""

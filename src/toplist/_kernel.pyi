@@ -1,0 +1,32 @@
+"""The compiled kernels. Every array is C-contiguous; outputs are filled in place."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+def inspect(
+    offsets: NDArray[Any],
+    classes: NDArray[Any] | None,
+    confidences: NDArray[Any],
+    log_rest: NDArray[Any] | None,
+    size: NDArray[Any],
+    log_size: NDArray[Any],
+    slack: NDArray[Any],
+    flags: NDArray[Any],
+) -> int: ...
+def reduce(
+    kind: int,
+    exponent: float,
+    offsets: NDArray[Any],
+    classes: NDArray[Any] | None,
+    confidences: NDArray[Any],
+    log_rest: NDArray[Any] | None,
+    size: NDArray[Any],
+    log_size: NDArray[Any],
+    slack: NDArray[Any],
+    flags: NDArray[Any],
+    outcomes: NDArray[Any] | None,
+    out: NDArray[Any],
+    hit: NDArray[Any],
+) -> None: ...
+def select(p: NDArray[Any], classes: NDArray[Any], confidences: NDArray[Any], tail: NDArray[Any]) -> None: ...

@@ -1,0 +1,182 @@
+"""Lists that passed the door: flat columns, and what was found out about them on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist import flags, kernel
+from toplist.kernel import Rows
+from toplist.validity import gather, largest_valid
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Checked rows. `slack` is the rest mass, except that a mass above one, or of a complete list, is divided out."""
+
+    rows: Rows
+    slack: Floats
+    flags: NDArray[np.uint16]
+    repairs: dict[str, int]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many classes each case lists."""
+        return np.diff(self.rows.offsets)
+
+    @property
+    def scaled(self) -> NDArray[np.bool_]:
+        """Which cases have their mass divided out."""
+        scaled: NDArray[np.bool_] = (self.slack < 0) | (self.rows.size == self.sizes)
+        return scaled
+
+    @property
+    def rest(self) -> Floats:
+        """The mass that each case leaves unlisted."""
+        return np.where(self.scaled, 0.0, self.slack)
+
+    @property
+    def normalized(self) -> Floats:
+        """The confidences as they are scored."""
+        scale = np.where(self.scaled, 1.0 - self.slack, 1.0)
+        t: Floats = self.rows.confidences / np.repeat(scale, self.sizes)
+        return t
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes, spelled out where they are all of them."""
+        if self.rows.classes is not None:
+            return self.rows.classes
+        return np.tile(np.arange(int(self.rows.size[0]), dtype=np.int32), len(self.rows))
+
+    @property
+    def any_below(self) -> bool:
+        """Is any list larger than its largest valid sublist?"""
+        return bool((self.flags & flags.BELOW).any())
+
+    def valid(self) -> Admitted:
+        """The largest valid sublists."""
+        cut = largest_valid(self.rows, self.slack, self.flags)
+        rows = replace(
+            self.rows,
+            offsets=_offsets(row_sums(cut.keep, self.rows.offsets)),
+            classes=self.classes[cut.keep],
+            confidences=self.rows.confidences[cut.keep],
+            log_rest=cut.log_rest,
+        )
+        return self._still_valid(rows, np.where(self.scaled, self.slack, np.exp(cut.log_rest)))
+
+    def repaired(self) -> Admitted:
+        """Valid lists on the same classes, with the padded distributions of the largest valid sublists."""
+        cut = largest_valid(self.rows, self.slack, self.flags)
+        low = (self.flags & flags.BELOW) != 0
+        proxy = np.exp(cut.log_rest) / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
+        t = np.where(cut.keep, self.rows.confidences, np.repeat(proxy, self.sizes))
+        rest = np.where(low, proxy * (self.rows.size - self.sizes), self.slack)
+        given = np.full(len(rest), -np.inf) if self.rows.log_rest is None else self.rows.log_rest
+        with np.errstate(divide="ignore"):
+            log_rest = np.where(low | (self.rows.log_rest is None), np.log(np.maximum(rest, 0.0)), given)
+        return self._still_valid(replace(self.rows, confidences=t, log_rest=log_rest), rest)
+
+    def _still_valid(self, rows: Rows, slack: Floats) -> Admitted:
+        return Admitted(rows, slack, np.zeros(len(rows), np.uint16), self.repairs)
+
+    def ordered(self) -> Admitted:
+        """The same lists, the most confident class first; ties keep their order."""
+        t, offsets = self.rows.confidences, self.rows.offsets
+        falling = np.ones(len(t), dtype=bool)
+        falling[1:] = t[1:] <= t[:-1]
+        falling[offsets[:-1][self.sizes > 0]] = True
+        if falling.all():
+            return self
+        order = np.lexsort((-t, np.repeat(np.arange(len(self.rows)), self.sizes)))
+        return replace(self, rows=replace(self.rows, classes=self.classes[order], confidences=t[order]))
+
+    def first(self, k: int) -> Admitted:
+        """The k most confident classes of each case."""
+        if self.rows.classes is None and k < self.rows.size[0]:
+            return self._first_of_all(k)
+        ordered = self.ordered()
+        place = np.arange(len(ordered.rows.confidences)) - np.repeat(ordered.rows.offsets[:-1], ordered.sizes)
+        return ordered._keep(place < k)
+
+    def reaching(self, mass: float) -> Admitted:
+        """As many of the most confident classes as it takes to list `mass`."""
+        ordered = self.ordered()
+        t, sizes = ordered.normalized, ordered.sizes
+        running = np.cumsum(t) - t
+        starts = ordered.rows.offsets[:-1][sizes > 0]
+        before = running - np.repeat(running[starts], sizes[sizes > 0])
+        return ordered._keep(before < mass - 1e-12)
+
+    def _keep(self, keep: NDArray[np.bool_]) -> Admitted:
+        """Some of the entries of lists in order; what is dropped joins the rest mass exactly."""
+        t, rows = self.normalized, self.rows
+        dropped = row_sums(np.where(keep, 0.0, t), rows.offsets)
+        with np.errstate(divide="ignore"):
+            log_rest = np.log(self.rest + dropped)
+            if rows.log_rest is not None:
+                log_rest = np.where(dropped > 0, log_rest, rows.log_rest)
+        return self._again(
+            replace(
+                rows,
+                offsets=_offsets(row_sums(keep, rows.offsets)),
+                classes=self.classes[keep],
+                confidences=t[keep],
+                log_rest=log_rest,
+            )
+        )
+
+    def _first_of_all(self, k: int) -> Admitted:
+        n = len(self.rows)
+        codes, t, tail = kernel.select(self.rows.confidences.reshape(n, -1), k)
+        scale = 1.0 - self.slack
+        with np.errstate(divide="ignore"):
+            log_rest = np.log(tail / scale)
+        return self._again(
+            replace(
+                self.rows,
+                offsets=np.arange(n + 1, dtype=np.int64) * k,
+                classes=codes.ravel(),
+                confidences=(t / scale[:, None]).ravel(),
+                log_rest=log_rest,
+            )
+        )
+
+    def _again(self, rows: Rows) -> Admitted:
+        slack, found, _ = kernel.inspect(rows)
+        return Admitted(rows, slack, found, self.repairs)
+
+    def between(self, lo: int, hi: int) -> Admitted:
+        """Cases lo to hi, without a copy of their entries."""
+        block = self.rows.block(lo, hi)
+        start, stop = block.offsets[0], block.offsets[-1]
+        rows = replace(
+            block,
+            offsets=block.offsets - start,
+            classes=None if block.classes is None else block.classes[start:stop],
+            confidences=block.confidences[start:stop],
+        )
+        return Admitted(rows, self.slack[lo:hi], self.flags[lo:hi], self.repairs)
+
+    def at(self, where: NDArray[np.intp]) -> Admitted:
+        """Some of the cases, in any order."""
+        return Admitted(gather(self.rows, where), self.slack[where], self.flags[where], self.repairs)
+
+
+def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
+    """Sum of each row of flat values; empty rows sum to zero."""
+    out = np.zeros(len(offsets) - 1)
+    filled = offsets[1:] > offsets[:-1]
+    if filled.any():
+        out[filled] = np.add.reduceat(values.astype(np.float64, copy=False), offsets[:-1][filled])
+    return out
+
+
+def _offsets(sizes: Floats) -> NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes).astype(np.int64)))

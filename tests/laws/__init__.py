@@ -1,0 +1,1 @@
+"""What must hold for every list, whatever the rule: properties, searched by hypothesis."""
