@@ -1,15 +1,17 @@
 """What can go wrong, as a tree: catch `TopListError` for all of it.
 
-TopListError (a ValueError)
-├── SpaceError             the classes do not make sense: a size below one, a label twice
-├── RuleError              a scoring rule that is not known, or a parameter outside its range
-│   └── ImproperRuleError  a rule that rewards lying; carries the pair of distributions that shows it
-└── CaseError              a case is wrong; carries the case, the problem, the remedy and how many more
-    ├── ShapeError         lengths that differ, an array of the wrong shape
-    ├── ConfidenceError    a value that is no probability: NaN, negative, above one, percent, a sentinel
-    ├── MassError          values that do not add up: mass above one, marginals, an incomplete distribution
-    ├── ClassError         a class twice, outside the space, or more classes than there are
-    └── OutcomeError       an outcome outside the space
+::
+
+    TopListError (a ValueError)
+    ├── SpaceError             the classes do not make sense: a size below one, a label twice
+    ├── RuleError              a scoring rule that is not known, or a parameter outside its range
+    │   └── ImproperRuleError  a rule that rewards lying; carries the pair of distributions that shows it
+    └── CaseError              a case is wrong; carries the case, the problem, the remedy and how many more
+        ├── ShapeError         lengths that differ, an array of the wrong shape
+        ├── ConfidenceError    a value that is no probability: NaN, negative, above one, percent, a sentinel
+        ├── MassError          values that do not add up: mass above one, marginals, an incomplete distribution
+        ├── ClassError         a class twice, outside the space, or more classes than there are
+        └── OutcomeError       an outcome outside the space
 """
 
 from __future__ import annotations
