@@ -61,7 +61,7 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     """
     rule = as_rule(rule)
     lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).valid()
-    codes = None if y is None else as_codes(y, lists.space, len(lists))
+    codes = None if y is None else as_codes(y, lists)
     longest = int(lists.sizes.max(initial=0))
     wanted = np.arange(longest + 1) if ks is None else np.array(sorted({int(k) for k in ks}), dtype=np.int64)
     if len(wanted) and wanted[0] < 0:

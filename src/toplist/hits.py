@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.outcomes import as_codes
 
@@ -49,7 +50,7 @@ def coverage(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
 
 def _places(lists: TopLists, y: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """How many listed classes are above the outcome, how many equal it, and whether it is listed."""
-    codes = as_codes(y, lists.space, len(lists))
+    codes = as_codes(y, lists)
     case = np.repeat(np.arange(len(lists)), lists.sizes)
     t = lists.confidences
     same = lists.classes == codes[case]
@@ -62,4 +63,6 @@ def _places(lists: TopLists, y: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]
 
 
 def _mean(values: Floats, weight: Any) -> float:
+    if not len(values):
+        raise TopListError("there are no cases to average over.")
     return float(np.average(values, weights=None if weight is None else np.asarray(weight, dtype=np.float64)))

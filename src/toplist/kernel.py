@@ -104,7 +104,7 @@ def over_blocks(rows: int, weight: int, work: Callable[[int, int], None]) -> Non
 def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
     """The signed rest mass and the flags of every row, and all flags ored together."""
     slack, flags = np.empty(len(rows)), np.empty(len(rows), np.uint16)
-    seen: list[int] = []
+    seen = [0]
 
     def work(lo: int, hi: int) -> None:
         r = rows.block(lo, hi)
@@ -118,10 +118,10 @@ def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
         for at, part in by_length(r):
             slack[lo + at], found = part.inspect()
             flags[lo + at] = found
-            seen.append(int(np.bitwise_or.reduce(found, initial=0)))
+            seen.append(int(np.bitwise_or.reduce(found)))
 
     over_blocks(len(rows), len(rows.confidences), work)
-    return slack, flags, int(np.bitwise_or.reduce(seen, initial=0))
+    return slack, flags, int(np.bitwise_or.reduce(seen))
 
 
 def reduce(

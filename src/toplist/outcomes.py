@@ -16,7 +16,9 @@ def is_soft(y: Any, space: ClassSpace) -> bool:
     """Is a distribution per case meant, rather than one outcome?"""
     if isinstance(y, TopLists):
         return True
-    return np.ndim(y) == 2 and not isinstance(space, LabelSets) if isinstance(y, np.ndarray | list) else False
+    if not isinstance(y, np.ndarray | list) or isinstance(space, LabelSets):
+        return False
+    return np.ndim(y) == 2 and np.shape(y)[1] != 1
 
 
 def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
@@ -32,8 +34,9 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
     return truth
 
 
-def as_codes(y: Any, space: ClassSpace, cases: int) -> NDArray[np.int64]:
+def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
     """Codes of outcomes, checked: every outcome is a class of the space. -1 is a class that no list can name."""
+    space, cases = lists.space, len(lists)
     if np.ndim(y) == 0 or isinstance(y, str | set | frozenset):
         raise ShapeError("outcomes must be a sequence, one per case.")
     if isinstance(space, LabelSets):
@@ -41,13 +44,32 @@ def as_codes(y: Any, space: ClassSpace, cases: int) -> NDArray[np.int64]:
     else:
         values = np.asarray(y)
         if values.ndim != 1:
-            raise ShapeError(f"outcomes must be one per case, not an array of shape {values.shape}.")
+            raise ShapeError(f"outcomes must be one per case, not an array of shape {values.shape}.", "Try y.ravel().")
         numbers = _as_integers(values)
         named = space.labels is not None and all(isinstance(v, int | np.integer) for v in space.labels[:1])
-        codes = _codes_of_labels(values, space) if numbers is None or named else _codes_in_range(numbers, space)
+        if numbers is not None and not named:
+            codes = _codes_in_range(numbers, space)
+        elif space.labels is None and len(lists.confidences):
+            raise OutcomeError(
+                f"the outcomes are labels such as {values.tolist()[0]!r}, but the lists hold codes.",
+                "Give the space its labels: ClassSpace(labels=[...]).",
+            )
+        else:
+            codes = _codes_of_labels(values, space)
     if len(codes) != cases:
         raise ShapeError(f"{len(codes)} outcomes for {cases} lists.", "Each case needs one of each.")
+    _require_possible(codes, lists)
     return codes
+
+
+def _require_possible(codes: NDArray[np.int64], lists: TopLists) -> None:
+    """A list of all classes names what happens."""
+    if not len(codes) or codes.min() >= 0:
+        return
+    impossible = (codes == UNLISTED) & (lists.sizes == lists.space.as_floats[0])
+    if impossible.any():
+        row, more = int(np.argmax(impossible)), int(impossible.sum()) - 1
+        raise OutcomeError("the outcome is none of the classes, all of which are listed.", case=row, more=more)
 
 
 def _as_integers(values: NDArray[Any]) -> NDArray[np.int64] | None:
@@ -71,7 +93,7 @@ def _codes_in_range(codes: NDArray[np.int64], space: ClassSpace) -> NDArray[np.i
     if len(codes) and not space.per_case and codes.min() >= 0 and codes.max() < size[0]:
         return codes
     if space.per_case and len(codes) != len(size):
-        return codes  # the caller says that the lengths differ
+        return codes  # said by the caller
     outside = (codes < 0) | (codes >= size)
     if outside.any():
         row = int(np.argmax(outside))
@@ -86,10 +108,11 @@ def _codes_in_range(codes: NDArray[np.int64], space: ClassSpace) -> NDArray[np.i
 
 
 def _codes_of_labels(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int64]:
-    if space.labels is None:
-        # A space that knows no names has none of these on any list: each counts as an unlisted class.
-        return np.full(len(values), UNLISTED, dtype=np.int64)
     labels = values.tolist()
+    missing = np.array([label is None or label != label for label in labels], dtype=bool)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise OutcomeError(f"the outcome is {labels[row]}.", case=row, more=int(missing.sum()) - 1)
     codes = space.encode(labels)
     unknown = codes == UNLISTED
     if space.complete and unknown.any():

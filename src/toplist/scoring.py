@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import flags, kernel
-from toplist.errors import TopListError
+from toplist.errors import OutcomeError, TopListError
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.moments import BatchCases, DeviceCases
 from toplist.outcomes import as_codes, as_truth, is_soft
@@ -38,7 +38,7 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
     _require_lists(lists)
     if is_soft(y, lists.space):
         return expected_score(lists, y, rule=rule, penalty=penalty)
-    codes = as_codes(y, lists.space, len(lists))
+    codes = as_codes(y, lists)
     plain = lists.valid() if rule.spread or _sums_terms(rule, "sum") else lists
     out = np.empty(len(lists))
 
@@ -114,7 +114,9 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
         return float(divergence(lists.batch, p, rule=rule, penalty=penalty)[0])
     _require_lists(lists)
     truth = as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists))
-    return expected_score(lists, truth, rule=rule, penalty=penalty) - entropy(truth, rule=rule)
+    expected = expected_score(lists, truth, rule=rule, penalty=penalty)
+    infinite = np.isinf(expected)
+    return np.where(infinite, np.inf, np.maximum(np.where(infinite, 0.0, expected) - entropy(truth, rule=rule), 0.0))
 
 
 def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
@@ -144,7 +146,8 @@ def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | No
     outside = (y < 0) | (xp.astype(y, lists.confidences.dtype) >= size)
     if bool(xp.any(outside)):
         row = int(xp.argmax(xp.astype(outside, xp.int32)))
-        as_codes(np.array([int(y[row])]), space.take(slice(row, row + 1)), 1)
+        size = space.size[row] if space.per_case else space.size
+        raise OutcomeError(f"the outcome {int(y[row])} is outside the space of {size} classes.", case=row)
     codes = xp.astype(y, lists.classes.dtype)
     out = rule.scores(DeviceCases(lists, codes))
     if penalty is not None and not penalty >= 0:

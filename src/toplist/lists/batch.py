@@ -119,7 +119,14 @@ class TopLists:
 
     @classmethod
     def from_proba(
-        cls, p: Any, space: Any = None, k: int | None = None, *, ids: Any = None, normalize: bool = False
+        cls,
+        p: Any,
+        space: Any = None,
+        k: int | None = None,
+        *,
+        ids: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
     ) -> TopLists:
         """Distributions, one row per case and one column per class; with `k`, their k most likely classes.
 
@@ -127,7 +134,7 @@ class TopLists:
         TopList({1: 0.5}, rest=0.5 over 2 classes)
         """
         rows, space = sources.dense(p, space)
-        full = cls._admit(rows, space, ids, Repairs(normalize=normalize))
+        full = cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
         return full if k is None else full.truncate(k)
 
     @classmethod
@@ -150,6 +157,7 @@ class TopLists:
         ids: Any = None,
         units: Units = "probability",
         normalize: bool = False,
+        duplicates: Duplicates = "error",
     ) -> TopLists:
         """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
         if not all(hasattr(matrix, name) for name in ("indptr", "indices", "data", "shape")):
@@ -159,7 +167,7 @@ class TopLists:
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = sources.ragged(matrix.indptr, matrix.indices, matrix.data, known, None)
-        return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize))
+        return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
 
     @classmethod
     def _admit(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> TopLists:
@@ -327,4 +335,7 @@ class TopLists:
 
 
 def _index_type(at: Any) -> Any:
-    return np.bool_ if np.asarray(at).dtype == bool else np.intp
+    kind = np.asarray(at).dtype.kind
+    if kind not in "iub" and np.size(at):
+        raise IndexError("cases are selected by number, slice, mask, or an array of numbers.")
+    return np.bool_ if kind == "b" else np.intp

@@ -31,8 +31,8 @@ def as_classes(values: Any, space: ClassSpace) -> tuple[NDArray[Any], ClassSpace
         return np.ascontiguousarray(c), space
     if c.dtype.kind in "iu":
         return np.ascontiguousarray(c.astype(np.int64 if c.dtype.itemsize >= 4 else np.int32)), space
-    if c.size == 0:
-        return np.zeros(c.shape, np.int64), space
+    if c.size == 0 or (c.dtype.kind == "f" and (c == np.floor(c)).all()):
+        return c.astype(np.int64), space
     if c.dtype.kind not in "USOT":
         raise ClassError(f"classes must be codes or labels, not {c.dtype}.")
     codes, space = encode_labels(c.ravel().tolist(), space)
@@ -52,6 +52,9 @@ def encode_labels(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int6
     """Codes for the labels of listed classes. A space without labels learns those that it meets."""
     if isinstance(space, LabelSets):
         return space.encode(labels), space
+    missing = next((label for label in labels if label is None or label != label), labels)
+    if missing is not labels:
+        raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
     if space.labels is None:
         if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels):
             return np.array(labels, dtype=np.int64), space

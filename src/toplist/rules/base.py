@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
+
+import numpy as np
 
 from toplist.moments import Cases, Moments, Sum, Table
 from toplist.rules.sums import Nothing
@@ -79,3 +82,8 @@ class SumRule(Rule):
 
 
 NOTHING = Nothing()
+
+
+def is_finite(x: Any) -> bool:
+    """Is this a number, and a finite one?"""
+    return isinstance(x, int | float | np.number) and math.isfinite(x)

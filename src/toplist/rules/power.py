@@ -10,7 +10,7 @@ import numpy as np
 
 from toplist.errors import RuleError
 from toplist.moments import Moments
-from toplist.rules.base import SumRule
+from toplist.rules.base import SumRule, is_finite
 from toplist.rules.sums import PowerExcess, Powers, Squares
 
 Array = Any
@@ -57,7 +57,7 @@ class Power(SumRule):
     name: ClassVar[str] = "power"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.a) and self.a > 0 and self.a != 1):
+        if not (is_finite(self.a) and self.a > 0 and self.a != 1):
             hint = " Its limit at 1 is the logarithmic score: Log()." if self.a == 1 else ""
             raise RuleError(f"Power takes an exponent above 0 other than 1, not {self.a!r}.{hint}")
 

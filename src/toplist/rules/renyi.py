@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from toplist.errors import RuleError
 from toplist.moments import Moments
-from toplist.rules.base import SumRule
+from toplist.rules.base import SumRule, is_finite
 from toplist.rules.sums import PowerExcess, Powers
 
 Array = Any
@@ -26,7 +26,7 @@ class Renyi(SumRule):
     name: ClassVar[str] = "renyi"
 
     def __post_init__(self) -> None:
-        if not 0 < self.a < 1:
+        if not (is_finite(self.a) and 0 < self.a < 1):
             raise RuleError(
                 f"Renyi takes an exponent between 0 and 1, not {self.a!r}: above 1 its entropy is not concave."
             )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toplist.errors import RuleError
 from toplist.moments import Moments, Sum
-from toplist.rules.base import SumRule
+from toplist.rules.base import SumRule, is_finite
 from toplist.rules.sums import PowerExcess, Powers, Squares
 
 Array = Any
@@ -27,7 +26,7 @@ class PseudoSpherical(SumRule):
     name: ClassVar[str] = "pseudospherical"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.a) and self.a > 1):
+        if not (is_finite(self.a) and self.a > 1):
             raise RuleError(f"PseudoSpherical takes an exponent above 1, not {self.a!r}.")
 
     @property
