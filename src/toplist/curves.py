@@ -60,7 +60,7 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     array([0.6667, 0.875 , 0.78  , 0.78  ])
     """
     rule = as_rule(rule)
-    lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).valid()
+    lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).strictly_valid()
     codes = None if y is None else as_codes(y, lists)
     longest = int(lists.sizes.max(initial=0))
     wanted = np.arange(longest + 1) if ks is None else np.array(sorted({int(k) for k in ks}), dtype=np.int64)

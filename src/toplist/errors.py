@@ -40,6 +40,9 @@ class ImproperRuleError(RuleError):
         self.q = tuple(q)
         self.gain = gain
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.p, self.q, self.gain)
+
 
 class CaseError(TopListError):
     """A case is wrong. `case` is its row, `more` counts further cases with the same problem."""
@@ -49,9 +52,13 @@ class CaseError(TopListError):
         others = "" if not more else f" {more:,} more case{'s have' if more > 1 else ' has'} the same problem."
         super().__init__(f"{where}{problem}{' ' + remedy if remedy else ''}{others}")
         self.case = case
+        self.name = name
         self.problem = problem
         self.remedy = remedy
         self.more = more
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (type(self), self.problem, self.remedy, self.case, self.name, self.more)
 
 
 class ShapeError(CaseError):
@@ -72,3 +79,8 @@ class ClassError(CaseError):
 
 class OutcomeError(CaseError):
     """An outcome is outside the space."""
+
+
+def _again(kind: type[CaseError], problem: str, remedy: str, case: int | None, name: str, more: int) -> CaseError:
+    """A copy of an error, for another process."""
+    return kind(problem, remedy, case=case, name=name, more=more)

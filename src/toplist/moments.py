@@ -41,8 +41,10 @@ class Moments:
     @property
     def log_rest(self) -> Array:
         """log(rest), from the producer where the rest mass itself underflows."""
-        known = -self.xp.inf if self.given_log_rest is None else self.given_log_rest
-        return rectangles.log_or(self.xp, self.rest, known)
+        xp = self.xp
+        if self.given_log_rest is None:
+            return rectangles.log_or(xp, self.rest, -xp.inf)
+        return xp.where(self.unlisted == 0, -xp.inf, rectangles.log_or(xp, self.rest, self.given_log_rest))
 
     @property
     def log_unlisted(self) -> Array:
@@ -167,7 +169,7 @@ def exclusive_sums(xp: Any, x: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class BatchCases:
-    """Cases lo to hi of a batch in memory. Sums of Python functions and tables want `lists.valid()`."""
+    """Cases lo to hi of a batch in memory. Sums of Python functions and tables want `lists.strictly_valid()`."""
 
     lists: TopLists
     codes: NDArray[np.int64] | None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from toplist.errors import OutcomeError, ShapeError, SpaceError
 from toplist.lists import TopLists
-from toplist.space import UNLISTED, ClassSpace, LabelSets
+from toplist.space import UNLISTED, ClassSpace, LabelSets, show_size
 
 
 def is_soft(y: Any, space: ClassSpace) -> bool:
@@ -31,6 +31,10 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
         truth = TopLists.from_proba(dense, None if space.per_case else space)
     if len(truth) != cases:
         raise ShapeError(f"{len(truth)} distributions for {cases} lists.", "One per case, or one for all.")
+    theirs, ours = truth.space, space
+    named = theirs.labels is not None and ours.labels is not None
+    if not np.array_equal(theirs.as_floats[1], ours.as_floats[1]) or (named and theirs.labels != ours.labels):
+        raise SpaceError(f"the lists are over {ours!r}, the distributions over {theirs!r}: both need one space.")
     return truth
 
 
@@ -45,7 +49,7 @@ def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
         values = np.asarray(y)
         if values.ndim != 1:
             raise ShapeError(f"outcomes must be one per case, not an array of shape {values.shape}.", "Try y.ravel().")
-        numbers = _as_integers(values)
+        numbers = _as_integers(values, space)
         named = space.labels is not None and all(isinstance(v, int | np.integer) for v in space.labels[:1])
         if numbers is not None and not named:
             codes = _codes_in_range(numbers, space)
@@ -72,8 +76,13 @@ def _require_possible(codes: NDArray[np.int64], lists: TopLists) -> None:
         raise OutcomeError("the outcome is none of the classes, all of which are listed.", case=row, more=more)
 
 
-def _as_integers(values: NDArray[Any]) -> NDArray[np.int64] | None:
+def _as_integers(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int64] | None:
     """Outcomes that are numbers, as integers; None if they are labels."""
+    if values.dtype.kind in "uf" and values.size:
+        huge = np.abs(values.astype(np.float64)) >= 2.0**63
+        if huge.any():
+            row = int(np.argmax(huge))
+            raise _outside(values[row], space, row, int(huge.sum()) - 1)
     if values.size == 0 or values.dtype.kind in "iub":
         return np.ascontiguousarray(values, dtype=np.int64)
     if values.dtype.kind == "f":
@@ -97,14 +106,14 @@ def _codes_in_range(codes: NDArray[np.int64], space: ClassSpace) -> NDArray[np.i
     outside = (codes < 0) | (codes >= size)
     if outside.any():
         row = int(np.argmax(outside))
-        raise OutcomeError(
-            f"the outcome {codes[row]} is outside the space of {space.size[row] if space.per_case else space.size} "
-            "classes.",
-            "Declare the right number of classes; codes start at 0.",
-            case=row,
-            more=int(outside.sum()) - 1,
-        )
+        raise _outside(codes[row], space, row, int(outside.sum()) - 1)
     return codes
+
+
+def _outside(code: Any, space: ClassSpace, row: int, more: int) -> OutcomeError:
+    size = space.size[row] if space.per_case else space.size
+    problem = f"the outcome {code} is outside the space of {show_size(size)} classes."
+    return OutcomeError(problem, "Declare the right number of classes; codes start at 0.", case=row, more=more)
 
 
 def _codes_of_labels(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ def beliefs(truth: TopLists, lists: TopLists) -> Beliefs:
     """Look up padded probabilities: O(listed classes), or O(n m) where `truth` is dense."""
     case = np.repeat(np.arange(len(lists)), lists.sizes)
     if truth.admitted.rows.classes is None:
-        p = truth.normalized_confidences.reshape(len(truth), -1)
+        p = truth.normalized_confidences.reshape(len(truth), int(truth.admitted.rows.size[0]))
         listed = p[case, lists.classes]
         if lists.admitted.rows.classes is None:
             return Beliefs(listed, np.zeros(len(lists)))

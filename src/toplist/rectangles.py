@@ -133,9 +133,10 @@ def cut(
     log_left = log_or(xp, left, xp.where(left == 0, -xp.inf, xp.expand_dims(log_size + 0 * rest, axis=1)))
     below = below_proxy(xp, up, left, log_left, mass, log_mass)
     drop = xp.cumulative_sum(xp.astype(~below, t.dtype), axis=1) == 0
-    threshold = xp.min(xp.where(drop, xp.inf, up), axis=1)
-    rest = rest + xp.sum(xp.where(drop, up, xp.zeros_like(up)), axis=1)
-    return t >= xp.expand_dims(threshold, axis=1), rest, unlisted + xp.sum(xp.astype(drop, t.dtype), axis=1)
+    # Equal confidences stay or go together, whatever rounding says of them one by one.
+    keep = t >= xp.expand_dims(xp.min(xp.where(drop, xp.inf, up), axis=1), axis=1)
+    rest = rest + xp.sum(xp.where(keep, xp.zeros_like(t), t), axis=1)
+    return keep, rest, unlisted + xp.sum(xp.astype(~keep, t.dtype), axis=1)
 
 
 def reduce(

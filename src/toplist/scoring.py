@@ -39,7 +39,7 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
     if is_soft(y, lists.space):
         return expected_score(lists, y, rule=rule, penalty=penalty)
     codes = as_codes(y, lists)
-    plain = lists.valid() if rule.spread or _sums_terms(rule, "sum") else lists
+    plain = lists.strictly_valid() if rule.spread or _sums_terms(rule, "sum") else lists
     out = np.empty(len(lists))
 
     def work(lo: int, hi: int) -> None:
@@ -62,7 +62,7 @@ def entropy(lists: Any, *, rule: Any = "brier") -> Any:
     if isinstance(lists, DeviceLists):
         return rule.entropies(DeviceCases(lists, None))
     _require_lists(lists)
-    plain = lists.valid()
+    plain = lists.strictly_valid()
     out = np.empty(len(lists))
 
     def work(lo: int, hi: int) -> None:
@@ -86,7 +86,7 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
     if isinstance(lists, TopList):
         return float(expected_score(lists.batch, p, rule=rule, penalty=penalty)[0])
     _require_lists(lists)
-    plain = lists.valid()
+    plain = lists.strictly_valid()
     believed = beliefs(as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists)), plain)
     out = np.empty(len(lists))
 

@@ -101,13 +101,19 @@ class ClassSpace:
         return bool(np.array_equal(self.size, other.size)) and self.labels == other.labels
 
     def __hash__(self) -> int:
-        return hash((type(self), str(self.size), self.labels))
+        size = tuple(self.size.tolist()) if self.per_case else self.size
+        return hash((type(self), size, self.labels))
+
+    def _size_text(self) -> str:
+        if self.per_case:
+            return f"{show_size(self.size)} per case"
+        return "inf" if self.size == math.inf else show_size(self.size)
 
     def __repr__(self) -> str:
         if self.labels is None:
-            return f"{type(self).__name__}({_show(self.size)})"
+            return f"{type(self).__name__}({self._size_text()})"
         shown = ", ".join(map(repr, self.labels[:3])) + (", ..." if len(self.labels) > 3 else "")
-        size = "" if self.complete else f"{_show(self.size)}, "
+        size = "" if self.complete else f"{self._size_text()}, "
         return f"{type(self).__name__}({size}labels=[{shown}])"
 
 
@@ -260,9 +266,17 @@ def _log(size: Any) -> float:
     return math.log(size) if size != math.inf else math.inf
 
 
-def _show(size: Any) -> str:
+def show_size(size: Any) -> str:
+    """A number of classes as people write it, however large it is.
+
+    >>> show_size(1000), show_size(math.inf), show_size(2**10000), show_size(np.array([3, 5]))
+    ('1000', 'infinitely many', '2**10000', '3 to 5')
+    """
     if isinstance(size, np.ndarray):
-        return f"{size.min()} to {size.max()} per case" if len(size) else "per case"
+        return f"{show_size(min(size))} to {show_size(max(size))}" if len(size) else "per case"
     if size == math.inf:
-        return "inf"
-    return str(size) if size < 10**12 else f"about 2**{math.log2(size):.6g}"
+        return "infinitely many"
+    if size < 10**12:
+        return str(size)
+    power = int(size).bit_length() - 1
+    return f"2**{power}" if size == 2**power else f"about 2**{math.log2(size):.6g}"

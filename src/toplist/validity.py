@@ -12,38 +12,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist import flags, kernel, rectangles
+from toplist import kernel, rectangles
 from toplist.kernel import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class Sublists:
-    """For every listed class whether it stays; for every case what the rest mass then is."""
+    """For every listed class whether it stays; for every case what is then left over, and for how many classes."""
 
     keep: NDArray[np.bool_]
-    log_rest: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    log_rest: NDArray[np.float64] | None  # where the producer gave it
     unlisted: NDArray[np.float64]
 
 
-def largest_valid(rows: Rows, slack: NDArray[np.float64], found: NDArray[np.uint16]) -> Sublists:
-    """The largest valid sublist of every row, by sorting only the rows that need it."""
+def largest_valid(rows: Rows, slack: NDArray[np.float64], which: NDArray[np.bool_]) -> Sublists:
+    """The largest valid sublists of some rows, without tolerance; the others stay as they are."""
     keep = np.ones(len(rows.confidences), dtype=bool)
-    sizes = np.diff(rows.offsets)
-    with np.errstate(divide="ignore"):
-        log_rest = np.log(np.maximum(slack, 0.0)) if rows.log_rest is None else rows.log_rest.copy()
-    unlisted = rows.size - sizes
-    low = np.flatnonzero(found & flags.BELOW)
-    if len(low):
-        chosen = gather(rows, low)
-        for at, part in kernel.by_length(chosen):
-            cases = low[at]
-            kept, rest, left = rectangles.cut(
-                np, part.confidences.astype(np.float64), unlisted[cases], part.log_size, slack[cases], log_rest[cases]
-            )
-            keep[rows.offsets[cases][:, None] + np.arange(kept.shape[1])] = kept
-            log_rest[cases] = rectangles.log_or(np, rest, log_rest[cases])
-            unlisted[cases] = left
-    return Sublists(keep, log_rest, unlisted)
+    rest, unlisted = slack.copy(), rows.size - np.diff(rows.offsets)
+    given = None if rows.log_rest is None else rows.log_rest.copy()
+    low = np.flatnonzero(which)
+    for at, part in kernel.by_length(gather(rows, low)):
+        cases = low[at]
+        log_rest = rectangles.log_or(np, rest[cases], -np.inf) if part.log_rest is None else part.log_rest
+        t = part.confidences.astype(np.float64)
+        kept, rest[cases], unlisted[cases] = rectangles.cut(
+            np, t, unlisted[cases], part.log_size, rest[cases], log_rest
+        )
+        keep[rows.offsets[cases][:, None] + np.arange(kept.shape[1])] = kept
+        if given is not None:
+            given[cases] = rectangles.log_or(np, rest[cases], log_rest)
+    return Sublists(keep, rest, given, unlisted)
 
 
 def gather(rows: Rows, at: NDArray[Any]) -> Rows:

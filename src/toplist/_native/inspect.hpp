@@ -24,7 +24,7 @@ struct RowSum {
   double mass;   // listed mass, rounded
   double slack;  // 1 - listed mass, correct to the last digit
   double least;  // smallest confidence
-  bool plain;    // every confidence lies in [0, 1]
+  bool plain;    // every confidence is a number in [0, 1]
 };
 
 template <class T>
@@ -39,24 +39,25 @@ TOPLIST_INLINE RowSum<T> sum_row(const T* t, std::size_t k) {
       for (int l = 0; l < LANES; ++l) {
         const double v = t[j + l];
         low[l] = v < low[l] ? v : low[l];
-        high[l] = v <= high[l] ? high[l] : v;  // a NaN sticks
+        high[l] = v > high[l] ? v : high[l];
         error[l] += two_sum(sum[l], v);
       }
     for (int l = 0; l < LANES; ++l) {
       lost += two_sum(total, sum[l]) + error[l];
       least = low[l] < least ? low[l] : least;
-      most = high[l] <= most ? most : high[l];
+      most = high[l] > most ? high[l] : most;
     }
   }
   for (; j < k; ++j) {
     const double v = t[j];
     least = v < least ? v : least;
-    most = v <= most ? most : v;
+    most = v > most ? v : most;
     lost += two_sum(total, v);
   }
   double rest = 1.0;
   lost -= two_sum(rest, -total);
-  return {total + lost, rest - lost, least, most <= 1.0 && least >= 0.0};
+  // A NaN escapes the comparisons, but not the sum.
+  return {total + lost, rest - lost, least, most <= 1.0 && least >= 0.0 && total == total};
 }
 
 template <class T>

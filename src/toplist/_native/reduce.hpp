@@ -103,14 +103,20 @@ Cut largest_valid(const T* t, std::size_t k, double unlisted, double log_count, 
                   std::vector<double>& sorted) {
   sorted.assign(t, t + k);
   std::sort(sorted.begin(), sorted.end());
+  double mass = rest, count = unlisted;
   std::size_t j = 0;
   for (; j < k; ++j) {
-    if (!below_proxy(sorted[j], unlisted, log_unlisted(unlisted, log_count), rest, log_rest)) break;
-    rest += sorted[j];
-    unlisted += 1.0;
-    if (rest > std::numeric_limits<double>::min()) log_rest = std::log(rest);
+    if (!below_proxy(sorted[j], count, log_unlisted(count, log_count), mass, log_rest)) break;
+    mass += sorted[j];
+    count += 1.0;
+    if (mass > std::numeric_limits<double>::min()) log_rest = std::log(mass);
   }
-  return {j < k ? sorted[j] : std::numeric_limits<double>::infinity(), rest, unlisted};
+  if (j == k) return {std::numeric_limits<double>::infinity(), mass, count};
+  // Equal confidences stay or go together, whatever rounding says of them one by one.
+  while (j > 0 && sorted[j - 1] == sorted[j]) --j;
+  mass = rest;
+  for (std::size_t i = 0; i < j; ++i) mass += sorted[i];
+  return {sorted[j], mass, unlisted + static_cast<double>(j)};
 }
 
 // (number of unlisted classes but the outcome) * proxy**a, in logarithms: it survives any number of classes.

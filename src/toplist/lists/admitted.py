@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist import flags, kernel
+from toplist import kernel
 from toplist.kernel import Rows
+from toplist.rectangles import log_or
 from toplist.validity import gather, largest_valid
 
 Floats = NDArray[np.float64]
@@ -54,14 +55,13 @@ class Admitted:
             return self.rows.classes
         return np.tile(np.arange(int(self.rows.size[0]), dtype=np.int32), len(self.rows))
 
-    @property
-    def any_below(self) -> bool:
-        """Is any list larger than its largest valid sublist?"""
-        return bool((self.flags & flags.BELOW).any())
+    def any(self, which: int) -> bool:
+        """Does any list have a flag?"""
+        return bool((self.flags & which).any())
 
-    def valid(self) -> Admitted:
-        """The largest valid sublists."""
-        cut = largest_valid(self.rows, self.slack, self.flags)
+    def valid(self, which: int) -> Admitted:
+        """The largest valid sublists of the lists with a flag, `BELOW` or `INVALID`."""
+        cut = largest_valid(self.rows, self.slack, (self.flags & which) != 0)
         rows = replace(
             self.rows,
             offsets=_offsets(row_sums(cut.keep, self.rows.offsets)),
@@ -69,22 +69,23 @@ class Admitted:
             confidences=self.rows.confidences[cut.keep],
             log_rest=cut.log_rest,
         )
-        return self._still_valid(rows, np.where(self.scaled, self.slack, np.exp(cut.log_rest)))
+        return self._cut(rows, cut.rest, which)
 
-    def repaired(self) -> Admitted:
+    def repaired(self, which: int) -> Admitted:
         """Valid lists on the same classes, with the padded distributions of the largest valid sublists."""
-        cut = largest_valid(self.rows, self.slack, self.flags)
-        low = (self.flags & flags.BELOW) != 0
-        proxy = np.exp(cut.log_rest) / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
+        low = (self.flags & which) != 0
+        cut = largest_valid(self.rows, self.slack, low)
+        proxy = cut.rest / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
         t = np.where(cut.keep, self.rows.confidences, np.repeat(proxy, self.sizes))
         rest = np.where(low, proxy * (self.rows.size - self.sizes), self.slack)
-        given = np.full(len(rest), -np.inf) if self.rows.log_rest is None else self.rows.log_rest
-        with np.errstate(divide="ignore"):
-            log_rest = np.where(low | (self.rows.log_rest is None), np.log(np.maximum(rest, 0.0)), given)
-        return self._still_valid(replace(self.rows, confidences=t, log_rest=log_rest), rest)
+        log_rest = self.rows.log_rest
+        if log_rest is not None:
+            log_rest = np.where(low, log_or(np, rest, -np.inf), log_rest)
+        return self._cut(replace(self.rows, confidences=t, log_rest=log_rest), rest, which)
 
-    def _still_valid(self, rows: Rows, slack: Floats) -> Admitted:
-        return Admitted(rows, slack, np.zeros(len(rows), np.uint16), self.repairs)
+    def _cut(self, rows: Rows, slack: Floats, which: int) -> Admitted:
+        found = np.where((self.flags & which) != 0, np.uint16(0), self.flags)
+        return Admitted(rows, slack, found, self.repairs)
 
     def ordered(self) -> Admitted:
         """The same lists, the most confident class first; ties keep their order."""
@@ -108,49 +109,37 @@ class Admitted:
     def reaching(self, mass: float) -> Admitted:
         """As many of the most confident classes as it takes to list `mass`."""
         ordered = self.ordered()
-        t, sizes = ordered.normalized, ordered.sizes
-        running = np.cumsum(t) - t
-        starts = ordered.rows.offsets[:-1][sizes > 0]
-        before = running - np.repeat(running[starts], sizes[sizes > 0])
-        return ordered._keep(before < mass - 1e-12)
+        t = ordered.normalized
+        keep = np.ones(len(t), dtype=bool)
+        for at, part in kernel.by_length(ordered.rows):
+            where = ordered.rows.offsets[at][:, None] + np.arange(part.confidences.shape[1])
+            keep[where] = np.cumsum(t[where], axis=1) - t[where] < mass - 1e-12
+        return ordered._keep(keep)
 
     def _keep(self, keep: NDArray[np.bool_]) -> Admitted:
-        """Some of the entries of lists in order; what is dropped joins the rest mass exactly."""
+        """Some of the entries of lists in order; what is dropped joins the rest mass."""
         t, rows = self.normalized, self.rows
         dropped = row_sums(np.where(keep, 0.0, t), rows.offsets)
-        with np.errstate(divide="ignore"):
-            log_rest = np.log(self.rest + dropped)
-            if rows.log_rest is not None:
-                log_rest = np.where(dropped > 0, log_rest, rows.log_rest)
-        return self._again(
-            replace(
-                rows,
-                offsets=_offsets(row_sums(keep, rows.offsets)),
-                classes=self.classes[keep],
-                confidences=t[keep],
-                log_rest=log_rest,
-            )
-        )
+        rest = self.rest + dropped
+        log_rest = rows.log_rest
+        if log_rest is not None:
+            log_rest = np.where(dropped > 0, log_or(np, rest, -np.inf), log_rest)
+        offsets = _offsets(row_sums(keep, rows.offsets))
+        kept = replace(rows, offsets=offsets, classes=self.classes[keep], confidences=t[keep], log_rest=log_rest)
+        return self._leaving(kept, rest)
 
     def _first_of_all(self, k: int) -> Admitted:
         n = len(self.rows)
-        codes, t, tail = kernel.select(self.rows.confidences.reshape(n, -1), k)
+        codes, t, tail = kernel.select(self.rows.confidences.reshape(n, int(self.rows.size[0])), k)
         scale = 1.0 - self.slack
-        with np.errstate(divide="ignore"):
-            log_rest = np.log(tail / scale)
-        return self._again(
-            replace(
-                self.rows,
-                offsets=np.arange(n + 1, dtype=np.int64) * k,
-                classes=codes.ravel(),
-                confidences=(t / scale[:, None]).ravel(),
-                log_rest=log_rest,
-            )
-        )
+        offsets = np.arange(n + 1, dtype=np.int64) * k
+        rows = replace(self.rows, offsets=offsets, classes=codes.ravel(), confidences=(t / scale[:, None]).ravel())
+        return self._leaving(rows, tail / scale)
 
-    def _again(self, rows: Rows) -> Admitted:
-        slack, found, _ = kernel.inspect(rows)
-        return Admitted(rows, slack, found, self.repairs)
+    def _leaving(self, rows: Rows, rest: Floats) -> Admitted:
+        """Rows whose rest mass is known better than one minus the sum."""
+        known = rows if rows.log_rest is not None else replace(rows, log_rest=log_or(np, rest, -np.inf))
+        return Admitted(rows, rest, kernel.inspect(known)[1], self.repairs)
 
     def between(self, lo: int, hi: int) -> Admitted:
         """Cases lo to hi, without a copy of their entries."""

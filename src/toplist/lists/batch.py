@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +18,7 @@ from toplist.lists.admitted import Admitted
 from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.door import Duplicates, Repairs, Units, admit
 from toplist.lists.one import TopList
-from toplist.space import ClassSpace, as_space
+from toplist.space import ClassSpace, as_space, show_size
 
 _DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
 
@@ -140,13 +140,9 @@ class TopLists:
     @classmethod
     def from_logits(cls, z: Any, space: Any = None, k: int | None = None, *, ids: Any = None) -> TopLists:
         """The softmax of logits; with `k`, its k most likely classes and the exact log of the mass left over."""
-        p, log_normalizer = sources.softmax(z)
-        full = cls._admit(*sources.dense(p, space), ids, Repairs())
-        if k is None or k >= p.shape[1]:
-            return full
-        lists = full.truncate(k)
-        log_rest = sources.log_tail(z, lists.classes.reshape(len(p), -1), log_normalizer)
-        return cls._admit(replace(lists.admitted.rows, log_rest=log_rest), lists.space, ids, Repairs())
+        if k is None:
+            return cls._admit(*sources.dense(sources.softmax(z), space), ids, Repairs())
+        return cls._admit(*sources.top_of_logits(z, space, k), ids, Repairs())
 
     @classmethod
     def from_csr(
@@ -162,6 +158,8 @@ class TopLists:
         """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
         if not all(hasattr(matrix, name) for name in ("indptr", "indices", "data", "shape")):
             raise ShapeError("from_csr takes a CSR matrix.", "Convert with .tocsr() first.")
+        if getattr(matrix, "format", "csr") != "csr":
+            raise ShapeError(f"from_csr takes rows, not the {matrix.format} format.", "Convert with .tocsr() first.")
         columns = matrix.shape[1]
         known = as_space(columns if space is None else space)
         if not known.per_case and known.size < columns:
@@ -230,21 +228,15 @@ class TopLists:
         unlisted = self.admitted.rows.size - self.sizes
         return self.rest / np.where(unlisted > 0, unlisted, np.inf)
 
-    def unlisted_text(self, case: int) -> str:
-        """How many classes a case leaves unlisted, in words."""
-        size = self.space.size[case] if self.space.per_case else self.space.size
-        left = size - int(self.sizes[case])
-        return str(left) if left < 10**12 else "infinitely many" if left == np.inf else f"{left:.3e}"
-
     def padded(self) -> NDArray[np.float64]:
-        """The padded distributions as a dense (n, m) array, for small m (paper, eq. 5)."""
-        if self.space.per_case:
+        """The padded distributions as a dense (n, m) array, for small m (paper, eq. 6)."""
+        sizes = np.unique(np.asarray(self.space.size, dtype=object))
+        if len(sizes) > 1:
             raise TopListError("the number of classes differs per case: pad one list at a time, lists[i].padded().")
-        if self.space.size * max(len(self), 1) > _DENSE_LIMIT:
-            raise TopListError(
-                f"{len(self):,} x {self.space.size} is too large to spread out; scoring does not need it."
-            )
-        out = np.repeat(self.proxy[:, None], self.space.size, axis=1)
+        m = sizes[0] if len(sizes) else 0
+        if m * max(len(self), 1) > _DENSE_LIMIT:
+            raise TopListError(f"{len(self):,} x {show_size(m)} is too large to spread out; scoring does not need it.")
+        out = np.repeat(self.proxy[:, None], m, axis=1)
         case = np.repeat(np.arange(len(self)), self.sizes)
         out[case, self.classes] = self.normalized_confidences
         return out
@@ -257,12 +249,16 @@ class TopLists:
         return valid
 
     def valid(self) -> TopLists:
-        """The largest valid sublists."""
-        return self._with(self.admitted.valid()) if self.admitted.any_below else self
+        """The largest valid sublists; valid lists stay as they are."""
+        return self._with(self.admitted.valid(flags.INVALID)) if self.admitted.any(flags.INVALID) else self
 
     def repair(self) -> TopLists:
         """Valid lists on the same classes with the same padded distributions as `valid()`: k is kept."""
-        return self._with(self.admitted.repaired()) if self.admitted.any_below else self
+        return self._with(self.admitted.repaired(flags.INVALID)) if self.admitted.any(flags.INVALID) else self
+
+    def strictly_valid(self) -> TopLists:
+        """The largest sublists that are valid without any tolerance: what is scored."""
+        return self._with(self.admitted.valid(flags.BELOW)) if self.admitted.any(flags.BELOW) else self
 
     def _with(self, admitted: Admitted) -> TopLists:
         return TopLists(self.space, self.ids, admitted)
@@ -329,8 +325,7 @@ class TopLists:
         low, high = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
         k = f"k = {low}" if low == high else f"k from {low} to {high}"
         wrong = int(np.count_nonzero(~self.is_valid()))
-        space = repr(self.space)[len(type(self.space).__name__) + 1 : -1] if self.space.labels is None else ""
-        classes = f"{space or self.space.size} classes" if space != "inf" else "infinitely many classes"
+        classes = f"{show_size(self.space.size)} classes"
         return f"TopLists({n}, {k}, {classes}{f', {wrong:,} invalid' if wrong else ''})"
 
 

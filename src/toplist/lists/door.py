@@ -43,14 +43,13 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
         counts[f"units: {repairs.units}"] = len(rows)
     slack, found, seen = kernel.inspect(rows)
     for bits, name, wanted, mend in (
-        (flags.TINY_NEGATIVE, "", True, _clip),
+        (flags.TINY_NEGATIVE, "rounded up to zero", True, _clip),
         (flags.TWICE, "duplicates summed", repairs.duplicates == "sum", _sum_duplicates),
         (flags.ABOVE_ONE | flags.MASS | flags.NOT_FULL, "normalized", repairs.normalize, _normalize),
     ):
         if wanted and seen & bits:
             bad = (found & bits != 0) & (found & (flags.NOT_FINITE | flags.NEGATIVE) == 0)
-            if name:
-                counts[name] = int(np.count_nonzero(bad))
+            counts[name] = int(np.count_nonzero(bad))
             rows = mend(rows, bad)
             slack, found, seen = kernel.inspect(rows)
     if seen & flags.PROBLEMS:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.space import LabelSets, show_size
+
 if TYPE_CHECKING:
     from toplist.lists.batch import TopLists
 
@@ -35,7 +37,9 @@ class TopList:
         batch = TopLists.from_dicts([self.confidences], self.space)
         object.__setattr__(self, "batch", batch)
         object.__setattr__(self, "space", batch.space)
-        object.__setattr__(self, "confidences", dict(self.confidences))
+        sets = isinstance(batch.space, LabelSets)
+        listed = {frozenset(c) if sets else c: float(t) for c, t in self.confidences.items()}
+        object.__setattr__(self, "confidences", listed)
 
     @classmethod
     def of(cls, batch: TopLists) -> TopList:
@@ -104,13 +108,13 @@ class TopList:
         return self.confidences == other.confidences and self.size == other.size
 
     def __hash__(self) -> int:
-        return hash((frozenset(self.confidences.items()), str(self.size)))
+        return hash((frozenset(self.confidences.items()), self.size))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{c!r}: {t:.6g}" for c, t in list(self.confidences.items())[:10])
         more = f", ... {len(self) - 10} more" if len(self) > 10 else ""
-        left = self.batch.unlisted_text(0)
-        return f"TopList({{{shown}{more}}}, rest={self.rest:.6g}{f' over {left} classes' if left != '0' else ''})"
+        left = self.size - len(self)
+        return f"TopList({{{shown}{more}}}, rest={self.rest:.6g}{f' over {show_size(left)} classes' if left else ''})"
 
 
 def _hashable(label: Any) -> Any:

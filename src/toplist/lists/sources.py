@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.errors import ClassError, ShapeError, SpaceError
+from toplist import kernel
+from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError, TopListError
 from toplist.kernel import Rows
 from toplist.space import ClassSpace, LabelSets, as_space
 
@@ -24,12 +25,14 @@ def as_confidences(values: Any) -> NDArray[Any]:
     return np.ascontiguousarray(t)
 
 
-def as_classes(values: Any, space: ClassSpace) -> tuple[NDArray[Any], ClassSpace]:
+def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArray[Any], ClassSpace]:
     """Contiguous int32 or int64 codes, and the space with the labels that were met."""
-    c = np.asarray(values) if not isinstance(space, LabelSets) else _as_codes_or_sets(values)
+    c = _as_codes_or_sets(values, ndim) if isinstance(space, LabelSets) else np.asarray(values)
     if c.dtype in (np.int32, np.int64):
         return np.ascontiguousarray(c), space
     if c.dtype.kind in "iu":
+        if c.dtype == np.uint64 and c.size and c.max() > np.iinfo(np.int64).max:
+            raise ClassError(f"class {c.max()} is too large for a code.", "Codes go up to 2**63 - 1; use labels.")
         return np.ascontiguousarray(c.astype(np.int64 if c.dtype.itemsize >= 4 else np.int32)), space
     if c.size == 0 or (c.dtype.kind == "f" and (c == np.floor(c)).all()):
         return c.astype(np.int64), space
@@ -39,19 +42,28 @@ def as_classes(values: Any, space: ClassSpace) -> tuple[NDArray[Any], ClassSpace
     return codes.reshape(c.shape), space
 
 
-def _as_codes_or_sets(values: Any) -> NDArray[Any]:
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+def _as_codes_or_sets(values: Any, ndim: int) -> NDArray[Any]:
+    """Label sets, which numpy would take apart, as an array of objects."""
+    if isinstance(values, np.ndarray) and (values.dtype.kind in "iu" or values.ndim == ndim):
         return values
-    flat = list(values)
-    out = np.empty(len(flat), dtype=object)
-    out[:] = flat
-    return out if flat and not all(isinstance(v, int | np.integer) for v in flat) else np.asarray(flat, np.int64)
+    rows = [list(row) for row in values] if ndim == 2 else [list(values)]
+    if len({len(row) for row in rows}) > 1:
+        raise ShapeError("the lists differ in length.", "Lists of any length go through from_dicts or from_ragged.")
+    out = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
+    for i, row in enumerate(rows):
+        out[i] = [c if isinstance(c, int | np.integer) else frozenset(c) for c in row]
+    if out.size and all(isinstance(c, int | np.integer) for c in out.ravel()):
+        out = out.astype(np.int64)
+    return out if ndim == 2 else out[0]
 
 
 def encode_labels(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int64], ClassSpace]:
     """Codes for the labels of listed classes. A space without labels learns those that it meets."""
     if isinstance(space, LabelSets):
-        return space.encode(labels), space
+        codes = space.encode(labels)
+        if (codes < 0).any():
+            raise ClassError(f"class {set(labels[int(np.argmax(codes < 0))])!r} is not in the support of the space.")
+        return codes, space
     missing = next((label for label in labels if label is None or label != label), labels)
     if missing is not labels:
         raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
@@ -91,7 +103,7 @@ def to_rows(
 
 def rectangle(classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
     """(n, k) arrays."""
-    codes, space = as_classes(classes, as_space(space))
+    codes, space = as_classes(classes, as_space(space), ndim=2)
     t = as_confidences(confidences)
     if t.ndim != 2 or codes.shape != t.shape:
         raise ShapeError(
@@ -134,36 +146,67 @@ def dense(p: Any, space: Any) -> tuple[Rows, ClassSpace]:
     if t.ndim != 2:
         raise ShapeError(f"probabilities must be a (cases, classes) array, not {t.shape}.")
     n, m = t.shape
+    known = _of_width(m, space)
+    return to_rows(np.arange(n + 1) * m, None, t.ravel(), known), known
+
+
+def _of_width(m: int, space: Any) -> ClassSpace:
     known = as_space(m if space is None else space)
     if known.per_case or known.size != m:
         raise ShapeError(
             f"{m} columns for {known!r}.",
             "A distribution has one column per class; for lists of fewer classes use from_topk.",
         )
-    return to_rows(np.arange(n + 1) * m, None, t.ravel(), known), known
+    return known
 
 
-def softmax(z: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probabilities from logits, row by row in double precision, and the log of the normaliser."""
-    x = as_confidences(z)
-    if x.ndim != 2:
+def softmax(z: Any) -> NDArray[np.float64]:
+    """Probabilities from logits, row by row in double precision."""
+    x = _as_logits(z)
+    e = np.exp(x - _top(x))
+    p: NDArray[np.float64] = e / e.sum(axis=1, keepdims=True)
+    return p
+
+
+def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
+    """The k largest logits of each case as probabilities, and the log of the mass of all others.
+
+    Neither the choice nor the rest mass suffers where probabilities are too small to be numbers.
+    """
+    x = _as_logits(z)
+    n, m = x.shape
+    known = _of_width(m, space)
+    if not k >= 0:
+        raise TopListError(f"k is a number of classes, not {k!r}.")
+    if k >= m:
+        return dense(softmax(z), known)
+    log_total = _log_sum(x)
+    codes, values, _ = kernel.select(x, k)
+    tail = x.copy()
+    np.put_along_axis(tail, codes.astype(np.intp), -np.inf, axis=1)
+    t = np.exp(values - log_total[:, None])
+    return to_rows(np.arange(n + 1) * k, codes.ravel(), t.ravel(), known, _log_sum(tail) - log_total), known
+
+
+def _as_logits(z: Any) -> NDArray[np.float64]:
+    x = as_confidences(z).astype(np.float64)
+    if x.ndim != 2 or not x.shape[1]:
         raise ShapeError(f"logits must be a (cases, classes) array, not {x.shape}.")
-    if np.isnan(x).any() or np.isposinf(x).any():
-        bad = np.isnan(x).any(axis=1) | np.isposinf(x).any(axis=1)
-        raise ShapeError("a logit is NaN or infinite.", case=int(np.argmax(bad)), more=int(bad.sum()) - 1)
-    with np.errstate(invalid="ignore"):
-        top = x.max(axis=1, keepdims=True, initial=-np.inf).astype(np.float64)
-        e = np.exp(x - top)
-    total = e.sum(axis=1, keepdims=True)
-    return e / total, (top + np.log(total))[:, 0]
+    bad = np.isnan(x).any(axis=1) | np.isposinf(x).any(axis=1) | np.isneginf(x).all(axis=1)
+    if bad.any():
+        row, more = int(np.argmax(bad)), int(bad.sum()) - 1
+        raise ConfidenceError("a logit is NaN or infinite, or all are minus infinity.", case=row, more=more)
+    return x
 
 
-def log_tail(z: Any, classes: NDArray[Any], log_normalizer: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The log of the mass that a softmax leaves to all but some classes, however small that is."""
-    tail = np.array(z, dtype=np.float64)
-    np.put_along_axis(tail, classes.astype(np.intp), -np.inf, axis=1)
-    top = tail.max(axis=1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
+def _top(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    top = x.max(axis=1, keepdims=True, initial=-np.inf)
+    return np.where(np.isfinite(top), top, 0.0)
+
+
+def _log_sum(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(sum(exp(x))) of each row."""
+    top = _top(x)
     with np.errstate(divide="ignore"):
-        log_rest: NDArray[np.float64] = np.log(np.exp(tail - top).sum(axis=1)) + top[:, 0] - log_normalizer
-    return log_rest
+        log: NDArray[np.float64] = np.log(np.exp(x - top).sum(axis=1)) + top[:, 0]
+    return log

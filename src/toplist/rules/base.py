@@ -22,7 +22,7 @@ class Rule(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
-    strict: ClassVar[bool] = True  # only the truth scores best
+    strict: ClassVar[bool] = True  # known to be strictly proper: only the truth scores best
     spread: ClassVar[bool] = False  # needs Python functions of every confidence, so valid lists first
 
     @abstractmethod
@@ -38,8 +38,8 @@ class Rule(ABC):
         """The score of every listed outcome as (rows, k), and of an unlisted one."""
 
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest score there is."""
-        return 0.0, float("inf")
+        """The least and the largest score there is, as far as is known."""
+        return -math.inf, math.inf
 
 
 class SumRule(Rule):

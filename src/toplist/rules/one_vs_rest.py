@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -112,3 +113,9 @@ class OneVsRest(SumRule):
     def entropy(self, m: Moments, total: Array) -> Array:
         """Sum of binary entropies."""
         return total
+
+    def bounds(self) -> tuple[float, float]:
+        """0 to 2 for the binary Brier score, 0 to infinity for the other known ones."""
+        if not isinstance(self.binary, str):
+            return super(OneVsRest, self).bounds()
+        return 0.0, 2.0 if self.binary == "brier" else math.inf

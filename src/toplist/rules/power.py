@@ -38,7 +38,7 @@ class Brier(SumRule):
 
     def entropy(self, m: Moments, total: Array) -> Array:
         """1 - sum of squares."""
-        return (-0.5 if self.scale_by_half else -1.0) * total
+        return (0.5 if self.scale_by_half else 1.0) * (0.0 - total)
 
     def bounds(self) -> tuple[float, float]:
         """0 to 2, or to 1 if halved."""
@@ -95,7 +95,7 @@ class Power(SumRule):
 
     def entropy(self, m: Moments, total: Array) -> Array:
         """(1 - sum of powers) / (a - 1)."""
-        return total / (1.0 - self.a)
+        return (0.0 - total) / (self.a - 1.0)
 
     def bounds(self) -> tuple[float, float]:
         """0 to a / (a - 1), or without end below 1."""

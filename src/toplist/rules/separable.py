@@ -29,6 +29,7 @@ class Separable(SumRule):
     g: Callable[[Array], Array]
     dg: Callable[[Array], Array]
     name: ClassVar[str] = "separable"
+    strict: ClassVar[bool] = False
     spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

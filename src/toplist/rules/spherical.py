@@ -58,7 +58,7 @@ class PseudoSpherical(SumRule):
 
     def entropy(self, m: Moments, total: Array) -> Array:
         """1 - N."""
-        return -m.xp.expm1(m.xp.log1p(total) / self.a) / self._unit
+        return (0.0 - m.xp.expm1(m.xp.log1p(total) / self.a)) / self._unit
 
     def bounds(self) -> tuple[float, float]:
         """0 to 1, or to 1 / (a - 1) if normalized."""
