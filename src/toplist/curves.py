@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.arguments import as_count
 from toplist.errors import TopListError
 from toplist.hits import coverage
 from toplist.lists import TopLists
@@ -63,9 +64,9 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).strictly_valid()
     codes = None if y is None else as_codes(y, lists)
     longest = int(lists.sizes.max(initial=0))
-    wanted = np.arange(longest + 1) if ks is None else np.array(sorted({int(k) for k in ks}), dtype=np.int64)
-    if len(wanted) and wanted[0] < 0:
-        raise TopListError(f"k is a number of classes, not {wanted[0]}.")
+    if ks is not None and not isinstance(ks, Iterable):
+        raise TopListError(f"ks are numbers of classes, not {ks!r}.")
+    wanted = np.arange(longest + 1) if ks is None else np.array(sorted({as_count(k) for k in ks}), dtype=np.int64)
     if not isinstance(rule, SumRule) or len(lists) == 0:
         return _one_by_one(lists, codes, wanted, rule)
     used = np.minimum(wanted, longest)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from toplist.arguments import as_count, as_number, as_vector
 from toplist.errors import TopListError
 from toplist.lists import TopList
 
@@ -51,7 +52,7 @@ def true_lists(p: Any, k: int, *, tol: float = 0.0, space: Any = None) -> TrueLi
     Probabilities within `tol` of each other at the cut count as tied; by default only equal ones do.
     """
     named, space = _named(p, space)
-    if not 0 <= k <= len(named):
+    if as_count(k) > len(named):
         raise TopListError(f"k is between 0 and the number of classes {len(named)}, not {k}.")
     if k == 0:
         return TrueLists(named, space, (), (), 0)
@@ -68,7 +69,7 @@ def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
     TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 classes)
     """
     named, space = _named(p, space)
-    if not 0 <= k <= len(named):
+    if as_count(k) > len(named):
         raise TopListError(f"k is between 0 and the number of classes {len(named)}, not {k}.")
     order = sorted(named, key=lambda c: -named[c])
     return TopList({c: named[c] for c in order[:k]}, space)
@@ -80,8 +81,7 @@ def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
     >>> len(top_mass([0.5, 0.3, 0.2], 0.8)), len(top_mass([0.5, 0.3, 0.2], 0.81))
     (2, 3)
     """
-    if not 0 <= beta <= 1:
-        raise TopListError(f"beta is between 0 and 1, not {beta!r}.")
+    beta = as_number(beta, "beta", 0, 1)
     named, space = _named(p, space)
     running = np.cumsum(sorted(named.values(), reverse=True))
     k = 0 if beta == 0 else int(np.searchsorted(running, beta - 1e-12) + 1)
@@ -90,6 +90,7 @@ def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
 
 def is_calibrated(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
     """Does every listed class have its true probability?"""
+    _require_list(t)
     named, _ = _named(p, None)
     return all(abs(x - named.get(c, 0.0)) <= tol for c, x in t.confidences.items())
 
@@ -105,14 +106,20 @@ def is_true(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
 
 def is_valid(t: TopList) -> bool:
     """Is there a distribution with this as a true list?"""
+    _require_list(t)
     return t.is_valid()
+
+
+def _require_list(t: Any) -> None:
+    if not isinstance(t, TopList):
+        raise TopListError(f"expected one TopList, got {type(t).__name__}.")
 
 
 def _named(p: Any, space: Any) -> tuple[dict[Any, float], Any]:
     """A distribution as a mapping from class to probability, complete, and the space it lives in."""
     if isinstance(p, TopList):
         p = {c: float(x) for c, x in enumerate(p.padded())} if p.space.labels is None else p.confidences
-    named = dict(p) if isinstance(p, Mapping) else {i: float(x) for i, x in enumerate(p)}
+    named = dict(p) if isinstance(p, Mapping) else dict(enumerate(as_vector(p, "a distribution").tolist()))
     if abs(math.fsum(named.values()) - 1) > 1e-8 or min(named.values(), default=0.0) < 0:
         raise TopListError("a distribution has probabilities that are not negative and sum to one.")
     return named, len(named) if space is None else space

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.arguments import as_count
 from toplist.errors import TopListError
-from toplist.lists import TopLists
+from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_codes
 
 Floats = NDArray[np.float64]
@@ -39,7 +40,7 @@ def accuracy(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
 def top_k_error(lists: TopLists, y: Any, *, k: int, sample_weight: Any = None) -> float:
     """How often what happened is not among the k most confident listed classes (ties at the cut share)."""
     above, equal, listed = _places(lists, y)
-    inside = np.clip((k - above) / np.maximum(equal, 1.0), 0.0, 1.0)
+    inside = np.clip((as_count(k) - above) / np.maximum(equal, 1.0), 0.0, 1.0)
     return _mean(np.where(listed, 1.0 - inside, 1.0), sample_weight)
 
 
@@ -50,6 +51,7 @@ def coverage(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
 
 def _places(lists: TopLists, y: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """How many listed classes are above the outcome, how many equal it, and whether it is listed."""
+    require_lists(lists)
     codes = as_codes(y, lists)
     case = np.repeat(np.arange(len(lists)), lists.sizes)
     t = lists.confidences

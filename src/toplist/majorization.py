@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.arguments import as_vector
 from toplist.errors import ShapeError
 
 Floats = NDArray[np.float64]
@@ -19,7 +20,7 @@ def decreasing(v: Any) -> Floats:
     >>> decreasing([0.2, 0.5, 0.3])
     array([0.5, 0.3, 0.2])
     """
-    return np.sort(np.asarray(v, dtype=np.float64))[::-1]
+    return np.sort(as_vector(v, "a vector"))[::-1]
 
 
 def majorizes(v: Any, w: Any, *, tol: float = 1e-12) -> bool:

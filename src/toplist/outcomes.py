@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.arguments import as_array, as_floats
 from toplist.errors import OutcomeError, ShapeError, SpaceError
 from toplist.lists import TopLists
 from toplist.space import UNLISTED, ClassSpace, LabelSets, show_size
@@ -18,7 +20,8 @@ def is_soft(y: Any, space: ClassSpace) -> bool:
         return True
     if not isinstance(y, np.ndarray | list) or isinstance(space, LabelSets):
         return False
-    return np.ndim(y) == 2 and np.shape(y)[1] != 1
+    shape = as_array(y, "outcomes").shape
+    return len(shape) == 2 and shape[1] != 1
 
 
 def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
@@ -26,14 +29,16 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
     if isinstance(p, TopLists):
         truth = p if len(p) == cases else p[np.zeros(cases, np.intp)] if len(p) == 1 else p
     else:
-        dense = np.asarray(p, dtype=np.float64)
+        dense = as_floats(p, "distributions")
+        if dense.ndim == 0:
+            raise ShapeError("a distribution is one probability per class.")
         dense = np.broadcast_to(dense, (cases, dense.shape[-1])) if dense.ndim == 1 else dense
         truth = TopLists.from_proba(dense, None if space.per_case else space)
     if len(truth) != cases:
         raise ShapeError(f"{len(truth)} distributions for {cases} lists.", "One per case, or one for all.")
     theirs, ours = truth.space, space
     named = theirs.labels is not None and ours.labels is not None
-    if not np.array_equal(theirs.as_floats[1], ours.as_floats[1]) or (named and theirs.labels != ours.labels):
+    if not np.all(theirs.as_floats[1] == ours.as_floats[1]) or (named and theirs.labels != ours.labels):
         raise SpaceError(f"the lists are over {ours!r}, the distributions over {theirs!r}: both need one space.")
     return truth
 
@@ -41,12 +46,12 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
 def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
     """Codes of outcomes, checked: every outcome is a class of the space. -1 is a class that no list can name."""
     space, cases = lists.space, len(lists)
-    if np.ndim(y) == 0 or isinstance(y, str | set | frozenset):
+    if not isinstance(y, Iterable) or isinstance(y, str | set | frozenset | Mapping):
         raise ShapeError("outcomes must be a sequence, one per case.")
     if isinstance(space, LabelSets):
         codes = _codes_of_sets(y, space)
     else:
-        values = np.asarray(y)
+        values = as_array(y, "outcomes")
         if values.ndim != 1:
             raise ShapeError(f"outcomes must be one per case, not an array of shape {values.shape}.", "Try y.ravel().")
         numbers = _as_integers(values, space)
@@ -93,6 +98,9 @@ def _as_integers(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int64] |
             raise OutcomeError(problem, case=row, more=int(bad.sum()) - 1)
         return values.astype(np.int64)
     if values.dtype == object and all(isinstance(v, int | np.integer) for v in values):
+        row = next((i for i, v in enumerate(values) if abs(v) >= 2**63), None)
+        if row is not None:
+            raise _outside(values[row], space, row, 0)
         return values.astype(np.int64)
     return None
 
@@ -142,7 +150,7 @@ def _codes_of_sets(y: Any, space: LabelSets) -> NDArray[np.int64]:
     for case, one in enumerate(y):
         try:
             code = space.encode(np.asarray(y)[case : case + 1] if isinstance(y, np.ndarray) else [one])[0]
-        except (SpaceError, TypeError) as error:
+        except SpaceError as error:
             raise OutcomeError(str(error), case=case) from None
         if code == UNLISTED:
             raise OutcomeError(f"the outcome {set(one)!r} is not in the support.", case=case)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import flags, kernel
+from toplist.arguments import as_number
 from toplist.errors import OutcomeError, TopListError
-from toplist.lists import DeviceLists, TopList, TopLists
+from toplist.lists import DeviceLists, TopList, TopLists, require_lists
 from toplist.moments import BatchCases, DeviceCases
 from toplist.outcomes import as_codes, as_truth, is_soft
 from toplist.pairing import beliefs
@@ -35,7 +36,7 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
         return float(score(lists.batch, [y], rule=rule, penalty=penalty)[0])
     if isinstance(lists, DeviceLists):
         return _score_on_device(lists, y, rule, penalty)
-    _require_lists(lists)
+    require_lists(lists)
     if is_soft(y, lists.space):
         return expected_score(lists, y, rule=rule, penalty=penalty)
     codes = as_codes(y, lists)
@@ -61,7 +62,7 @@ def entropy(lists: Any, *, rule: Any = "brier") -> Any:
         return float(entropy(lists.batch, rule=rule)[0])
     if isinstance(lists, DeviceLists):
         return rule.entropies(DeviceCases(lists, None))
-    _require_lists(lists)
+    require_lists(lists)
     plain = lists.strictly_valid()
     out = np.empty(len(lists))
 
@@ -85,7 +86,7 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
     rule = as_rule(rule)
     if isinstance(lists, TopList):
         return float(expected_score(lists.batch, p, rule=rule, penalty=penalty)[0])
-    _require_lists(lists)
+    require_lists(lists)
     plain = lists.strictly_valid()
     believed = beliefs(as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists)), plain)
     out = np.empty(len(lists))
@@ -112,7 +113,7 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
     """
     if isinstance(lists, TopList):
         return float(divergence(lists.batch, p, rule=rule, penalty=penalty)[0])
-    _require_lists(lists)
+    require_lists(lists)
     truth = as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists))
     expected = expected_score(lists, truth, rule=rule, penalty=penalty)
     infinite = np.isinf(expected)
@@ -121,6 +122,8 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
 
 def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
     """What an invalid list pays by default: a hundredth of the entropy of the uniform distribution."""
+    if not isinstance(lists, DeviceLists):
+        require_lists(lists)
     rule, space = as_rule(rule), lists.space
     cases = len(lists) if space.per_case else 1
     none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), space)
@@ -129,8 +132,7 @@ def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
 
 
 def _penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
-    if penalty is not None and not penalty >= 0:
-        raise TopListError(f"the penalty for invalid lists is zero or more, not {penalty!r}.")
+    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     invalid = (lists.admitted.flags & flags.INVALID) != 0
     if invalid.any() and penalty != 0:
         due = default_penalty(lists, rule=rule) if penalty is None else penalty
@@ -150,8 +152,7 @@ def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | No
         raise OutcomeError(f"the outcome {int(y[row])} is outside the space of {size} classes.", case=row)
     codes = xp.astype(y, lists.classes.dtype)
     out = rule.scores(DeviceCases(lists, codes))
-    if penalty is not None and not penalty >= 0:
-        raise TopListError(f"the penalty for invalid lists is zero or more, not {penalty!r}.")
+    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     due = penalty if penalty is not None else default_penalty(lists, rule=rule)
     if isinstance(due, np.ndarray):
         due = xp.asarray(due.tolist(), dtype=out.dtype)
@@ -160,11 +161,3 @@ def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | No
 
 def _sums_terms(rule: Rule, which: str) -> bool:
     return getattr(getattr(rule, which, None), "kind", "") == "terms"
-
-
-def _require_lists(lists: Any) -> None:
-    if not isinstance(lists, TopLists):
-        raise TopListError(
-            f"expected TopLists, got {type(lists).__name__}. Make them with TopLists.from_proba (distributions), "
-            "from_topk (lists), from_labels (hard predictions) or from_dicts."
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.arguments import as_tuple
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
@@ -36,7 +38,7 @@ class ClassSpace:
     labels: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        labels = None if self.labels is None else tuple(self.labels)
+        labels = None if self.labels is None else as_tuple(self.labels, "labels", SpaceError)
         if labels is not None and len(set(labels)) < len(labels):
             twice = next(label for i, label in enumerate(labels) if label in labels[:i])
             raise SpaceError(f"label {twice!r} is there twice; every class needs a label of its own.")
@@ -141,8 +143,8 @@ class LabelSets(ClassSpace):
         empty: bool = True,
         support: Iterable[Iterable[Hashable]] | None = None,
     ) -> None:
-        names = tuple(labels)
-        sets = None if support is None else tuple(frozenset(s) for s in support)
+        names = as_tuple(labels, "labels", SpaceError)
+        sets = None if support is None else tuple(map(_as_set, as_tuple(support, "the support", SpaceError)))
         if len(set(names)) < len(names):
             raise SpaceError("a label is there twice; every label needs a name of its own.")
         if sets is not None:
@@ -175,9 +177,11 @@ class LabelSets(ClassSpace):
     def encode(self, labels: Iterable[Any]) -> NDArray[np.int64]:
         """Codes of label sets, given as sets of labels or as the rows of an indicator matrix."""
         if isinstance(labels, np.ndarray) and labels.ndim == 2:
+            if labels.shape[1] != len(self.names):
+                raise SpaceError(f"{labels.shape[1]} columns for {len(self.names)} labels; each label has a column.")
             names = np.array(self.names, dtype=object)
             labels = [frozenset(names[row.astype(bool)]) for row in labels]
-        return np.fromiter((self._code(frozenset(s)) for s in labels), dtype=np.int64)
+        return np.fromiter((self._code(_as_set(s)) for s in labels), dtype=np.int64)
 
     def _code(self, labels: frozenset[Hashable]) -> int:
         if not labels <= self._place.keys():
@@ -198,6 +202,8 @@ class LabelSets(ClassSpace):
 
     def decode(self, code: int) -> Any:
         """The label set of a code, where the code still tells."""
+        if not 0 <= code < self.size and (self.masks or self.support is not None):
+            raise SpaceError(f"{code} is not the code of one of {show_size(self.size)} label sets.")
         if self.support is not None:
             return set(self.support[code])
         if not self.masks:
@@ -227,6 +233,13 @@ class LabelSets(ClassSpace):
         return f"LabelSets({kind}{'' if self.support is None else f', support of {self.size}'})"
 
 
+def _as_set(labels: Any) -> frozenset[Hashable]:
+    if isinstance(labels, Iterable):
+        with suppress(TypeError):
+            return frozenset(labels)
+    raise SpaceError(f"{labels!r} is not a set of labels.")
+
+
 def as_space(space: Any) -> ClassSpace:
     """A `ClassSpace` as it is; anything else as the number of classes."""
     return space if isinstance(space, ClassSpace) else ClassSpace(space)
@@ -235,10 +248,10 @@ def as_space(space: Any) -> ClassSpace:
 def _as_size(size: Any) -> Any:
     if isinstance(size, (str, bytes)):
         raise SpaceError(f"{size!r} is not a number of classes; give labels as labels=[...].")
-    if np.ndim(size):
+    if isinstance(size, Iterable):
         sizes = [_as_size(s) for s in size]
         if not all(isinstance(s, int) for s in sizes):
-            raise SpaceError("sizes that differ per case must be finite.")
+            raise SpaceError("sizes that differ per case must be finite numbers, one per case.")
         return np.array(sizes, dtype=np.int64 if not sizes or max(sizes) < 2**53 else object)
     if isinstance(size, float | np.floating) and (math.isinf(size) or not float(size).is_integer()):
         if size == math.inf:

@@ -1,7 +1,7 @@
 """Probabilistic top lists: one (`TopList`), many (`TopLists`), many on a device (`DeviceLists`)."""
 
-from toplist.lists.batch import TopLists
+from toplist.lists.batch import TopLists, require_lists
 from toplist.lists.device import DeviceLists
 from toplist.lists.one import TopList
 
-__all__ = ["DeviceLists", "TopList", "TopLists"]
+__all__ = ["DeviceLists", "TopList", "TopLists", "require_lists"]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import flags
+from toplist.arguments import as_array, as_count, as_number
 from toplist.errors import ShapeError, TopListError
 from toplist.kernel import Rows
 from toplist.lists import sources
@@ -169,7 +170,9 @@ class TopLists:
 
     @classmethod
     def _admit(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> TopLists:
-        names = None if ids is None else np.asarray(ids)
+        names = None if ids is None else as_array(ids, "ids")
+        if names is not None and names.ndim != 1:
+            raise ShapeError("ids must be one per case.")
         return cls(space, names, admit(rows, space, ids=names, repairs=repairs))
 
     # What is in it
@@ -275,13 +278,9 @@ class TopLists:
         """
         if (k is None) == (mass is None):
             raise TopListError("truncate to k classes or to a mass: give one of the two.")
-        if k is not None and (k < 0 or k != int(k)):
-            raise TopListError(f"k is a number of classes, not {k!r}.")
-        if mass is not None and not 0 <= mass <= 1:
-            raise TopListError(f"mass is between 0 and 1, not {mass!r}.")
         if k is not None:
-            return self._with(self.admitted.first(int(k)))
-        return self._with(self.admitted.reaching(float(mass)))  # type: ignore[arg-type]
+            return self._with(self.admitted.first(as_count(k)))
+        return self._with(self.admitted.reaching(as_number(mass, "mass", 0, 1)))
 
     def ordered(self) -> TopLists:
         """The same lists, the most confident class first; ties keep their order."""
@@ -334,3 +333,12 @@ def _index_type(at: Any) -> Any:
     if kind not in "iub" and np.size(at):
         raise IndexError("cases are selected by number, slice, mask, or an array of numbers.")
     return np.bool_ if kind == "b" else np.intp
+
+
+def require_lists(lists: Any) -> None:
+    """Raise if these are not lists, with the ways to make some."""
+    if not isinstance(lists, TopLists):
+        raise TopListError(
+            f"expected TopLists, got {type(lists).__name__}. Make them with TopLists.from_proba (distributions), "
+            "from_topk (lists), from_labels (hard predictions) or from_dicts."
+        )

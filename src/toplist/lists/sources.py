@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
-from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError, TopListError
+from toplist.arguments import as_array, as_floats, as_vector
+from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.kernel import Rows
 from toplist.space import ClassSpace, LabelSets, as_space
 
 
-def as_confidences(values: Any) -> NDArray[Any]:
-    """Contiguous float32 or float64, without a copy where it is that already."""
-    t = np.asarray(values)
-    if t.dtype not in (np.float32, np.float64):
-        try:
-            t = t.astype(np.float32 if t.dtype == np.float16 else np.float64)
-        except (TypeError, ValueError):
-            raise ShapeError(f"confidences must be numbers, not {t.dtype}.") from None
-    return np.ascontiguousarray(t)
-
-
 def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArray[Any], ClassSpace]:
     """Contiguous int32 or int64 codes, and the space with the labels that were met."""
-    c = _as_codes_or_sets(values, ndim) if isinstance(space, LabelSets) else np.asarray(values)
+    c = _as_codes_or_sets(values, ndim) if isinstance(space, LabelSets) else as_array(values, "classes")
     if c.dtype in (np.int32, np.int64):
         return np.ascontiguousarray(c), space
     if c.dtype.kind in "iu":
@@ -69,6 +59,9 @@ def encode_labels(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int6
         raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
     if space.labels is None:
         if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels):
+            huge = next((label for label in labels if abs(label) >= 2**63), None)
+            if huge is not None:
+                raise ClassError(f"class {huge} is too large for a code.", "Codes go up to 2**63 - 1; use labels.")
             return np.array(labels, dtype=np.int64), space
         if space.per_case:
             raise SpaceError("sizes that differ per case go with class codes, or with labels given in the space.")
@@ -97,14 +90,14 @@ def to_rows(
         start, stop = offsets[0], offsets[-1]
         offsets, confidences = offsets - start, confidences[start:stop]
         classes = None if classes is None else classes[start:stop]
-    rest = None if log_rest is None else np.ascontiguousarray(log_rest, dtype=np.float64)
+    rest = None if log_rest is None else as_vector(log_rest, "log_rest")
     return Rows(offsets, classes, confidences, rest, size, log_size)
 
 
 def rectangle(classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
     """(n, k) arrays."""
     codes, space = as_classes(classes, as_space(space), ndim=2)
-    t = as_confidences(confidences)
+    t = as_floats(confidences, "confidences")
     if t.ndim != 2 or codes.shape != t.shape:
         raise ShapeError(
             f"classes {codes.shape} and confidences {t.shape} must be two arrays of the same (cases, k) shape.",
@@ -117,7 +110,7 @@ def rectangle(classes: Any, confidences: Any, space: Any, log_rest: Any) -> tupl
 def ragged(offsets: Any, classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
     """Arrow's and CSR's layout."""
     codes, space = as_classes(classes, as_space(space))
-    t, at = as_confidences(confidences), np.asarray(offsets)
+    t, at = as_floats(confidences, "confidences"), as_array(offsets, "offsets")
     if codes.ndim != 1 or t.ndim != 1 or at.ndim != 1 or at.dtype.kind not in "iu" or len(at) == 0:
         raise ShapeError("offsets (integers), classes and confidences must be flat arrays.")
     if len(codes) != len(t):
@@ -130,19 +123,23 @@ def ragged(offsets: Any, classes: Any, confidences: Any, space: Any, log_rest: A
 
 def dicts(lists: Sequence[Mapping[Any, float]], space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
     """One mapping from class to confidence per case; an empty one is a reject."""
+    if not isinstance(lists, Iterable):
+        raise ShapeError(f"expected a mapping from class to confidence per case, got {lists!r}.")
     rows = list(lists)
     bad = next((i for i, row in enumerate(rows) if not hasattr(row, "items")), None)
     if bad is not None:
         raise ShapeError(f"expected a mapping from class to confidence, got {rows[bad]!r}.", case=bad)
     sizes = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
     codes, space = encode_labels([c for row in rows for c in row], as_space(space))
-    t = as_confidences([v for row in rows for v in row.values()] or np.empty(0))
+    t = as_floats([v for row in rows for v in row.values()] or np.empty(0), "confidences")
+    if t.ndim != 1:
+        raise ShapeError("each class needs one confidence.")
     return to_rows(np.concatenate(([0], np.cumsum(sizes))), codes, t, space, log_rest), space
 
 
 def dense(p: Any, space: Any) -> tuple[Rows, ClassSpace]:
     """(n, m) probabilities: every class is listed, in order."""
-    t = as_confidences(p)
+    t = as_floats(p, "probabilities")
     if t.ndim != 2:
         raise ShapeError(f"probabilities must be a (cases, classes) array, not {t.shape}.")
     n, m = t.shape
@@ -189,7 +186,7 @@ def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
 
 
 def _as_logits(z: Any) -> NDArray[np.float64]:
-    x = as_confidences(z).astype(np.float64)
+    x = as_floats(z, "logits").astype(np.float64)
     if x.ndim != 2 or not x.shape[1]:
         raise ShapeError(f"logits must be a (cases, classes) array, not {x.shape}.")
     bad = np.isnan(x).any(axis=1) | np.isposinf(x).any(axis=1) | np.isneginf(x).all(axis=1)

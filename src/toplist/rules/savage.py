@@ -41,6 +41,8 @@ class Savage(Rule):
     spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if not callable(self.G) or not (self.dG is None or callable(self.dG)):
+            raise RuleError("Savage takes an entropy and its supergradient as functions.")
         require_proper(self)
 
     def scores(self, cases: Cases) -> Array:
@@ -68,14 +70,14 @@ class Savage(Rule):
 
     def _entropy(self, values: Array, counts: Array) -> Array:
         out = self.G(values, counts)
-        if out.shape != values.shape[:1]:
-            raise RuleError(f"G must return one number per case: {values.shape[:1]}, not {out.shape}.")
+        if np.shape(out) != values.shape[:1]:
+            raise RuleError(f"G must return one number per case: shape {values.shape[:1]}, not {np.shape(out)}.")
         return out
 
     def _savage(self, xp: Any, gradient: Callable[[Array, Array], Array], values: Array, counts: Array) -> Array:
         slope = gradient(values, counts)
-        if slope.shape != values.shape:
-            raise RuleError(f"dG must return the shape of its values: {values.shape}, not {slope.shape}.")
+        if np.shape(slope) != values.shape:
+            raise RuleError(f"dG must return the shape of its values: {values.shape}, not {np.shape(slope)}.")
         slope = _average_ties(xp, values, counts, slope)
         used = (values > 0) & (counts > 0)
         flat = xp.where(used, counts * values * xp.where(used, slope, 0.0), 0.0)

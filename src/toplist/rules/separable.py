@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from toplist.errors import RuleError
 from toplist.moments import Moments
 from toplist.rules.base import SumRule
 from toplist.rules.propriety import require_proper
@@ -33,6 +34,8 @@ class Separable(SumRule):
     spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if not callable(self.g) or not callable(self.dg):
+            raise RuleError("Separable takes a function and its derivative.")
         require_proper(self)
 
     def _tangent(self, xp: Any, t: Array) -> Array:

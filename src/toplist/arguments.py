@@ -1,0 +1,74 @@
+"""What callers pass, as what is meant; or an error that says what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import ShapeError, TopListError
+
+
+def as_array(values: Any, what: str) -> NDArray[Any]:
+    """Anything array-like, as it is."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ShapeError(f"{what} are masked in places.", "Leave masked entries out.")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ShapeError(f"{what} are rows of different lengths.", "Ragged lists go through from_ragged.") from None
+    if array.dtype == object and (array.ndim == 0 or any(isinstance(v, list | np.ndarray) for v in array.flat)):
+        raise ShapeError(f"{what} must be an array, not {type(values).__name__}.")
+    return array
+
+
+def as_floats(values: Any, what: str) -> NDArray[Any]:
+    """Contiguous float32 or float64, without a copy where it is that already."""
+    array = as_array(values, what)
+    if array.dtype not in (np.float32, np.float64):
+        if array.dtype.kind == "c":
+            raise ShapeError(f"{what} must be numbers, not complex ones.")
+        try:
+            array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+        except (TypeError, ValueError):
+            raise ShapeError(f"{what} must be numbers, not {array.dtype}.") from None
+    return np.ascontiguousarray(array)
+
+
+def as_vector(values: Any, what: str) -> NDArray[np.float64]:
+    """One float64 per case."""
+    array = as_floats(values, what).astype(np.float64, copy=False)
+    if array.ndim != 1:
+        raise ShapeError(f"{what} must be one number per case, not an array of shape {array.shape}.")
+    return array
+
+
+def as_count(k: Any, what: str = "k") -> int:
+    """A number of classes, zero or more."""
+    number = isinstance(k, int | float | np.number) and not isinstance(k, bool) and math.isfinite(k)
+    if not number or k < 0 or k != int(k):
+        raise TopListError(f"{what} is a number of classes, not {k!r}.")
+    return int(k)
+
+
+def as_number(x: Any, what: str, low: float, high: float) -> float:
+    """A number between two others."""
+    if not isinstance(x, int | float | np.number) or isinstance(x, bool) or not low <= x <= high:
+        bounds = f"between {low:g} and {high:g}" if math.isfinite(high) else f"{low:g} or more"
+        raise TopListError(f"{what} is {bounds}, not {x!r}.")
+    return float(x)
+
+
+def as_tuple(values: Any, what: str, error: type[TopListError]) -> tuple[Any, ...]:
+    """Things that can be told apart: a tuple of hashable values."""
+    if not isinstance(values, Iterable):
+        raise error(f"{what} must be a sequence, not {values!r}.")
+    made = tuple(values)
+    try:
+        set(made)
+    except TypeError:
+        raise error(f"{what} must be strings, numbers or tuples, which can be told apart.") from None
+    return made
