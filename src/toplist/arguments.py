@@ -21,7 +21,7 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
     except ValueError:
         raise ShapeError(f"{what} are rows of different lengths.", "Ragged lists go through from_ragged.") from None
     if array.dtype == object and (array.ndim == 0 or any(isinstance(v, list | np.ndarray) for v in array.flat)):
-        raise ShapeError(f"{what} must be an array, not {type(values).__name__}.")
+        raise ShapeError(f"{what} must be an array, not {'nothing' if values is None else type(values).__name__}.")
     return array
 
 
@@ -29,8 +29,8 @@ def as_floats(values: Any, what: str) -> NDArray[Any]:
     """Contiguous float32 or float64, without a copy where it is that already."""
     array = as_array(values, what)
     if array.dtype not in (np.float32, np.float64):
-        if array.dtype.kind == "c":
-            raise ShapeError(f"{what} must be numbers, not complex ones.")
+        if array.dtype.kind not in "biufO":
+            raise ShapeError(f"{what} must be numbers, not {array.dtype}.")
         try:
             array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
         except (TypeError, ValueError):
@@ -57,7 +57,13 @@ def as_count(k: Any, what: str = "k") -> int:
 def as_number(x: Any, what: str, low: float, high: float) -> float:
     """A number between two others."""
     if not isinstance(x, int | float | np.number) or isinstance(x, bool) or not low <= x <= high:
-        bounds = f"between {low:g} and {high:g}" if math.isfinite(high) else f"{low:g} or more"
+        bounds = (
+            f"between {low:g} and {high:g}"
+            if math.isfinite(high)
+            else "zero or more"
+            if low == 0
+            else f"{low:g} or more"
+        )
         raise TopListError(f"{what} is {bounds}, not {x!r}.")
     return float(x)
 

@@ -112,7 +112,7 @@ def is_valid(t: TopList) -> bool:
 
 def _require_list(t: Any) -> None:
     if not isinstance(t, TopList):
-        raise TopListError(f"expected one TopList, got {type(t).__name__}.")
+        raise TopListError(f"expected one TopList, got {'nothing' if t is None else type(t).__name__}.")
 
 
 def _named(p: Any, space: Any) -> tuple[dict[Any, float], Any]:

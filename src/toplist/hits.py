@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_count
+from toplist.arguments import as_count, as_vector
 from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_codes
@@ -67,4 +67,9 @@ def _places(lists: TopLists, y: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]
 def _mean(values: Floats, weight: Any) -> float:
     if not len(values):
         raise TopListError("there are no cases to average over.")
-    return float(np.average(values, weights=None if weight is None else np.asarray(weight, dtype=np.float64)))
+    if weight is None:
+        return float(values.mean())
+    weights = as_vector(weight, "weights")
+    if len(weights) != len(values) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.sum() > 0:
+        raise TopListError(f"weights are {len(values)} numbers, none below zero and not all zero.")
+    return float(np.average(values, weights=weights))

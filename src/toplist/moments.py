@@ -161,7 +161,7 @@ class Table:
 
 def exclusive_sums(xp: Any, x: Array) -> Array:
     """For every entry the sum of the others in its row, by running sums from both ends: no cancellation."""
-    zero = xp.zeros((x.shape[0], 1), dtype=x.dtype)
+    zero = xp.expand_dims(rectangles.zeros(xp, x), axis=1)
     left = xp.concat([zero, xp.cumulative_sum(x, axis=1)[:, :-1]], axis=1)
     right = xp.concat([zero, xp.cumulative_sum(xp.flip(x, axis=1), axis=1)[:, :-1]], axis=1)
     return (left + xp.flip(right, axis=1))[:, : x.shape[1]]
@@ -265,5 +265,6 @@ class DeviceCases:
         place = None
         if self.codes is not None:
             same = d.classes == xp.expand_dims(self.codes, axis=1)
+            same = same if table.t.shape[1] else xp.ones_like(xp.expand_dims(self.codes, axis=1)) == 1
             place = xp.where(xp.any(same, axis=1), xp.argmax(xp.astype(same, xp.int32), axis=1), table.t.shape[1])
         yield slice(None), table, place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ def is_soft(y: Any, space: ClassSpace) -> bool:
     """Is a distribution per case meant, rather than one outcome?"""
     if isinstance(y, TopLists):
         return True
-    if not isinstance(y, np.ndarray | list) or isinstance(space, LabelSets):
+    if isinstance(space, LabelSets) or not isinstance(y, Iterable) or isinstance(y, str | set | frozenset | Mapping):
         return False
-    shape = as_array(y, "outcomes").shape
+    shape = as_array(y, "outcomes").shape if not isinstance(y, Iterator) else ()
     return len(shape) == 2 and shape[1] != 1
 
 
@@ -46,7 +46,7 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
 def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
     """Codes of outcomes, checked: every outcome is a class of the space. -1 is a class that no list can name."""
     space, cases = lists.space, len(lists)
-    if not isinstance(y, Iterable) or isinstance(y, str | set | frozenset | Mapping):
+    if not isinstance(y, Iterable) or isinstance(y, str | set | frozenset | Mapping | Iterator):
         raise ShapeError("outcomes must be a sequence, one per case.")
     if isinstance(space, LabelSets):
         codes = _codes_of_sets(y, space)
@@ -54,9 +54,8 @@ def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
         values = as_array(y, "outcomes")
         if values.ndim != 1:
             raise ShapeError(f"outcomes must be one per case, not an array of shape {values.shape}.", "Try y.ravel().")
-        numbers = _as_integers(values, space)
-        named = space.labels is not None and all(isinstance(v, int | np.integer) for v in space.labels[:1])
-        if numbers is not None and not named:
+        numbers = None if space.numbered else _as_integers(values, space)
+        if numbers is not None:
             codes = _codes_in_range(numbers, space)
         elif space.labels is None and len(lists.confidences):
             raise OutcomeError(
@@ -98,9 +97,9 @@ def _as_integers(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int64] |
             raise OutcomeError(problem, case=row, more=int(bad.sum()) - 1)
         return values.astype(np.int64)
     if values.dtype == object and all(isinstance(v, int | np.integer) for v in values):
-        row = next((i for i, v in enumerate(values) if abs(v) >= 2**63), None)
-        if row is not None:
-            raise _outside(values[row], space, row, 0)
+        large = [i for i, v in enumerate(values) if abs(v) >= 2**63]
+        if large:
+            raise _outside(values[large[0]], space, large[0], len(large) - 1)
         return values.astype(np.int64)
     return None
 

@@ -33,9 +33,14 @@ def tolerances(k: int, *, single: bool) -> tuple[float, float]:
     return (max(1e-6, 4 * k * 2.0**-24), 1e-5) if single else (1e-8, 1e-9)
 
 
+def zeros(xp: Any, t: Array) -> Array:
+    """A zero per row, where the rows are: an empty sum."""
+    return xp.sum(t[:, :0], axis=1)
+
+
 def slack(xp: Any, t: Array) -> Array:
     """1 - sum(t) per row, correct to the last digit: a tree of two-sums whose rounding errors are kept."""
-    total, lost = t, xp.zeros(t.shape[0], dtype=t.dtype)
+    total, lost = t, zeros(xp, t)
     while total.shape[1] > 1:
         half = total.shape[1] // 2
         a, b = total[:, :half], total[:, half : 2 * half]
@@ -43,7 +48,7 @@ def slack(xp: Any, t: Array) -> Array:
         part = s - a
         lost = lost + xp.sum((a - (s - part)) + (b - part), axis=1)
         total = xp.concat([s, total[:, 2 * half :]], axis=1)
-    mass = total[:, 0] if total.shape[1] else xp.zeros(t.shape[0], dtype=t.dtype)
+    mass = total[:, 0] if total.shape[1] else lost
     rest = 1.0 - mass
     part = rest - 1.0
     return rest + ((1.0 - (rest - part)) + (-mass - part)) - lost
@@ -74,19 +79,24 @@ def inspect(
     log_size: Array,
     *,
     single: bool,
+    limit: Array | None = None,
 ) -> tuple[Array, Array]:
-    """The door's pass: the signed rest mass and the flags of every row. `single`: stored in single precision."""
-    n, k = t.shape
+    """The door's pass: the signed rest mass and the flags of every row.
+
+    `single`: stored in single precision. `limit`: the sizes as integers, where floats of this precision are not exact.
+    """
+    k = t.shape[1]
     tolerance, rtol = tolerances(k, single=single)
-    zero = xp.zeros(n, dtype=xp.int32)
-    unlisted = size - k + xp.zeros(n, dtype=t.dtype)
+    none = zeros(xp, t)
+    zero = xp.astype(none, xp.int32)
+    unlisted = size - k + none
     full = unlisted == 0
 
     def flag(condition: Array, bit: int) -> Array:
         return xp.where(condition, zero + bit, zero)
 
     def any_of(condition: Array) -> Array:
-        return xp.any(condition, axis=1) if k else xp.zeros(n, dtype=xp.bool)
+        return xp.any(condition, axis=1) if k else none != 0
 
     finite = xp.isfinite(t)
     found = flag(any_of(~finite), flags.NOT_FINITE) + flag(any_of(finite & (t < -tolerance)), flags.NEGATIVE)
@@ -106,7 +116,8 @@ def inspect(
     found = found + flag(wrong, flags.MASS) + flag(full & ~(xp.abs(rest) <= tolerance), flags.NOT_FULL)
     found = found + flag(unlisted < 0, flags.TOO_LONG)
     if classes is not None and k:
-        outside = (classes < 0) | (xp.astype(classes, t.dtype) >= xp.expand_dims(size + xp.zeros_like(rest), axis=1))
+        end = xp.astype(size + none, t.dtype) if limit is None else limit + xp.zeros_like(classes[:, 0])
+        outside = (classes < 0) | (classes >= xp.expand_dims(end, axis=1))
         ordered = xp.sort(classes, axis=1)
         found = found + flag(any_of(outside), flags.OUTSIDE)
         found = found + flag(xp.any(ordered[:, 1:] == ordered[:, :-1], axis=1), flags.TWICE)
@@ -124,9 +135,11 @@ def cut(
     xp: Any, t: Array, unlisted: Array, log_size: Array, rest: Array, log_rest: Array
 ) -> tuple[Array, Array, Array]:
     """The largest valid sublist of each row: what is kept, its rest mass, its number of unlisted classes."""
+    if not t.shape[1]:
+        return t > 0, rest, unlisted
     up = xp.sort(t, axis=1)
     before = xp.cumulative_sum(up, axis=1) - up
-    steps = xp.astype(xp.arange(t.shape[1]), t.dtype)
+    steps = xp.cumulative_sum(xp.ones_like(t), axis=1) - 1
     left = xp.expand_dims(unlisted, axis=1) + steps
     mass = xp.expand_dims(rest, axis=1) + before
     log_mass = log_or(xp, mass, xp.expand_dims(log_rest, axis=1))
@@ -153,8 +166,8 @@ def reduce(
     outcomes: Array | None,
 ) -> Sums:
     """The reduction: the outcome's confidence and a sum over the others, of the largest valid sublist."""
-    n, k = t.shape
-    none = xp.zeros(n, dtype=t.dtype)
+    k = t.shape[1]
+    none = zeros(xp, t)
     unlisted = size - k + none
     keep = None
     if k and bool(xp.any((found & flags.BELOW) != 0)):
@@ -164,7 +177,7 @@ def reduce(
         keep = kept | ~xp.expand_dims(low, axis=1)
         rest, unlisted = xp.where(low, cut_rest, rest), xp.where(low, cut_unlisted, unlisted)
     if outcomes is None or not k:
-        same = xp.zeros((n, k), dtype=xp.bool)
+        same = xp.zeros_like(t) != 0
     else:
         codes = xp.arange(k, dtype=outcomes.dtype) if classes is None else classes
         same = codes == xp.expand_dims(outcomes, axis=1)
@@ -172,7 +185,7 @@ def reduce(
     if keep is not None:
         same = same & keep
         t = xp.where(keep, t, nothing)
-    hit = xp.any(same, axis=1) if k else xp.zeros(n, dtype=xp.bool)
+    hit = xp.any(same, axis=1) if k else none != 0
     found_at = xp.sum(xp.where(same, t, nothing), axis=1)
     total, ties = none, none
     full = unlisted == 0

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from toplist import flags, kernel
 from toplist.arguments import as_number
-from toplist.errors import OutcomeError, TopListError
 from toplist.lists import DeviceLists, TopList, TopLists, require_lists
 from toplist.moments import BatchCases, DeviceCases
 from toplist.outcomes import as_codes, as_truth, is_soft
@@ -141,22 +140,15 @@ def _penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -
 
 
 def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | None) -> Any:
-    xp, space = lists.xp, lists.space
-    if not hasattr(y, "ndim") or y.ndim != 1 or y.shape[0] != len(lists):
-        raise TopListError(f"outcomes for lists on a device are one array of {len(lists)} codes beside them.")
-    size, _ = lists.sizes_on_device()
-    outside = (y < 0) | (xp.astype(y, lists.confidences.dtype) >= size)
-    if bool(xp.any(outside)):
-        row = int(xp.argmax(xp.astype(outside, xp.int32)))
-        size = space.size[row] if space.per_case else space.size
-        raise OutcomeError(f"the outcome {int(y[row])} is outside the space of {size} classes.", case=row)
-    codes = xp.astype(y, lists.classes.dtype)
-    out = rule.scores(DeviceCases(lists, codes))
+    xp, valid = lists.xp, lists.is_valid()
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    out = rule.scores(DeviceCases(lists, lists.codes(y)))
+    if bool(xp.all(valid)):
+        return out
     due = penalty if penalty is not None else default_penalty(lists, rule=rule)
     if isinstance(due, np.ndarray):
-        due = xp.asarray(due.tolist(), dtype=out.dtype)
-    return xp.where(lists.is_valid(), out, out + due)
+        due = lists.beside(due.tolist(), out.dtype)
+    return xp.where(valid, out, out + due)
 
 
 def _sums_terms(rule: Rule, which: str) -> bool:

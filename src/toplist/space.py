@@ -75,6 +75,11 @@ class ClassSpace:
         """Whether every class has a label."""
         return self.labels is not None and not self.per_case and len(self.labels) == self.size
 
+    @property
+    def numbered(self) -> bool:
+        """Whether the labels themselves are numbers, so that a number is a label and not a code."""
+        return self.labels is not None and isinstance(self.labels[0], int | float | np.number | np.bool_)
+
     def encode(self, labels: Iterable[Any]) -> NDArray[np.int64]:
         """Codes of labels; `UNLISTED` for a label that is not among the known ones of a larger space.
 
@@ -91,6 +96,8 @@ class ClassSpace:
     def suggest(self, label: Any) -> str:
         """A label that was perhaps meant, as a sentence, or nothing."""
         near = difflib.get_close_matches(str(label), [str(known) for known in self.labels or ()], n=1)
+        if near and near[0] == str(label):
+            return f"There is a label {near[0]}, but of another type than {type(label).__name__}."
         return f"Did you mean {near[0]!r}?" if near else ""
 
     def take(self, at: Any) -> ClassSpace:
@@ -144,7 +151,9 @@ class LabelSets(ClassSpace):
         support: Iterable[Iterable[Hashable]] | None = None,
     ) -> None:
         names = as_tuple(labels, "labels", SpaceError)
-        sets = None if support is None else tuple(map(_as_set, as_tuple(support, "the support", SpaceError)))
+        if not (support is None or isinstance(support, Iterable)):
+            raise SpaceError(f"the support must be a sequence of label sets, not {support!r}.")
+        sets = None if support is None else tuple(map(_as_set, support))
         if len(set(names)) < len(names):
             raise SpaceError("a label is there twice; every label needs a name of its own.")
         if sets is not None:
@@ -179,6 +188,8 @@ class LabelSets(ClassSpace):
         if isinstance(labels, np.ndarray) and labels.ndim == 2:
             if labels.shape[1] != len(self.names):
                 raise SpaceError(f"{labels.shape[1]} columns for {len(self.names)} labels; each label has a column.")
+            if not np.isin(labels, (0, 1)).all():
+                raise SpaceError("an indicator matrix holds zeros and ones; these are other numbers.")
             names = np.array(self.names, dtype=object)
             labels = [frozenset(names[row.astype(bool)]) for row in labels]
         return np.fromiter((self._code(_as_set(s)) for s in labels), dtype=np.int64)
@@ -248,10 +259,10 @@ def as_space(space: Any) -> ClassSpace:
 def _as_size(size: Any) -> Any:
     if isinstance(size, (str, bytes)):
         raise SpaceError(f"{size!r} is not a number of classes; give labels as labels=[...].")
-    if isinstance(size, Iterable):
+    if isinstance(size, Iterable) and not isinstance(size, Mapping | np.generic) and getattr(size, "shape", True) != ():
         sizes = [_as_size(s) for s in size]
         if not all(isinstance(s, int) for s in sizes):
-            raise SpaceError("sizes that differ per case must be finite numbers, one per case.")
+            raise SpaceError("sizes that differ per case must be finite.")
         return np.array(sizes, dtype=np.int64 if not sizes or max(sizes) < 2**53 else object)
     if isinstance(size, float | np.floating) and (math.isinf(size) or not float(size).is_integer()):
         if size == math.inf:

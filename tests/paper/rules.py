@@ -141,9 +141,7 @@ def top_error(size: int) -> Known:
         return np.clip((size - above) / tied, 0.0, 1.0)
 
     return Known(
-        tl.Savage(
-            lambda v, n: 1 - (v * n * greedy_top(v, n, size)).sum(axis=-1), lambda v, n: -greedy_top(v, n, size)
-        ),
+        tl.Savage(lambda v, n: 1 - (v * n * greedy_top(v, n, size)).sum(axis=-1), lambda v, n: -greedy_top(v, n, size)),
         lambda p: 1 - share(p),
         entropy,
         lambda p: -share(p),
@@ -200,9 +198,7 @@ def _rules() -> dict[str, Known]:
         ),
         "one-vs-rest-log": one_vs_rest("log", lambda p: -np.log(p), lambda p: -np.log(1 - p)),
         "one-vs-rest-brier": one_vs_rest("brier", lambda p: (1 - p) ** 2, lambda p: p**2),
-        "one-vs-rest-boosting": one_vs_rest(
-            "boosting", lambda p: np.sqrt((1 - p) / p), lambda p: np.sqrt(p / (1 - p))
-        ),
+        "one-vs-rest-boosting": one_vs_rest("boosting", lambda p: np.sqrt((1 - p) / p), lambda p: np.sqrt(p / (1 - p))),
         "separable-arc": separable(lambda x: np.sqrt(x * (2 - x)), lambda x: (1 - x) / np.sqrt(x * (2 - x))),
         "separable-x-log-x": separable(lambda x: -x_log_x(x), lambda x: -np.log(x) - 1),
         "savage-with-gradient": Known(

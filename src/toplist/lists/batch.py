@@ -64,7 +64,7 @@ class TopLists:
         """
         repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates)
         if is_foreign(confidences):
-            return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, repairs=repairs)
+            return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, ids=ids, repairs=repairs)
         rows, space = sources.rectangle(classes, confidences, space, log_rest)
         return cls._admit(rows, space, ids, repairs)
 
@@ -337,8 +337,11 @@ def _index_type(at: Any) -> Any:
 
 def require_lists(lists: Any) -> None:
     """Raise if these are not lists, with the ways to make some."""
+    if isinstance(lists, DeviceLists):
+        raise TopListError("this works on lists in memory, not on a device: make them from numpy arrays.")
     if not isinstance(lists, TopLists):
+        got = "nothing" if lists is None else type(lists).__name__
         raise TopListError(
-            f"expected TopLists, got {type(lists).__name__}. Make them with TopLists.from_proba (distributions), "
-            "from_topk (lists), from_labels (hard predictions) or from_dicts."
+            f"expected TopLists, got {got}. Make them with TopLists.from_proba (distributions), from_topk (lists), "
+            "from_labels (hard predictions) or from_dicts."
         )

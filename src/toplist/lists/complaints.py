@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from toplist import flags
 from toplist.errors import CaseError, ClassError, ConfidenceError, MassError
-from toplist.space import ClassSpace
+from toplist.space import ClassSpace, show_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,9 @@ def _outside(bad: BadCase) -> tuple[str, str]:
             f"{bad.show(at)} is not a class: codes start at 0.",
             "If negative codes pad short lists, leave them out and pass ragged lists (from_ragged, from_dicts).",
         )
+    upto = f" (0 to {bad.size - 1})" if bad.size < 10**12 else ""
     return (
-        f"{bad.show(at)} is outside the space of {bad.size} classes (0 to {bad.size - 1}).",
+        f"{bad.show(at)} is outside the space of {show_size(bad.size)} classes{upto}.",
         "Declare the right number of classes, or map the labels first.",
     )
 
@@ -99,7 +100,7 @@ def _twice(bad: BadCase) -> tuple[str, str]:
 
 def _too_long(bad: BadCase) -> tuple[str, str]:
     return (
-        f"{len(bad.confidences)} classes are listed, but there are only {bad.size}.",
+        f"{len(bad.confidences)} classes are listed, but there are only {show_size(bad.size)}.",
         "Declare the right number of classes.",
     )
 
@@ -134,9 +135,9 @@ _COMPLAINTS: dict[int, tuple[type[CaseError], Any]] = {
     flags.NOT_FINITE: (ConfidenceError, _not_finite),
     flags.NEGATIVE: (ConfidenceError, _negative),
     flags.ABOVE_ONE: (ConfidenceError, _above_one),
+    flags.TOO_LONG: (ClassError, _too_long),
     flags.OUTSIDE: (ClassError, _outside),
     flags.TWICE: (ClassError, _twice),
-    flags.TOO_LONG: (ClassError, _too_long),
     flags.NOT_FULL: (MassError, _not_full),
     flags.MASS: (MassError, _mass),
 }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from toplist import flags, rectangles
-from toplist.errors import ShapeError, TopListError
+from toplist.arguments import as_array
+from toplist.errors import OutcomeError, ShapeError, TopListError
 from toplist.lists.complaints import bad_case, complain, first_bad
 from toplist.lists.door import Repairs
-from toplist.space import ClassSpace, as_space
+from toplist.space import ClassSpace, as_space, show_size
 
 Array = Any
 
@@ -27,7 +28,11 @@ def namespace(*arrays: Any) -> Any:
     """The array-API namespace that the arrays share."""
     import array_api_compat  # noqa: PLC0415 - only for arrays of other libraries
 
-    return array_api_compat.array_namespace(*arrays)
+    try:
+        return array_api_compat.array_namespace(*arrays)
+    except TypeError:
+        kinds = ", ".join(sorted({type(a).__module__.partition(".")[0] for a in arrays}))
+        raise ShapeError(f"arrays of one library are needed, not of {kinds}.") from None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -38,6 +43,7 @@ class DeviceLists:
     """
 
     space: ClassSpace
+    ids: Any
     classes: Array
     confidences: Array
     log_rest: Array | None
@@ -47,12 +53,13 @@ class DeviceLists:
 
     @classmethod
     def from_topk(
-        cls, classes: Any, confidences: Any, space: Any, *, log_rest: Any = None, repairs: Repairs | None = None
+        cls, classes: Any, confidences: Any, space: Any, *, log_rest: Any = None, ids: Any = None, repairs: Repairs
     ) -> DeviceLists:
         """Check (n, k) arrays where they are."""
-        xp = namespace(classes, confidences)
-        space, repairs = as_space(space), repairs or Repairs()
-        if confidences.ndim != 2 or classes.shape != confidences.shape:
+        if repairs != Repairs():
+            raise TopListError("repair lists before they go to the device, or build them from numpy arrays.")
+        xp, space = namespace(classes, confidences, *([] if log_rest is None else [log_rest])), as_space(space)
+        if confidences.ndim != 2 or tuple(classes.shape) != tuple(confidences.shape):
             raise ShapeError(
                 f"classes {tuple(classes.shape)} and confidences {tuple(confidences.shape)} must be two arrays of "
                 "the same (cases, k) shape."
@@ -61,33 +68,77 @@ class DeviceLists:
             raise ShapeError(f"confidences must be floating-point numbers, not {confidences.dtype}.")
         if not xp.isdtype(classes.dtype, "integral"):
             raise ShapeError(f"classes must be integer codes, not {classes.dtype}.")
-        if repairs != Repairs():
-            raise TopListError("repair lists before they go to the device, or build them from numpy arrays.")
-        made = cls(space, classes, confidences, log_rest, None, None, xp)
-        size, log_size = made.sizes_on_device()
-        single = confidences.dtype != xp.float64
-        slack, found = rectangles.inspect(xp, classes, confidences, log_rest, size, log_size, single=single)
-        if bool(xp.any((found & (flags.PROBLEMS | flags.TINY_NEGATIVE)) != 0)):
-            made._complain(found)
-        return cls(space, classes, confidences, log_rest, slack, found, xp)
+        cases = int(confidences.shape[0])
+        names = None if ids is None else as_array(ids, "ids")
+        sizes = space.size if space.per_case else None
+        for name, values in (("sizes", sizes), ("log_rest", log_rest), ("ids", names)):
+            if values is not None and tuple(values.shape) != (cases,):
+                raise ShapeError(f"{values.shape[0]} {name} for {cases} cases.", "One per case.")
+        if classes.dtype == xp.uint64:
+            classes = xp.astype(classes, xp.int64)
+        return cls(space, names, classes, confidences, log_rest, None, None, xp)._checked()
+
+    def _checked(self) -> DeviceLists:
+        xp, t = self.xp, self.confidences
+        size, log_size = self.sizes_on_device()
+        slack, found = rectangles.inspect(
+            xp, self.classes, t, self.log_rest, size, log_size, single=t.dtype != xp.float64, limit=self.limit()
+        )
+        if bool(xp.any((found & flags.PROBLEMS) != 0)):
+            self._complain(found)
+        if bool(xp.any((found & flags.TINY_NEGATIVE) != 0)):
+            return replace(self, confidences=xp.where(t < 0, xp.zeros_like(t), t))._checked()
+        return replace(self, slack=slack, flags=found)
 
     def sizes_on_device(self) -> tuple[Array, Array]:
         """The number of classes and its logarithm beside the confidences."""
-        like = self.confidences
-        size, log_size = (
-            self.xp.asarray(values.tolist(), dtype=like.dtype, device=_device(like)) for values in self.space.as_floats
-        )
+        size, log_size = (self.beside(values.tolist(), self.confidences.dtype) for values in self.space.as_floats)
         return size, log_size
+
+    def limit(self) -> Array:
+        """The number of classes as integers, as far as these go."""
+        kind = _integers(self.xp)
+        most = self.xp.iinfo(kind).max
+        return self.beside([int(min(size, most)) for size in self.space.as_floats[0].tolist()], kind)
+
+    def beside(self, values: Any, dtype: Any) -> Array:
+        """Numbers as an array on the same device."""
+        import array_api_compat  # noqa: PLC0415
+
+        return self.xp.asarray(values, dtype=dtype, device=array_api_compat.device(self.confidences))
+
+    def codes(self, y: Any) -> Array:
+        """Outcomes as codes beside the lists, checked."""
+        xp = self.xp
+        if (
+            not is_foreign(y)
+            or namespace(self.confidences, y) is not xp
+            or not xp.isdtype(y.dtype, ("integral", "bool"))
+        ):
+            raise ShapeError("outcomes for lists on a device are integer codes, in an array of the same library.")
+        if tuple(y.shape) != (len(self),):
+            raise ShapeError(f"outcomes for lists on a device are one array of {len(self)} codes beside them.")
+        codes = xp.astype(y, _integers(xp))
+        outside = (codes < 0) | (codes >= self.limit())
+        if bool(xp.any(outside)):
+            row = int(xp.argmax(xp.astype(outside, xp.int32)))
+            size = show_size(self.space.size[row] if self.space.per_case else self.space.size)
+            raise OutcomeError(
+                f"the outcome {int(y[row])} is outside the space of {size} classes.",
+                "Declare the right number of classes; codes start at 0.",
+                case=row,
+                more=int(xp.sum(xp.astype(outside, xp.int32))) - 1,
+            )
+        return codes
 
     def _complain(self, found: Array) -> None:
         numbers = np.array([int(found[i]) for i in range(len(self))], dtype=np.int64)
-        numbers[(numbers & flags.TINY_NEGATIVE) != 0] |= flags.NEGATIVE
         row, bit, more = first_bad(numbers)
         k = self.confidences.shape[1]
         classes = [int(self.classes[row, j]) for j in range(k)]
         values = [float(self.confidences[row, j]) for j in range(k)]
         log_rest = None if self.log_rest is None else float(self.log_rest[row])
-        raise complain(bit, bad_case(row, more, self.space, classes, values, log_rest=log_rest))
+        raise complain(bit, bad_case(row, more, self.space, classes, values, ids=self.ids, log_rest=log_rest))
 
     def __len__(self) -> int:
         return int(self.confidences.shape[0])
@@ -97,11 +148,10 @@ class DeviceLists:
         return (self.flags & flags.INVALID) == 0
 
     def __repr__(self) -> str:
-        kind = self.xp.__name__.rpartition(".")[2]
-        return f"DeviceLists({len(self):,} cases, k = {self.confidences.shape[1]}, {self.space!r}, {kind})"
+        library = type(self.confidences).__module__.partition(".")[0].replace("jaxlib", "jax")
+        return f"DeviceLists({len(self):,} cases, k = {self.confidences.shape[1]}, {self.space!r}, {library})"
 
 
-def _device(array: Any) -> Any:
-    import array_api_compat  # noqa: PLC0415
-
-    return array_api_compat.device(array)
+def _integers(xp: Any) -> Any:
+    """The widest integers that a library has switched on."""
+    return xp.__array_namespace_info__().default_dtypes()["integral"]

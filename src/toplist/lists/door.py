@@ -30,6 +30,8 @@ class Repairs:
     def __post_init__(self) -> None:
         if self.units not in ("probability", "percent", "log"):
             raise TopListError(f'units are "probability", "percent" or "log", not {self.units!r}.')
+        if not isinstance(self.normalize, bool):
+            raise TopListError(f"normalize is True or False, not {self.normalize!r}.")
         if self.duplicates not in ("error", "sum"):
             raise TopListError(f'duplicates are an "error" or a "sum", not {self.duplicates!r}.')
 
@@ -89,8 +91,14 @@ def _clip(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
 
 def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
     mass = row_sums(rows.confidences, rows.offsets)
+    if rows.log_rest is not None:
+        mass = mass + np.exp(rows.log_rest)
     scale = np.where(bad & (mass > 0), mass, 1.0)
-    return replace(rows, confidences=rows.confidences / np.repeat(scale, np.diff(rows.offsets)))
+    return replace(
+        rows,
+        confidences=rows.confidences / np.repeat(scale, np.diff(rows.offsets)),
+        log_rest=None if rows.log_rest is None else rows.log_rest - np.log(scale),
+    )
 
 
 def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
-from toplist.arguments import as_array, as_floats, as_vector
+from toplist.arguments import as_array, as_count, as_floats, as_vector
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.kernel import Rows
 from toplist.space import ClassSpace, LabelSets, as_space
@@ -18,6 +18,9 @@ from toplist.space import ClassSpace, LabelSets, as_space
 def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArray[Any], ClassSpace]:
     """Contiguous int32 or int64 codes, and the space with the labels that were met."""
     c = _as_codes_or_sets(values, ndim) if isinstance(space, LabelSets) else as_array(values, "classes")
+    if space.numbered and c.size:
+        codes, space = encode_labels(c.ravel().tolist(), space)
+        return codes.reshape(c.shape), space
     if c.dtype in (np.int32, np.int64):
         return np.ascontiguousarray(c), space
     if c.dtype.kind in "iu":
@@ -130,8 +133,9 @@ def dicts(lists: Sequence[Mapping[Any, float]], space: Any, log_rest: Any) -> tu
     if bad is not None:
         raise ShapeError(f"expected a mapping from class to confidence, got {rows[bad]!r}.", case=bad)
     sizes = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
-    codes, space = encode_labels([c for row in rows for c in row], as_space(space))
-    t = as_floats([v for row in rows for v in row.values()] or np.empty(0), "confidences")
+    pairs = [pair for row in rows for pair in row.items()]
+    codes, space = encode_labels([c for c, _ in pairs], as_space(space))
+    t = as_floats([v for _, v in pairs] or np.empty(0), "confidences")
     if t.ndim != 1:
         raise ShapeError("each class needs one confidence.")
     return to_rows(np.concatenate(([0], np.cumsum(sizes))), codes, t, space, log_rest), space
@@ -173,9 +177,7 @@ def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
     x = _as_logits(z)
     n, m = x.shape
     known = _of_width(m, space)
-    if not k >= 0:
-        raise TopListError(f"k is a number of classes, not {k!r}.")
-    if k >= m:
+    if as_count(k) >= m:
         return dense(softmax(z), known)
     log_total = _log_sum(x)
     codes, values, _ = kernel.select(x, k)

@@ -55,6 +55,24 @@ _REST: dict[str, Callable[[Any, Array, Array], Array]] = {
 }
 
 
+def _log_entropy_rest(xp: Any, log_rest: Array, log_n: Array) -> Array:
+    alpha, many = xp.exp(log_rest), log_n > 30.0
+    n = xp.exp(xp.where(many, 0.0, log_n))
+    share = xp.where(many, 0.0, alpha / n)
+    never = xp.where(share < 1, (n - alpha) * -xp.log1p(-xp.where(share < 1, share, 0.0)), 0.0)
+    return alpha * (log_n - log_rest) + xp.where(many, alpha, never)
+
+
+# n times the binary entropy p s1(p) + (1 - p) s0(p), likewise.
+_ENTROPY_REST: dict[str, Callable[[Any, Array, Array], Array]] = {
+    "log": _log_entropy_rest,
+    "brier": lambda xp, log_rest, log_n: xp.exp(log_rest) * -xp.expm1(log_rest - log_n),
+    "boosting": lambda xp, log_rest, log_n: (
+        2.0 * xp.exp(0.5 * (log_rest + log_n)) * xp.sqrt(-xp.expm1(log_rest - log_n))
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class OneVsRest(SumRule):
     """Sum over the classes of a binary proper score of "this class or not".
@@ -95,7 +113,7 @@ class OneVsRest(SumRule):
     @property
     def entropy_sum(self) -> Terms:
         """p s1(p) + (1 - p) s0(p)."""
-        return Terms(self._binary_entropy)
+        return Terms(self._binary_entropy, _ENTROPY_REST[self.binary] if isinstance(self.binary, str) else None)
 
     def _binary_entropy(self, xp: Any, p: Array) -> Array:
         happens, fails = self._pair

@@ -26,7 +26,8 @@ class Savage(Rule):
     S(p, y) = G(p) - <G'(p), p> + G'_y(p). G takes `values` and `counts`, arrays of shape (cases, blocks): a
     distribution in which `counts` classes have probability `values` each, as padded lists are; it returns one
     number per case. dG returns, in the shape of `values`, the supergradient's entry for a class of each block.
-    It is averaged over classes of equal probability, which makes it symmetric (Proposition 4.1). Without dG
+    It is averaged over classes of equal probability, which makes it symmetric (Proposition 4.1). Without dG, which an
+    entropy with kinks needs,
     the derivative is taken numerically, with an error of about 1e-9, and 1e-15 / p where a probability p is small.
 
     >>> import numpy as np
@@ -43,7 +44,7 @@ class Savage(Rule):
     def __post_init__(self) -> None:
         if not callable(self.G) or not (self.dG is None or callable(self.dG)):
             raise RuleError("Savage takes an entropy and its supergradient as functions.")
-        require_proper(self)
+        require_proper(self, smallest=0.0 if self.dG is not None else 1e-4)
 
     def scores(self, cases: Cases) -> Array:
         """Pick the outcome's score from those of every outcome."""
@@ -54,8 +55,8 @@ class Savage(Rule):
             listed, unlisted = self.each(table)
             xp = table.xp
             every = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
-            columns = xp.arange(every.shape[1], dtype=place.dtype)
-            parts.append((at, xp.sum(xp.where(columns == xp.expand_dims(place, axis=1), every, 0.0), axis=1)))
+            chosen = _columns(xp, every) == xp.expand_dims(xp.astype(place, every.dtype), axis=1)
+            parts.append((at, xp.sum(xp.where(chosen, every, 0.0), axis=1)))
         return _assemble(parts)
 
     def entropies(self, cases: Cases) -> Array:
@@ -65,13 +66,15 @@ class Savage(Rule):
     def each(self, table: Table) -> tuple[Array, Array]:
         """See `Rule.each`."""
         values, counts = _blocks(table)
+        if self.dG is None and table.xp is not np:
+            raise RuleError("on a device an entropy needs its supergradient: give dG.")
         s = self._numeric(values, counts) if self.dG is None else self._savage(table.xp, self.dG, values, counts)
         return s[:, :-1], s[:, -1]
 
     def _entropy(self, values: Array, counts: Array) -> Array:
         out = self.G(values, counts)
         if np.shape(out) != values.shape[:1]:
-            raise RuleError(f"G must return one number per case: shape {values.shape[:1]}, not {np.shape(out)}.")
+            raise RuleError(f"G must return one number per case: {values.shape[:1]}, not {np.shape(out)}.")
         return out
 
     def _savage(self, xp: Any, gradient: Callable[[Array, Array], Array], values: Array, counts: Array) -> Array:
@@ -145,9 +148,13 @@ def _average_ties(xp: Any, values: Array, counts: Array, slope: Array) -> Array:
             total > 0, total, 1.0
         )
         column = xp.where(several, mean, slope[:, j])
-        here = xp.arange(values.shape[1]) == j
-        out = xp.where(here, xp.expand_dims(column, axis=1), out)
+        out = xp.where(_columns(xp, values) == j, xp.expand_dims(column, axis=1), out)
     return out
+
+
+def _columns(xp: Any, like: Array) -> Array:
+    """The number of each column, in the shape of an array and where it is."""
+    return xp.cumulative_sum(xp.ones_like(like), axis=1) - 1.0
 
 
 def _assemble(parts: list[tuple[Any, Array]]) -> Array:
