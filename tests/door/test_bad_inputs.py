@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.door.bad_lists import CODES, DECLARE, LEAVE_OUT, NAN, SUM, TWICE, VALUES, Bad
+from tests.door.bad_lists import CODES, LEAVE_OUT, NAN, SUM, TWICE, VALUES, Bad
 
 
 def _topk(classes: Any, confidences: Any, m: int, **options: Any) -> tl.TopLists:
