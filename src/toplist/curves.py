@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,13 +76,11 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
         part = lists[lo : lo + step]
         with np.errstate(all="ignore"):
             block = _Block.of(part, None if codes is None else codes[lo : lo + step])
-            m = block.moments(rule.entropy_sum, used, every=True)
-            sums[1] += rule.entropy(m, m.everything(rule.entropy_sum)).sum(axis=0)
-            sums[3] += m.rest.sum(axis=0)
+            sums[1] += rule.entropies(_Cuts(block, used, None)).sum(axis=0)
+            sums[3] += block.tail(used).sum(axis=0)
             if codes is not None:
-                m = block.moments(rule.sum, used)
-                sums[0] += rule.score(m, m.others(rule.sum)).sum(axis=0)
-                sums[2] += m.hit.sum(axis=0)
+                sums[0] += rule.scores(_Cuts(block, used, block.rank)).sum(axis=0)
+                sums[2] += (block.rank[:, None] < used).sum(axis=0)
     sums /= len(lists)
     known = codes is not None
     return Curve(rule.name, wanted, sums[0] if known else None, sums[1], sums[2] if known else None, sums[3])
@@ -114,18 +112,30 @@ class _Block:
         rank = np.where(same.any(axis=1), same.argmax(axis=1), width) if width else np.zeros(n, np.intp)
         return _Block(t, listed, lists.rest, rows.size, rows.log_size, rows.log_rest, rank)
 
-    def moments(self, of: Sum, ks: NDArray[np.int64], *, every: bool = False) -> Moments:
-        """Moments as (cases, ks). `every` sums over all listed classes, the outcome too."""
+    def tail(self, ks: NDArray[np.int64]) -> Floats:
+        """The mass not among the first k classes, summed from the back."""
+        return np.cumsum(np.concatenate([self.rest[:, None], self.t[:, ::-1]], axis=1), axis=1)[:, ::-1][:, ks]
+
+    @property
+    def lack(self) -> Floats:
+        """What each confidence lacks to one: for the first, which alone can be above a half, the mass behind it."""
+        lack = 1.0 - self.t
+        lack[:, :1] = np.where(
+            self.t[:, :1] > 0.5, self.t[:, 1:].sum(axis=1, keepdims=True) + self.rest[:, None], lack[:, :1]
+        )
+        return lack
+
+    def moments(self, of: Sum, ks: NDArray[np.int64], rank: NDArray[np.intp] | None) -> Moments:
+        """Moments as (cases, ks); without a rank of the outcome the sums run over all that is listed."""
         n, width = self.t.shape
-        own = np.zeros_like(self.listed) if every else np.arange(width) == self.rank[:, None]
-        tail = np.cumsum(np.concatenate([self.rest[:, None], self.t[:, ::-1]], axis=1), axis=1)[:, ::-1][:, ks]
+        place = np.full(n, width) if rank is None else rank
+        own = np.arange(width) == place[:, None]
+        tail = self.tail(ks)
         count = np.minimum(ks, self.listed.sum(axis=1)[:, None]).astype(np.float64)
         unlisted = self.size[:, None] - count + np.zeros((n, len(ks)))
         proxy = np.where(unlisted > 0, tail / np.where(unlisted > 0, unlisted, 1.0), 0.0)
-        hit = self.rank[:, None] < ks
-        if every:
-            hit = np.zeros_like(hit)
-        q = np.take_along_axis(np.concatenate([self.t, self.rest[:, None]], axis=1), self.rank[:, None], axis=1)
+        hit = place[:, None] < np.minimum(ks, width)
+        q = np.take_along_axis(np.concatenate([self.t, self.rest[:, None]], axis=1), place[:, None], axis=1)
         others = np.where(own, 0.0, self.t).sum(axis=1, keepdims=True) + self.rest[:, None]
         total, ties = self._sums(of, own, ks)
         return Moments(
@@ -141,8 +151,23 @@ class _Block:
             return top[:, ks], _running(equal.astype(np.float64))[:, ks]
         if of.kind == "none":
             return np.zeros((n, len(ks))), np.zeros((n, len(ks)))
-        terms = np.where(self.listed & ~own, of.terms(np, self.t), 0.0)
+        terms = np.where(self.listed & ~own, of.terms(np, self.t, self.lack), 0.0)
         return _running(terms)[:, ks], np.zeros((n, len(ks)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """A block cut to every k, as the rules take cases."""
+
+    block: _Block
+    ks: NDArray[np.int64]
+    rank: NDArray[np.intp] | None
+
+    def moments(self, of: Sum) -> Moments:
+        return self.block.moments(of, self.ks, self.rank)
+
+    def tables(self) -> Iterator[Any]:
+        raise NotImplementedError("rules that need whole tables are scored for one k at a time")
 
 
 def _running(x: Floats) -> Floats:

@@ -7,7 +7,7 @@ many cases; a rule says what it sums (`Sum`) and how it ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from toplist.lists import DeviceLists, TopLists
 from toplist.lists.admitted import row_sums
 
 Array = Any
+_TINY = 1e-290  # proxies below this have lost digits, and are better known by their logarithms
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,17 @@ class Moments:
     def log_outcome(self) -> Array:
         """log(outcome), from the proxy's logarithm where the outcome is unlisted and its share underflows."""
         xp, q = self.xp, self.outcome
-        positive = q > 0
+        positive = q > _TINY
         sure = bool(xp.all(positive))
         safe = q if sure else xp.where(positive, q, 1.0)
         log = xp.log(safe)
         lost = (1.0 - q) - self.miss  # what rounding took from a large confidence whose mass was divided out
         if bool(xp.any(lost != 0)):
             log = log + xp.where(q > 0.5, lost, 0.0) / safe
-        return log if sure else xp.where(positive, log, xp.where(self.hit, -xp.inf, self.log_proxy))
+        if sure:
+            return log
+        listed = rectangles.log_or(xp, q, -xp.inf)
+        return xp.where(positive, log, xp.where(self.hit, listed, self.log_proxy))
 
     def others(self, of: Sum) -> Array:
         """The sum over every class but the outcome: those listed and those that are not."""
@@ -92,8 +96,8 @@ class Sum(Protocol):
     def exponent(self) -> float:
         """For "powers"."""
 
-    def terms(self, xp: Any, t: Array) -> Array:
-        """The function, of listed confidences."""
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
+        """The function, of listed confidences and of what each lacks to one."""
 
     def rest(self, m: Moments) -> Array:
         """Number of unlisted classes times the function of the proxy, safe for any number of classes."""
@@ -136,7 +140,8 @@ class Table:
         def column(a: Array) -> Array:
             return xp.expand_dims(a, axis=-1)
 
-        terms = of.terms(xp, t) if of.kind != "none" else xp.zeros_like(t)
+        lack = exclusive_sums(xp, t) + column(self.rest)
+        terms = of.terms(xp, t, lack) if of.kind != "none" else xp.zeros_like(t)
         if of.kind == "peak":
             total = xp.max(t, axis=1) if t.shape[1] else self.rest * 0 - 1
             ties = xp.sum(xp.astype(t == column(total), t.dtype), axis=1)
@@ -148,7 +153,7 @@ class Table:
         log_size = self.log_size + self.rest * 0
         wide = 0 * t
         listed = Moments(
-            xp, t, exclusive_sums(xp, t) + column(self.rest), wide == 0, others, column(ties) + wide,
+            xp, t, lack, wide == 0, others, column(ties) + wide,
             column(self.rest) + wide, column(self.unlisted) + wide, column(self.proxy) + wide,
             column(log_size) + wide, log_rest,
         )  # fmt: skip
@@ -185,17 +190,16 @@ class BatchCases:
         sums = kernel.reduce(rows, checked.slack[here], checked.flags[here], codes, kind, of.exponent)
         total = sums.total
         if of.kind == "terms":
-            total = self._sum_terms(of.terms, codes)
+            total = self._sum_terms(of, codes)
         return Moments(
             np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
             rows.log_size, rows.log_rest, kernel.NATIVE and of.kind in ("squares", "powers"),
         )  # fmt: skip
 
-    def _sum_terms(
-        self, terms: Callable[[Any, NDArray[np.float64]], NDArray[np.float64]], codes: NDArray[np.int64] | None
-    ) -> NDArray[np.float64]:
+    def _sum_terms(self, of: Sum, codes: NDArray[np.int64] | None) -> NDArray[np.float64]:
         part = self.lists[self.lo : self.hi]
-        values = np.array(terms(np, part.normalized_confidences), dtype=np.float64)
+        t, lack = part.admitted.normalized, part.admitted.lack
+        values = np.array(of.terms(np, t, lack), dtype=np.float64)
         if codes is not None:
             values[part.classes == np.repeat(codes, part.sizes)] = 0.0
         return row_sums(values, part.offsets)
@@ -237,7 +241,8 @@ class DeviceCases:
             table, kept = self._repaired()
             if self.codes is not None:
                 kept = kept & (d.classes != d.xp.expand_dims(self.codes, axis=1))
-            total = d.xp.sum(d.xp.where(kept, of.terms(d.xp, table.t), 0.0), axis=1)
+            lack = exclusive_sums(d.xp, table.t) + d.xp.expand_dims(table.rest, axis=1)
+            total = d.xp.sum(d.xp.where(kept, of.terms(d.xp, table.t, lack), 0.0), axis=1)
         return Moments(
             d.xp, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
             log_size, d.log_rest,

@@ -40,7 +40,7 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
     named = theirs.labels is not None and ours.labels is not None
     if not np.all(theirs.as_floats[1] == ours.as_floats[1]) or (named and theirs.labels != ours.labels):
         raise SpaceError(f"the lists are over {ours!r}, the distributions over {theirs!r}: both need one space.")
-    return truth
+    return truth.as_distributions()
 
 
 def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:

@@ -203,8 +203,9 @@ def reduce(
             total = xp.sum(others * others, axis=1) * scale * scale
         else:
             total = xp.sum(others**exponent, axis=1) * scale**exponent
-    miss = 1.0 - found_at
-    miss = xp.where(scaled, xp.where(miss > rest, miss - rest, none) * scale, miss)
+    # What a confidence near one lacks is the mass of the others, where the mass is divided out.
+    apart = xp.sum(xp.where(same, nothing, t), axis=1) * scale
+    miss = xp.where(scaled, xp.where(found_at > 0.5, apart, 1.0 - found_at * scale), 1.0 - found_at)
     rest = xp.where(scaled, none, rest)
     proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
     outcome = xp.where(hit, found_at * scale, proxy)

@@ -119,6 +119,17 @@ Cut largest_valid(const T* t, std::size_t k, double unlisted, double log_count, 
   return {sorted[j], mass, unlisted + static_cast<double>(j)};
 }
 
+// The mass of the other classes of a row that lists everything: what a confidence near one lacks, without cancellation.
+template <class C, class T>
+inline double sum_others(const C* c, const T* t, std::size_t k, std::int64_t outcome, bool dense) {
+  double sum = 0.0, lost = 0.0;
+  for (std::size_t j = 0; j < k; ++j) {
+    const std::int64_t code = dense ? static_cast<std::int64_t>(j) : static_cast<std::int64_t>(c[j]);
+    lost += two_sum(sum, code == outcome ? 0.0 : static_cast<double>(t[j]));
+  }
+  return sum + lost;
+}
+
 // (number of unlisted classes but the outcome) * proxy**a, in logarithms: it survives any number of classes.
 template <class C, class T>
 inline double rest_powers(double rest, double unlisted, const Lists<C, T>& lists, std::size_t row, int hit, double a) {
@@ -153,11 +164,11 @@ TOPLIST_INLINE void reduce_rows(const Lists<C, T>& lists, const double* slack, c
       sum_row<S, false, DENSE>(c, t, k, outcome, 0.0, term, found, hit, total, ties);
     }
     const bool full = unlisted == 0.0;
-    double lack = 0.0;  // what the confidence of a hit lacks to one, where dividing the mass out changes it
+    double lack = 0.0;  // what the confidence of a hit lacks to one, where the mass is divided out
     const bool scaled = is_scaled(rest, full);
     if (scaled) {
       const double scale = 1.0 / (1.0 - rest);
-      lack = std::max(0.0, ((1.0 - found) - rest) * scale);
+      lack = hit && found > 0.5 ? sum_others(c, t, k, outcome, DENSE) * scale : 1.0 - found * scale;
       found *= scale;
       if constexpr (S == Sum::SQUARES) total *= scale * scale;
       else if constexpr (S == Sum::POWERS) total *= std::pow(scale, term.exponent);

@@ -49,6 +49,17 @@ class Admitted:
         return t
 
     @property
+    def lack(self) -> Floats:
+        """What each confidence lacks to one: where mass is divided out, the mass of the others for a large one."""
+        t = self.normalized
+        lack = 1.0 - t
+        large = (t > 0.5) & np.repeat(self.scaled, self.sizes)
+        if large.any():
+            others = row_sums(np.where(large, 0.0, t), self.rows.offsets)
+            lack[large] = np.repeat(others, self.sizes)[large]
+        return lack
+
+    @property
     def classes(self) -> NDArray[Any]:
         """The classes, spelled out where they are all of them."""
         if self.rows.classes is not None:

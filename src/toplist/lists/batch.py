@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -262,6 +262,10 @@ class TopLists:
     def strictly_valid(self) -> TopLists:
         """The largest sublists that are valid without any tolerance: what is scored."""
         return self._with(self.admitted.valid(flags.BELOW)) if self.admitted.any(flags.BELOW) else self
+
+    def as_distributions(self) -> TopLists:
+        """The same, standing for their padded distributions, valid or not: no sublist is taken."""
+        return self._with(replace(self.admitted, flags=np.zeros_like(self.admitted.flags)))
 
     def _with(self, admitted: Admitted) -> TopLists:
         return TopLists(self.space, self.ids, admitted)

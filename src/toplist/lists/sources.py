@@ -163,8 +163,7 @@ def _of_width(m: int, space: Any) -> ClassSpace:
 
 def softmax(z: Any) -> NDArray[np.float64]:
     """Probabilities from logits, row by row in double precision."""
-    x = _as_logits(z)
-    e = np.exp(x - _top(x))
+    e = np.exp(_as_logits(z))
     p: NDArray[np.float64] = e / e.sum(axis=1, keepdims=True)
     return p
 
@@ -181,13 +180,13 @@ def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
         return dense(softmax(z), known)
     log_total = _log_sum(x)
     codes, values, _ = kernel.select(x, k)
-    tail = x.copy()
-    np.put_along_axis(tail, codes.astype(np.intp), -np.inf, axis=1)
+    np.put_along_axis(x, codes.astype(np.intp), -np.inf, axis=1)
     t = np.exp(values - log_total[:, None])
-    return to_rows(np.arange(n + 1) * k, codes.ravel(), t.ravel(), known, _log_sum(tail) - log_total), known
+    return to_rows(np.arange(n + 1) * k, codes.ravel(), t.ravel(), known, _log_sum(x) - log_total), known
 
 
 def _as_logits(z: Any) -> NDArray[np.float64]:
+    """Logits as a fresh array, shifted so that the largest of each case is zero."""
     x = as_floats(z, "logits").astype(np.float64)
     if x.ndim != 2 or not x.shape[1]:
         raise ShapeError(f"logits must be a (cases, classes) array, not {x.shape}.")
@@ -195,17 +194,14 @@ def _as_logits(z: Any) -> NDArray[np.float64]:
     if bad.any():
         row, more = int(np.argmax(bad)), int(bad.sum()) - 1
         raise ConfidenceError("a logit is NaN or infinite, or all are minus infinity.", case=row, more=more)
+    x -= x.max(axis=1, keepdims=True, initial=-np.inf)
     return x
-
-
-def _top(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    top = x.max(axis=1, keepdims=True, initial=-np.inf)
-    return np.where(np.isfinite(top), top, 0.0)
 
 
 def _log_sum(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """log(sum(exp(x))) of each row."""
-    top = _top(x)
+    top = x.max(axis=1, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         log: NDArray[np.float64] = np.log(np.exp(x - top).sum(axis=1)) + top[:, 0]
     return log

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from toplist.errors import RuleError
 from toplist.moments import Cases, Moments, Sum, Table
 from toplist.rules.sums import Nothing
 
@@ -79,6 +80,48 @@ class SumRule(Rule):
         """See `Rule.each`."""
         listed, unlisted = table.each(self.sum)
         return self.score(listed, listed.others(self.sum)), self.score(unlisted, unlisted.others(self.sum))
+
+
+class TableRule(Rule):
+    """A rule that needs every confidence of a list at once: say what each outcome scores, and the entropy."""
+
+    __slots__ = ()
+    spread: ClassVar[bool] = True
+
+    @abstractmethod
+    def table_entropy(self, table: Table) -> Array:
+        """The entropy of each row."""
+
+    def scores(self, cases: Cases) -> Array:
+        """Pick the outcome's score from those of every outcome."""
+        parts = []
+        for at, table, place in cases.tables():
+            if place is None:
+                raise RuleError("these cases have no outcomes.")
+            xp = table.xp
+            listed, unlisted = self.each(table)
+            every = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
+            chosen = columns(xp, every) == xp.expand_dims(xp.astype(place, every.dtype), axis=1)
+            parts.append((at, xp.sum(xp.where(chosen, every, 0.0), axis=1)))
+        return _assemble(parts)
+
+    def entropies(self, cases: Cases) -> Array:
+        """The entropy of every padded distribution."""
+        return _assemble([(at, self.table_entropy(table)) for at, table, _ in cases.tables()])
+
+
+def columns(xp: Any, like: Array) -> Array:
+    """The number of each column, in the shape of an array and where it is."""
+    return xp.cumulative_sum(xp.ones_like(like), axis=1) - 1.0
+
+
+def _assemble(parts: list[tuple[Any, Array]]) -> Array:
+    if len(parts) == 1 and isinstance(parts[0][0], slice):
+        return parts[0][1]
+    out = np.empty(sum(len(at) for at, _ in parts))
+    for at, values in parts:
+        out[at] = values
+    return out
 
 
 NOTHING = Nothing()

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 from toplist.moments import Moments
 from toplist.rules.base import NOTHING, SumRule
-from toplist.rules.sums import Nothing, Terms
+from toplist.rules.sums import Nothing, Terms, log_of
 
 Array = Any
 
 
-def _surprise(xp: Any, t: Array) -> Array:
-    positive = t > 0
-    return xp.where(positive, -t * xp.log(xp.where(positive, t, 1.0)), 0.0)
+def _surprise(xp: Any, t: Array, lack: Array) -> Array:
+    return 0.0 - t * log_of(xp, t, lack)
 
 
 def _rest(xp: Any, log_rest: Array, log_unlisted: Array) -> Array:

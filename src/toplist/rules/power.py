@@ -82,7 +82,7 @@ class Power(SumRule):
         nothing = log_q == -xp.inf
         e = xp.expm1((a - 1.0) * xp.where(nothing, 0.0, log_q))
         zero = 1.0 / (a - 1.0) if a > 1 else xp.inf
-        far = xp.where(nothing, zero, -e / (a - 1.0) - d - e * d)
+        far = xp.where(nothing, zero, e * (1.0 / (1.0 - a) - d) - d)
         near = d * max(1.0, abs(a - 2.0)) < 0.02
         if not bool(xp.any(near)):
             return far

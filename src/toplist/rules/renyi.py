@@ -49,11 +49,21 @@ class Renyi(SumRule):
         excess = xp.expm1(a * log_q) + others
         lack = xp.expm1((a - 1.0) * log_q) - excess
         finite = (xp.log1p(excess) + a * lack / (1.0 + excess)) / (1.0 - a)
-        return xp.where(nothing | xp.isinf(others), xp.inf, finite)
+        over = xp.isinf(others) & ~nothing
+        if bool(xp.any(over)):
+            log_total = xp.where(over, self._log_of_rest(m), 0.0)
+            beyond = (log_total + a * xp.exp((a - 1.0) * log_q - log_total) - a) / (1.0 - a)
+            finite = xp.where(over, beyond, finite)
+        return xp.where(nothing, xp.inf, finite)
 
     def entropy(self, m: Moments, total: Array) -> Array:
         """log M / (1 - a)."""
-        return m.xp.log1p(total) / (1.0 - self.a)
+        log_total = m.xp.log1p(total)
+        return m.xp.where(m.xp.isinf(total), self._log_of_rest(m), log_total) / (1.0 - self.a)
+
+    def _log_of_rest(self, m: Moments) -> Array:
+        """log M where M overflows: what is listed then counts nothing beside what is not."""
+        return self.a * m.log_rest + (1.0 - self.a) * m.log_unlisted
 
     def bounds(self) -> tuple[float, float]:
         """0 to infinity."""

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import RuleError
-from toplist.moments import Cases, Table
-from toplist.rules.base import Rule
+from toplist.moments import Table
+from toplist.rules.base import TableRule, columns
 from toplist.rules.propriety import require_proper
 
 Array = Any
@@ -20,7 +20,7 @@ Rise = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Savage(Rule):
+class Savage(TableRule):
     """The rule of a symmetric concave entropy G, with its supergradient or without.
 
     S(p, y) = G(p) - <G'(p), p> + G'_y(p). G takes `values` and `counts`, arrays of shape (cases, blocks): a
@@ -39,29 +39,15 @@ class Savage(Rule):
     dG: Callable[[Array, Array], Array] | None = None
     name: ClassVar[str] = "savage"
     strict: ClassVar[bool] = False
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not callable(self.G) or not (self.dG is None or callable(self.dG)):
             raise RuleError("Savage takes an entropy and its supergradient as functions.")
         require_proper(self, smallest=0.0 if self.dG is not None else 1e-4)
 
-    def scores(self, cases: Cases) -> Array:
-        """Pick the outcome's score from those of every outcome."""
-        parts = []
-        for at, table, place in cases.tables():
-            if place is None:
-                raise RuleError("these cases have no outcomes.")
-            listed, unlisted = self.each(table)
-            xp = table.xp
-            every = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
-            chosen = _columns(xp, every) == xp.expand_dims(xp.astype(place, every.dtype), axis=1)
-            parts.append((at, xp.sum(xp.where(chosen, every, 0.0), axis=1)))
-        return _assemble(parts)
-
-    def entropies(self, cases: Cases) -> Array:
+    def table_entropy(self, table: Table) -> Array:
         """G of every padded distribution."""
-        return _assemble([(at, self._entropy(*_blocks(table))) for at, table, _ in cases.tables()])
+        return self._entropy(*_blocks(table))
 
     def each(self, table: Table) -> tuple[Array, Array]:
         """See `Rule.each`."""
@@ -148,19 +134,5 @@ def _average_ties(xp: Any, values: Array, counts: Array, slope: Array) -> Array:
             total > 0, total, 1.0
         )
         column = xp.where(several, mean, slope[:, j])
-        out = xp.where(_columns(xp, values) == j, xp.expand_dims(column, axis=1), out)
-    return out
-
-
-def _columns(xp: Any, like: Array) -> Array:
-    """The number of each column, in the shape of an array and where it is."""
-    return xp.cumulative_sum(xp.ones_like(like), axis=1) - 1.0
-
-
-def _assemble(parts: list[tuple[Any, Array]]) -> Array:
-    if len(parts) == 1 and isinstance(parts[0][0], slice):
-        return parts[0][1]
-    out = np.empty(sum(len(at) for at, _ in parts))
-    for at, values in parts:
-        out[at] = values
+        out = xp.where(columns(xp, values) == j, xp.expand_dims(column, axis=1), out)
     return out

@@ -38,7 +38,7 @@ class Separable(SumRule):
             raise RuleError("Separable takes a function and its derivative.")
         require_proper(self)
 
-    def _tangent(self, xp: Any, t: Array) -> Array:
+    def _tangent(self, xp: Any, t: Array, _: Array) -> Array:
         """g(t) - t dg(t), with 0 * infinity = 0."""
         zero = t == 0
         x = xp.where(zero, 0.5, t)
@@ -52,7 +52,7 @@ class Separable(SumRule):
     @property
     def entropy_sum(self) -> Terms:
         """g."""
-        return Terms(lambda xp, t: self.g(t))
+        return Terms(lambda _, t, __: self.g(t))
 
     def score(self, m: Moments, others: Array) -> Array:
         """g(q) + (1 - q) dg(q) + others."""

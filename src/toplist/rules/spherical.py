@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toplist.errors import RuleError
-from toplist.moments import Moments, Sum
+from toplist.moments import Cases, Moments, Sum
 from toplist.rules.base import SumRule, is_finite
-from toplist.rules.sums import PowerExcess, Powers, Squares
+from toplist.rules.sums import PowerExcess, Powers, Squares, Terms
 
 Array = Any
 
@@ -59,6 +59,21 @@ class PseudoSpherical(SumRule):
     def entropy(self, m: Moments, total: Array) -> Array:
         """1 - N."""
         return (0.0 - m.xp.expm1(m.xp.log1p(total) / self.a)) / self._unit
+
+    def entropies(self, cases: Cases) -> Array:
+        """See `Rule.entropies`. Where the norm is small, it is summed as it is, not as one minus something."""
+        m = cases.moments(self.entropy_sum)
+        excess = m.everything(self.entropy_sum)
+        out = self.entropy(m, excess)
+        if not bool(m.xp.any(excess < -0.5)):
+            return out
+        plain = Terms(lambda _, t, __: t**self.a, self._rest)
+        m = cases.moments(plain)
+        small = (1.0 - m.everything(plain) ** (1.0 / self.a)) / self._unit
+        return m.xp.where(excess < -0.5, small, out)
+
+    def _rest(self, xp: Any, log_rest: Array, log_n: Array) -> Array:
+        return xp.exp(self.a * log_rest + (1.0 - self.a) * log_n)
 
     def bounds(self) -> tuple[float, float]:
         """0 to 1, or to 1 / (a - 1) if normalized."""

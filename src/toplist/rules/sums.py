@@ -25,7 +25,7 @@ class _Sum:
     kind: str = "none"
     exponent: float = 1.0
 
-    def terms(self, xp: Any, t: Array) -> Array:
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
         """The function, of listed confidences."""
         return xp.zeros_like(t)
 
@@ -60,7 +60,7 @@ class Squares(_Sum):
     kind = "squares"
     exponent = 2.0
 
-    def terms(self, xp: Any, t: Array) -> Array:
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
         """t squared."""
         return t * t
 
@@ -85,7 +85,7 @@ class Powers(_Sum):
         """The power."""
         return self.power
 
-    def terms(self, xp: Any, t: Array) -> Array:
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
         """t to the power."""
         return t**self.power
 
@@ -101,10 +101,9 @@ class PowerExcess(_Sum):
     power: float
     kind = "terms"
 
-    def terms(self, xp: Any, t: Array) -> Array:
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
         """t**a - t = t expm1((a - 1) log t)."""
-        positive = t > 0
-        return xp.where(positive, t * xp.expm1((self.power - 1.0) * xp.log(xp.where(positive, t, 1.0))), 0.0)
+        return xp.where(t > 0, t * xp.expm1((self.power - 1.0) * log_of(xp, t, lack)), 0.0)
 
     def rest(self, m: Moments) -> Array:
         """n pi**a - alpha."""
@@ -116,6 +115,13 @@ class PowerExcess(_Sum):
         return xp.where(some, _scaled_power(m, a) - m.rest, 0.0)
 
 
+def log_of(xp: Any, t: Array, lack: Array) -> Array:
+    """log(t), from what t lacks to one where it is large; 0 where t is 0."""
+    large = t > 0.5
+    small = xp.log(xp.where((t > 0) & ~large, t, 1.0))
+    return xp.where(large, xp.log1p(-xp.where(large, lack, 0.0)), small)
+
+
 def _scaled_power(m: Moments, a: float) -> Array:
     xp = m.xp
     some = (m.log_rest > -xp.inf) & (m.unlisted > 0)
@@ -125,19 +131,19 @@ def _scaled_power(m: Moments, a: float) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Terms(_Sum):
-    """Sum of any function f with f(0) = 0, given as it stands.
+    """Sum of any function f(t, 1 - t) that is zero at t = 0, given as it stands.
 
     `rest(log_rest, log_unlisted)` gives n * f(pi) in logarithms; without it, f(pi) is taken as proportional to pi
     where pi is too small to be a number, which is refused if it is not so.
     """
 
-    function: Callable[[Any, Array], Array]
+    function: Callable[[Any, Array, Array], Array]
     in_logs: Callable[[Any, Array, Array], Array] | None = None
     kind = "terms"
 
-    def terms(self, xp: Any, t: Array) -> Array:
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
         """f(t)."""
-        return self.function(xp, t)
+        return self.function(xp, t, lack)
 
     def rest(self, m: Moments) -> Array:
         """n * f(pi)."""
@@ -148,7 +154,8 @@ class Terms(_Sum):
             return xp.where(some, self.in_logs(xp, log_rest, log_n), 0.0)
         number = m.proxy > _SMALL
         count = xp.where(number, m.unlisted, 1.0)
-        out = xp.where(number, count * self.function(xp, xp.where(number, m.proxy, 0.5 + 0 * m.proxy)), 0.0)
+        share = xp.where(number, m.proxy, 0.5)
+        out = xp.where(number, count * self.function(xp, share, 1.0 - share), 0.0)
         limit = some & ~number
         if bool(xp.any(limit)):
             out = xp.where(limit, m.rest * self._slope(), out)
@@ -156,7 +163,7 @@ class Terms(_Sum):
 
     def _slope(self) -> float:
         """The limit of f(x) / x at zero."""
-        far, near = (float(self.function(np, np.array([x]))[0]) / x for x in (1e-280, 1e-290))
+        far, near = (float(self.function(np, np.array([x]), np.ones(1))[0]) / x for x in (1e-280, 1e-290))
         if abs(near) < 1e-3 * abs(far) or abs(near) < 1e-12:
             return 0.0
         if np.isfinite(near) and abs(near - far) <= 1e-9 * abs(near):
