@@ -15,7 +15,7 @@ from toplist.hits import coverage
 from toplist.lists import TopLists
 from toplist.moments import Moments, Sum
 from toplist.outcomes import as_codes
-from toplist.rules import Rule, SumRule, as_rule
+from toplist.rules import Rule, as_rule
 from toplist.scoring import entropy, score
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     if ks is not None and not isinstance(ks, Iterable):
         raise TopListError(f"ks are numbers of classes, not {ks!r}.")
     wanted = np.arange(longest + 1) if ks is None else np.array(sorted({as_count(k) for k in ks}), dtype=np.int64)
-    if not isinstance(rule, SumRule) or len(lists) == 0:
+    if rule.tabular or len(lists) == 0:
         return _one_by_one(lists, codes, wanted, rule)
     used = np.minimum(wanted, longest)
     sums = np.zeros((4, len(wanted)))

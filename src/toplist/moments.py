@@ -42,23 +42,17 @@ class Moments:
     @property
     def log_rest(self) -> Array:
         """log(rest), from the producer where the rest mass itself underflows."""
-        xp = self.xp
-        if self.given_log_rest is None:
-            return rectangles.log_or(xp, self.rest, -xp.inf)
-        return xp.where(self.unlisted == 0, -xp.inf, rectangles.log_or(xp, self.rest, self.given_log_rest))
+        return _log_rest(self.xp, self.rest, self.unlisted, self.given_log_rest)
 
     @property
     def log_unlisted(self) -> Array:
         """log(unlisted), finite for every finite number of classes."""
-        xp = self.xp
-        return rectangles.log_or(xp, self.unlisted, xp.where(self.unlisted == 0, -xp.inf, self.log_size))
+        return _log_unlisted(self.xp, self.unlisted, self.log_size)
 
     @property
     def log_proxy(self) -> Array:
         """log(proxy), where the proxy itself may underflow; minus infinity if nothing is left over."""
-        xp, log_rest = self.xp, self.log_rest
-        nothing = log_rest == -xp.inf
-        return xp.where(nothing, -xp.inf, xp.where(nothing, 0.0, log_rest) - self.log_unlisted)
+        return _log_ratio(self.xp, self.log_rest, self.log_unlisted)
 
     @property
     def log_outcome(self) -> Array:
@@ -83,6 +77,21 @@ class Moments:
     def everything(self, of: Sum) -> Array:
         """The sum over every class, where `total` runs over all that are listed."""
         return self.total + of.rest(self)
+
+
+def _log_rest(xp: Any, rest: Array, unlisted: Array, given: Array | None) -> Array:
+    if given is None:
+        return rectangles.log_or(xp, rest, -xp.inf)
+    return xp.where(unlisted == 0, -xp.inf, rectangles.log_or(xp, rest, given))
+
+
+def _log_unlisted(xp: Any, unlisted: Array, log_size: Array) -> Array:
+    return rectangles.log_or(xp, unlisted, xp.where(unlisted == 0, -xp.inf, log_size))
+
+
+def _log_ratio(xp: Any, log_rest: Array, log_unlisted: Array) -> Array:
+    nothing = log_rest == -xp.inf
+    return xp.where(nothing, -xp.inf, xp.where(nothing, 0.0, log_rest) - log_unlisted)
 
 
 class Sum(Protocol):
@@ -132,6 +141,12 @@ class Table:
         """The share of each unlisted class."""
         xp = self.xp
         return xp.where(self.unlisted > 0, self.rest / xp.where(self.unlisted > 0, self.unlisted, 1.0), 0.0)
+
+    @property
+    def log_proxy(self) -> Array:
+        """Its logarithm, where it underflows too; minus infinity if nothing is left over."""
+        log_rest = _log_rest(self.xp, self.rest, self.unlisted, self.log_rest)
+        return _log_ratio(self.xp, log_rest, _log_unlisted(self.xp, self.unlisted, self.log_size))
 
     def each(self, of: Sum) -> tuple[Moments, Moments]:
         """The moments if each of the listed classes happens, as (rows, k), and if an unlisted one does."""

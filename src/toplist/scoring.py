@@ -39,7 +39,7 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
     if is_soft(y, lists.space):
         return expected_score(lists, y, rule=rule, penalty=penalty)
     codes = as_codes(y, lists)
-    plain = lists.strictly_valid() if rule.spread or _sums_terms(rule, "sum") else lists
+    plain = lists.strictly_valid() if rule.spread else lists
     out = np.empty(len(lists))
 
     def work(lo: int, hi: int) -> None:
@@ -149,7 +149,3 @@ def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | No
     if isinstance(due, np.ndarray):
         due = lists.beside(due.tolist(), out.dtype)
     return xp.where(valid, out, out + due)
-
-
-def _sums_terms(rule: Rule, which: str) -> bool:
-    return getattr(getattr(rule, which, None), "kind", "") == "terms"

@@ -60,13 +60,13 @@ def test_scores_of_a_concatenation_are_a_concatenation_of_scores(
     np.testing.assert_array_equal(scored(first + second), np.concatenate([scored(first), scored(second)]))
 
 
-LISTS, Y = random_batch(21, 300)
-TRUTH, _ = random_batch(22, 300)
+LISTS, Y = random_batch(21, 150)
+TRUTH, _ = random_batch(22, 150)
 WORK: dict[str, Callable[[tl.Rule], np.ndarray]] = {
     "score": lambda rule: tl.score(LISTS, Y, rule=rule),
     "entropy": lambda rule: tl.entropy(LISTS, rule=rule),
     "expected score": lambda rule: tl.expected_score(LISTS, TRUTH, rule=rule),
-    "score from scratch": lambda rule: tl.score(random_batch(21, 300)[0], Y, rule=rule),
+    "score from scratch": lambda rule: tl.score(random_batch(21, 150)[0], Y, rule=rule),
 }
 
 
@@ -82,20 +82,19 @@ def every_batch_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("every_batch_is_large")
 def test_the_number_of_threads_does_not_show(name: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     results = []
-    for threads in ("1", "2", "7"):
+    for threads in ("1", "3"):
         monkeypatch.setenv("TOPLIST_THREADS", threads)
         assert kernel.threads() == int(threads)
         results.append(WORK[what](RULES[name].rule))
     np.testing.assert_array_equal(results[0], results[1])
-    np.testing.assert_array_equal(results[0], results[2])
 
 
 @every_rule
 @pytest.mark.parametrize("what", WORK)
 def test_the_size_of_a_block_does_not_show(name: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch in one piece, in pieces of 7 and of 100, and case by case."""
+    """A batch in one piece, in pieces of 7 and of 50."""
     whole = WORK[what](RULES[name].rule)
-    for block in (1, 7, 100):
+    for block in (7, 50):
         monkeypatch.setattr(kernel, "BLOCK", block)
         np.testing.assert_array_equal(WORK[what](RULES[name].rule), whole)
 
@@ -112,7 +111,7 @@ def test_several_threads_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
             seen.add(threading.get_ident())
             barrier.wait()
 
-    kernel.over_blocks(300, 300, work)
+    kernel.over_blocks(150, 150, work)
     assert len(seen) == 4
 
 

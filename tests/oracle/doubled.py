@@ -49,7 +49,7 @@ class Doubled:
     hi: Floats
     lo: Floats
 
-    def __add__(self, other: Doubled | float) -> Doubled:
+    def __add__(self, other: Doubled | Any) -> Doubled:
         b = as_doubled(other)
         s, e = two_sum(self.hi, b.hi)
         t, f = two_sum(self.lo, b.lo)
@@ -61,20 +61,20 @@ class Doubled:
     def __neg__(self) -> Doubled:
         return Doubled(-self.hi, -self.lo)
 
-    def __sub__(self, other: Doubled | float) -> Doubled:
+    def __sub__(self, other: Doubled | Any) -> Doubled:
         return self + -as_doubled(other)
 
     def __rsub__(self, other: float) -> Doubled:
         return -self + other
 
-    def __mul__(self, other: Doubled | float) -> Doubled:
+    def __mul__(self, other: Doubled | Any) -> Doubled:
         b = as_doubled(other)
         p, e = two_product(self.hi, b.hi)
         return _tidy(p, e + (self.hi * b.lo + self.lo * b.hi))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Doubled | float) -> Doubled:
+    def __truediv__(self, other: Doubled | Any) -> Doubled:
         b = as_doubled(other)
         first = self.hi / b.hi
         left = self - b * first

@@ -46,7 +46,7 @@ class Draw:
         offsets = np.concatenate(([0], np.cumsum(self.lengths)))
         return offsets, self.classes[self.listed], self.confidences[self.listed]
 
-    def row(self, i: int) -> tuple[list[float], int, int]:
+    def row(self, i: int | np.integer[Any]) -> tuple[list[float], int, int]:
         """The confidences, the number of classes and the place of the outcome, -1 if it is not listed."""
         k = int(self.lengths[i])
         place = np.flatnonzero(self.classes[i, :k] == self.outcomes[i])

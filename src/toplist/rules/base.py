@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,16 @@ class Rule(ABC):
     __slots__ = ()
     name: ClassVar[str]
     strict: ClassVar[bool] = True  # known to be strictly proper: only the truth scores best
-    spread: ClassVar[bool] = False  # needs Python functions of every confidence, so valid lists first
+
+    @property
+    def tabular(self) -> bool:
+        """Whether the rule needs every confidence of a list at once, not only sums."""
+        return True
+
+    @property
+    def spread(self) -> bool:
+        """Whether Python looks at every confidence, so that lists must be cut to their valid sublists first."""
+        return self.tabular
 
     @abstractmethod
     def scores(self, cases: Cases) -> Array:
@@ -66,6 +76,16 @@ class SumRule(Rule):
     def entropy(self, m: Moments, total: Array) -> Array:
         """The entropy, given the sum over every class."""
 
+    @property
+    def tabular(self) -> bool:
+        """See `Rule.tabular`."""
+        return False
+
+    @property
+    def spread(self) -> bool:
+        """See `Rule.spread`."""
+        return self.tabular or self.sum.kind == "terms"
+
     def scores(self, cases: Cases) -> Array:
         """See `Rule.scores`."""
         m = cases.moments(self.sum)
@@ -86,28 +106,37 @@ class TableRule(Rule):
     """A rule that needs every confidence of a list at once: say what each outcome scores, and the entropy."""
 
     __slots__ = ()
-    spread: ClassVar[bool] = True
 
     @abstractmethod
     def table_entropy(self, table: Table) -> Array:
         """The entropy of each row."""
 
     def scores(self, cases: Cases) -> Array:
-        """Pick the outcome's score from those of every outcome."""
-        parts = []
-        for at, table, place in cases.tables():
-            if place is None:
-                raise RuleError("these cases have no outcomes.")
-            xp = table.xp
-            listed, unlisted = self.each(table)
-            every = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
-            chosen = columns(xp, every) == xp.expand_dims(xp.astype(place, every.dtype), axis=1)
-            parts.append((at, xp.sum(xp.where(chosen, every, 0.0), axis=1)))
-        return _assemble(parts)
+        """See `Rule.scores`."""
+        return pick_scores(cases, self.each)
 
     def entropies(self, cases: Cases) -> Array:
-        """The entropy of every padded distribution."""
-        return _assemble([(at, self.table_entropy(table)) for at, table, _ in cases.tables()])
+        """See `Rule.entropies`."""
+        return collect(cases, self.table_entropy)
+
+
+def pick_scores(cases: Cases, each: Callable[[Table], tuple[Array, Array]]) -> Array:
+    """Pick the outcome's score from those of every outcome."""
+    parts = []
+    for at, table, place in cases.tables():
+        if place is None:
+            raise RuleError("these cases have no outcomes.")
+        xp = table.xp
+        listed, unlisted = each(table)
+        every = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
+        chosen = columns(xp, every) == xp.expand_dims(xp.astype(place, every.dtype), axis=1)
+        parts.append((at, xp.sum(xp.where(chosen, every, 0.0), axis=1)))
+    return _assemble(parts)
+
+
+def collect(cases: Cases, of_table: Callable[[Table], Array]) -> Array:
+    """One number per case from a function of tables."""
+    return _assemble([(at, of_table(table)) for at, table, _ in cases.tables()])
 
 
 def columns(xp: Any, like: Array) -> Array:

@@ -27,7 +27,6 @@ class OneVsRest(SumRule):
 
     binary: str | tuple[Callable[[Array], Array], Callable[[Array], Array]] = "log"
     name: ClassVar[str] = "one-vs-rest"
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.binary, str):

@@ -49,9 +49,9 @@ class Renyi(SumRule):
         excess = xp.expm1(a * log_q) + others
         lack = xp.expm1((a - 1.0) * log_q) - excess
         finite = (xp.log1p(excess) + a * lack / (1.0 + excess)) / (1.0 - a)
-        over = xp.isinf(others) & ~nothing
+        over = xp.isinf(others) | ((a - 1.0) * log_q > 600.0)  # one of the two powers overflows, not their ratio
         if bool(xp.any(over)):
-            log_total = xp.where(over, self._log_of_rest(m), 0.0)
+            log_total = xp.where(xp.isinf(others), self._log_of_rest(m), xp.log1p(excess))
             beyond = (log_total + a * xp.exp((a - 1.0) * log_q - log_total) - a) / (1.0 - a)
             finite = xp.where(over, beyond, finite)
         return xp.where(nothing, xp.inf, finite)

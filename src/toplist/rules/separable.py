@@ -31,7 +31,6 @@ class Separable(SumRule):
     dg: Callable[[Array], Array]
     name: ClassVar[str] = "separable"
     strict: ClassVar[bool] = False
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not callable(self.g) or not callable(self.dg):

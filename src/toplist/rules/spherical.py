@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toplist.errors import RuleError
-from toplist.moments import Cases, Moments, Sum
-from toplist.rules.base import SumRule, is_finite
-from toplist.rules.sums import PowerExcess, Powers, Squares, Terms
+from toplist.moments import Cases, Moments, Sum, Table, exclusive_sums
+from toplist.rectangles import log_or
+from toplist.rules.base import SumRule, collect, is_finite, pick_scores
+from toplist.rules.sums import PowerExcess, Powers, Squares, Terms, log_of
 
 Array = Any
+_LARGE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,58 @@ class PseudoSpherical(SumRule):
         """1 - N."""
         return (0.0 - m.xp.expm1(m.xp.log1p(total) / self.a)) / self._unit
 
+    @property
+    def tabular(self) -> bool:
+        """See `Rule.tabular`: large powers underflow, and are summed in logarithms."""
+        return self.a > _LARGE
+
+    def scores(self, cases: Cases) -> Array:
+        """See `Rule.scores`."""
+        return pick_scores(cases, self.each) if self.tabular else SumRule.scores(self, cases)
+
+    def each(self, table: Table) -> tuple[Array, Array]:
+        """See `Rule.each`."""
+        if not self.tabular:
+            return SumRule.each(self, table)
+        xp, (_, logs, weights, total) = table.xp, self._weights(table)
+        one = table.unlisted == 1
+        share = xp.where(one, 0.0, 1.0 - 1.0 / xp.where(table.unlisted > 1, table.unlisted, xp.inf))
+        beside = xp.sum(weights[:, :-1], axis=1) + share * weights[:, -1]
+        log_total = xp.log(total)
+        listed = self._of_share(
+            xp, exclusive_sums(xp, weights)[:, :-1] / xp.expand_dims(total, axis=1), logs[:, :-1], log_total[:, None]
+        )
+        own = xp.where(table.unlisted > 0, logs[:, -1] - log_or(xp, table.unlisted, table.log_size), -xp.inf)
+        return listed, self._of_share(xp, beside / total, own, log_total)
+
+    def _of_share(self, xp: Any, others: Array, log_own: Array, log_total: Array) -> Array:
+        """The score from the others' share of the norm where that is small, from the outcome's where it is not."""
+        few = others < 0.5
+        log = xp.where(few, xp.log1p(-xp.where(few, others, 0.0)), log_own - log_total)
+        return (0.0 - xp.expm1((self.a - 1.0) / self.a * log)) / self._unit
+
+    def _weights(self, table: Table) -> tuple[Array, Array, Array, Array]:
+        """The log of the largest power; logs relative to it, the last for all that is unlisted; powers; their sum."""
+        xp, a = table.xp, self.a
+        lack = exclusive_sums(xp, table.t) + xp.expand_dims(table.rest, axis=1)
+        listed = xp.where(table.t > 0, a * log_of(xp, table.t, lack), -xp.inf)
+        log_n = log_or(xp, table.unlisted, table.log_size)
+        unlisted = xp.where(table.unlisted > 0, a * table.log_proxy + log_n, -xp.inf)
+        logs = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
+        peak = xp.max(logs, axis=1)
+        logs = logs - xp.expand_dims(peak, axis=1)
+        weights = xp.exp(logs)
+        return peak, logs, weights, xp.sum(weights, axis=1)
+
+    def _table_entropy(self, table: Table) -> Array:
+        """1 - N."""
+        peak, _, _, total = self._weights(table)
+        return (0.0 - table.xp.expm1((peak + table.xp.log(total)) / self.a)) / self._unit
+
     def entropies(self, cases: Cases) -> Array:
         """See `Rule.entropies`. Where the norm is small, it is summed as it is, not as one minus something."""
+        if self.tabular:
+            return collect(cases, self._table_entropy)
         m = cases.moments(self.entropy_sum)
         excess = m.everything(self.entropy_sum)
         out = self.entropy(m, excess)
