@@ -102,7 +102,7 @@ class Boosting(Binary):
 
     def fails(self, xp: Any, p: Array, lack: Array) -> Array:
         """sqrt(p / (1 - p))."""
-        return xp.where(lack > 0, xp.sqrt(p / xp.where(lack > 0, lack, 1.0)), xp.where(p > 0, xp.inf, 0.0))
+        return xp.where(lack > 0, xp.sqrt(p / xp.where(lack > 0, lack, 1.0)), xp.where(p > 0, xp.inf, p))
 
     def entropy(self, xp: Any, p: Array, lack: Array) -> Array:
         """2 sqrt(p (1 - p))."""
