@@ -65,6 +65,7 @@ def _sums(draw: Draw, dtype: str) -> Sums:
     invalid = (draw.lengths > 0) & (unlisted > 0) & (t[:, 0] < bound)
     top = np.where(inside, t, -1.0).max(axis=1)
     best = inside & (t == top[:, None])
+    on_top = (best & own).any(axis=1)
 
     keep, dropping = inside.copy(), np.ones(n, bool)
     for j in range(WIDTH):
@@ -81,7 +82,7 @@ def _sums(draw: Draw, dtype: str) -> Sums:
         proxy,
         as_doubled(np.maximum(top, 0.0)) / divisor,
         best.sum(axis=1).astype(np.float64),
-        (best & own).any(axis=1),
+        on_top,
         size,
         invalid,
     )
@@ -190,15 +191,15 @@ def _renyi(a: float) -> Callable[[Sums], Doubled]:
 
 
 def _zero_one(s: Sums) -> Doubled:
-    return dd.where(dd.less(s.proxy, s.top), _ahead(s), _flat(s))
+    return dd.where(dd.less(s.proxy, s.top), ahead(s), flat(s))
 
 
-def _flat(s: Sums) -> Doubled:
+def flat(s: Sums) -> Doubled:
     """All classes tie."""
     return 1.0 - as_doubled(1.0) / s.size
 
 
-def _ahead(s: Sums) -> Doubled:
+def ahead(s: Sums) -> Doubled:
     """The most confident of the listed classes are ahead of the unlisted ones."""
     return 1.0 - as_doubled(s.on_top * 1.0) / np.maximum(s.ties, 1.0)
 
@@ -248,7 +249,7 @@ def errors(name: str, got: Floats, s: Sums) -> Floats:
         due = dd.where(s.invalid, fine, 0.0)
         off = _error(got, RULES[name](s), due)
         if name == "zero-one":
-            either = np.minimum(_error(got, _flat(s), due), _error(got, _ahead(s), due))
+            either = np.minimum(_error(got, flat(s), due), _error(got, ahead(s), due))
             off = np.where(at_the_jump(s), either, off)
     return off
 

@@ -21,7 +21,7 @@ def is_foreign(x: Any) -> bool:
     """Is this an array of another library than numpy?"""
     if isinstance(x, np.ndarray | list | tuple):
         return False
-    return hasattr(x, "__array_namespace__") or type(x).__module__.partition(".")[0] == "torch"
+    return hasattr(x, "__array_namespace__") or type(x).__module__.partition(".")[0] in ("torch", "cupy")
 
 
 def namespace(*arrays: Any) -> Any:
