@@ -7,7 +7,7 @@ many cases; a rule says what it sums (`Sum`) and how it ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,6 +38,26 @@ class Moments:
     log_size: Array
     given_log_rest: Array | None = None
     complete: bool = False  # does `total` hold the unlisted classes too?
+
+    @classmethod
+    def narrow(
+        cls, sums: rectangles.Sums, wide: Callable[[], rectangles.Sums], rows: kernel.Rows, *, complete: bool
+    ) -> Moments:
+        """Moments of which most rules need three; the others are reduced when one is first asked for."""
+        made = object.__new__(cls)
+        made.__dict__.update(
+            xp=np, outcome=sums.outcome, miss=sums.miss, total=sums.total, log_size=rows.log_size,
+            given_log_rest=rows.log_rest, complete=complete, _wide=wide,
+        )  # fmt: skip
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("hit", "ties", "rest", "unlisted", "proxy") or "_wide" not in self.__dict__:
+            raise AttributeError(name)
+        sums = self.__dict__.pop("_wide")()
+        for field in ("hit", "ties", "rest", "unlisted", "proxy"):
+            self.__dict__[field] = getattr(sums, field)
+        return self.__dict__[name]
 
     @property
     def log_rest(self) -> Array:
@@ -204,13 +224,20 @@ class BatchCases:
         here, checked = slice(self.lo, self.hi), self.lists.admitted
         rows = checked.rows.block(self.lo, self.hi)
         codes = None if self.codes is None else self.codes[here]
-        sums = kernel.reduce(rows, checked.slack[here], checked.flags[here], codes, kind, of.exponent)
-        total = sums.total
-        if of.kind == "terms":
-            total = self._sum_terms(of, codes)
+
+        def reduce(*, narrow: bool) -> rectangles.Sums:
+            return kernel.reduce(
+                rows, checked.slack[here], checked.flags[here], codes, kind, of.exponent, narrow=narrow
+            )
+
+        if of.kind in ("none", "squares", "powers") and kernel.NATIVE:
+            complete = of.kind != "none"
+            return Moments.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows, complete=complete)
+        sums = reduce(narrow=False)
+        total = self._sum_terms(of, codes) if of.kind == "terms" else sums.total
         return Moments(
             np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
-            rows.log_size, rows.log_rest, kernel.NATIVE and of.kind in ("squares", "powers"),
+            rows.log_size, rows.log_rest,
         )  # fmt: skip
 
     def _sum_terms(self, of: Sum, codes: NDArray[np.int64] | None) -> NDArray[np.float64]:

@@ -85,10 +85,12 @@ void bind(nb::module_& m) {
            In<std::uint16_t> flags, std::optional<In<std::int64_t>> outcomes, Out2<double> out,
            Out<std::uint8_t> hit) {
           const auto lists = view<C, T>(offsets, classes, confidences, log_rest, size, log_size);
-          if (out.shape(0) != 7 || out.shape(1) != lists.rows) throw std::invalid_argument("out must be (7, rows)");
+          const bool wide = out.shape(0) == 7;
+          if ((!wide && out.shape(0) != 3) || out.shape(1) != lists.rows)
+            throw std::invalid_argument("out must be (3, rows) or (7, rows)");
           double* to[7];
-          for (std::size_t r = 0; r < 7; ++r) to[r] = out.data() + r * lists.rows;
-          const Moments moments{to[0], to[1], to[2], to[3], to[4], to[5], to[6], hit.data()};
+          for (std::size_t r = 0; r < 7; ++r) to[r] = out.data() + (wide || r < 3 ? r : 0) * lists.rows;
+          const Moments moments{to[0], to[1], to[2], to[3], to[4], to[5], to[6], hit.data(), wide};
           const std::int64_t* codes = outcomes ? outcomes->data() : nullptr;
           nb::gil_scoped_release release;
           run_reduce(static_cast<Sum>(sum), lists, slack.data(), flags.data(), codes, Term{exponent}, moments);

@@ -16,6 +16,7 @@ struct Moments {
   double* unlisted;        // number of classes not listed
   double* proxy;           // rest / unlisted
   std::uint8_t* hit;       // 1 if the outcome is listed
+  bool wide;               // false: only the first three are wanted
 };
 
 struct Term {
@@ -182,7 +183,8 @@ TOPLIST_INLINE void reduce_rows(const Lists<C, T>& lists, const double* slack, c
     out.outcome[i] = outcome_mass;
     out.miss[i] = scaled && hit ? lack : 1.0 - outcome_mass;
     out.total[i] = total;
-    if constexpr (S == Sum::PEAK) out.ties[i] = ties;
+    if (!out.wide) continue;
+    out.ties[i] = ties;
     out.rest[i] = rest;
     out.unlisted[i] = unlisted;
     out.proxy[i] = proxy;
