@@ -40,14 +40,12 @@ class Moments:
     complete: bool = False  # does `total` hold the unlisted classes too?
 
     @classmethod
-    def narrow(
-        cls, sums: rectangles.Sums, wide: Callable[[], rectangles.Sums], rows: kernel.Rows, *, complete: bool
-    ) -> Moments:
+    def narrow(cls, sums: rectangles.Sums, wide: Callable[[], rectangles.Sums], rows: kernel.Rows) -> Moments:
         """Moments of which most rules need three; the others are reduced when one is first asked for."""
         made = object.__new__(cls)
         made.__dict__.update(
             xp=np, outcome=sums.outcome, miss=sums.miss, total=sums.total, log_size=rows.log_size,
-            given_log_rest=rows.log_rest, complete=complete, _wide=wide,
+            given_log_rest=rows.log_rest, complete=True, _wide=wide,
         )  # fmt: skip
         return made
 
@@ -231,8 +229,7 @@ class BatchCases:
             )
 
         if of.kind in ("none", "squares", "powers") and kernel.NATIVE:
-            complete = of.kind != "none"
-            return Moments.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows, complete=complete)
+            return Moments.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows)
         sums = reduce(narrow=False)
         total = self._sum_terms(of, codes) if of.kind == "terms" else sums.total
         return Moments(

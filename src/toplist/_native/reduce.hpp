@@ -43,15 +43,16 @@ TOPLIST_INLINE void sum_row(const C* c, const T* t, std::size_t k, std::int64_t 
   constexpr std::size_t CHUNK = 4096, LONG = 32;
   double all = 0.0, lost = 0.0;
   if constexpr (S == Sum::NONE) {
-    // Only the outcome's confidence is wanted: read the classes, and one confidence.
-    for (std::size_t j = 0; j < k; ++j)
-      if (code_at<DENSE>(c, j) == outcome) {
-        const double v = t[j];
-        if (!CUT || v >= threshold) found = v, hits = 1;
-        break;
-      }
-    total = ties = 0.0;
-    return;
+    if (DENSE || k > 64) {
+      // Only the outcome's confidence is wanted: read the classes, and one confidence. In short rows reading all is
+      // faster than guessing where to stop.
+      std::size_t j = DENSE ? (outcome >= 0 ? static_cast<std::size_t>(outcome) : k) : 0;
+      if constexpr (!DENSE)
+        while (j < k && code_at<DENSE>(c, j) != outcome) ++j;
+      if (j < k && (!CUT || t[j] >= threshold)) found = t[j], hits = 1;
+      total = ties = 0.0;
+      return;
+    }
   }
   if constexpr (S == Sum::PEAK) {
     double top = -1.0, count = 0.0;

@@ -45,6 +45,10 @@ class _Sum:
 class Nothing(_Sum):
     """For rules that look at the outcome alone."""
 
+    def rest_but_outcome(self, m: Moments) -> Array:
+        """Nothing."""
+        return 0 * m.outcome
+
 
 @dataclass(frozen=True, slots=True)
 class Peak(_Sum):
