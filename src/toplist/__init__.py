@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toplist.excess import excess_bound, worst_excess
     from toplist.functional import TrueLists, is_calibrated, is_true, is_valid, top_k, top_mass, true_lists
     from toplist.hits import accuracy, coverage, ranks, top_k_error
+    from toplist.labelsets import LabelSets
     from toplist.lists import DeviceLists, TopList, TopLists
     from toplist.majorization import decreasing, majorizes
     from toplist.rules import (
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
         ZeroOne,
     )
     from toplist.scoring import default_penalty, divergence, entropy, expected_score, score
-    from toplist.space import ClassSpace, LabelSets
+    from toplist.space import ClassSpace
     from toplist.versions import show_versions
 
 _HOME = {
@@ -54,6 +55,7 @@ _HOME = {
     "excess": ("excess_bound", "worst_excess"),
     "functional": ("TrueLists", "is_calibrated", "is_true", "is_valid", "top_k", "top_mass", "true_lists"),
     "hits": ("accuracy", "coverage", "ranks", "top_k_error"),
+    "labelsets": ("LabelSets",),
     "lists": ("DeviceLists", "TopList", "TopLists"),
     "majorization": ("decreasing", "majorizes"),
     "rules": (
@@ -61,7 +63,7 @@ _HOME = {
         "Spherical", "ZeroOne",
     ),
     "scoring": ("default_penalty", "divergence", "entropy", "expected_score", "score"),
-    "space": ("ClassSpace", "LabelSets"),
+    "space": ("ClassSpace",),
     "versions": ("show_versions",),
 }  # fmt: skip
 _ROOM = {name: room for room, names in _HOME.items() for name in names}

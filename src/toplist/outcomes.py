@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_array, as_floats
 from toplist.errors import OutcomeError, ShapeError, SpaceError
+from toplist.labelsets import LabelSets
 from toplist.lists import TopLists
-from toplist.space import UNLISTED, ClassSpace, LabelSets, show_size
+from toplist.space import UNLISTED, ClassSpace, show_size
 
 
 def is_soft(y: Any, space: ClassSpace) -> bool:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from toplist import flags, kernel
 from toplist.arguments import as_number
+from toplist.cases import BatchCases, DeviceCases
 from toplist.lists import DeviceLists, TopList, TopLists, require_lists
-from toplist.moments import BatchCases, DeviceCases
 from toplist.outcomes import as_codes, as_truth, is_soft
 from toplist.pairing import beliefs
 from toplist.rules import Rule, as_rule

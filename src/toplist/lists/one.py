@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.space import LabelSets, show_size
+from toplist.labelsets import LabelSets
+from toplist.space import show_size
 
 if TYPE_CHECKING:
     from toplist.lists.batch import TopLists

@@ -12,7 +12,8 @@ from toplist import kernel
 from toplist.arguments import as_array, as_count, as_floats, as_vector
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.kernel import Rows
-from toplist.space import ClassSpace, LabelSets, as_space
+from toplist.labelsets import LabelSets
+from toplist.space import ClassSpace, as_space
 
 
 def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArray[Any], ClassSpace]:

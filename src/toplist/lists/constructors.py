@@ -1,0 +1,168 @@
+"""How lists are made: one constructor for each thing that people have in hand."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.arguments import as_array
+from toplist.errors import ShapeError
+from toplist.kernel import Rows
+from toplist.lists import sources
+from toplist.lists.admitted import Admitted
+from toplist.lists.device import DeviceLists, is_foreign
+from toplist.lists.door import Duplicates, Repairs, Units, admit
+from toplist.space import ClassSpace, as_space
+
+
+class Constructors:
+    """The `from_` constructors of `TopLists`. Every value is checked; repairs are asked for by name."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_topk(
+        cls,
+        classes: Any,
+        confidences: Any,
+        space: Any,
+        *,
+        ids: Any = None,
+        log_rest: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+        duplicates: Duplicates = "error",
+    ) -> Any:
+        """Lists of one length from two (n, k) arrays. Arrays of torch, JAX or CuPy stay where they are.
+
+        >>> import toplist as tl
+        >>> tl.TopLists.from_topk([[3, 1]], [[0.6, 0.3]], 5)
+        TopLists(1 case, k = 2, 5 classes)
+        """
+        repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates)
+        if is_foreign(confidences):
+            return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, ids=ids, repairs=repairs)
+        rows, space = sources.rectangle(classes, confidences, space, log_rest)
+        return cls._admit(rows, space, ids, repairs)
+
+    @classmethod
+    def from_ragged(
+        cls,
+        offsets: Any,
+        classes: Any,
+        confidences: Any,
+        space: Any,
+        *,
+        ids: Any = None,
+        log_rest: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+        duplicates: Duplicates = "error",
+    ) -> Self:
+        """Lists of any lengths: case i has the entries offsets[i] to offsets[i + 1], as in Arrow and CSR.
+
+        >>> import toplist as tl
+        >>> tl.TopLists.from_ragged([0, 2, 2], [3, 1], [0.6, 0.3], 5)
+        TopLists(2 cases, k from 0 to 2, 5 classes)
+        """
+        rows, space = sources.ragged(offsets, classes, confidences, space, log_rest)
+        return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
+
+    @classmethod
+    def from_dicts(
+        cls,
+        lists: Any,
+        space: Any,
+        *,
+        ids: Any = None,
+        log_rest: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+    ) -> Self:
+        """One mapping from class to confidence per case; an empty one is a reject."""
+        rows, space = sources.dicts(lists, space, log_rest)
+        return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
+
+    @classmethod
+    def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> Self:
+        """Hard predictions: one class per case, with confidence 1.
+
+        >>> import toplist as tl
+        >>> tl.TopLists.from_labels(["dog", "cat"], tl.ClassSpace(labels=["cat", "dog"]))[0]
+        TopList({'dog': 1}, rest=0 over 1 classes)
+        """
+        codes, space = sources.as_classes(labels, as_space(space))
+        if codes.ndim != 1:
+            raise ShapeError(f"hard predictions are one label per case, not an array of shape {codes.shape}.")
+        rows = sources.to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), space)
+        return cls._admit(rows, space, ids, Repairs())
+
+    @classmethod
+    def from_proba(
+        cls,
+        p: Any,
+        space: Any = None,
+        k: int | None = None,
+        *,
+        ids: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+    ) -> Self:
+        """Distributions, one row per case and one column per class; with `k`, their k most likely classes.
+
+        >>> import toplist as tl
+        >>> tl.TopLists.from_proba([[0.2, 0.5, 0.3]], k=1)[0]
+        TopList({1: 0.5}, rest=0.5 over 2 classes)
+        """
+        rows, space = sources.dense(p, space)
+        full = cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
+        return full if k is None else full.truncate(k)
+
+    @classmethod
+    def from_logits(cls, z: Any, space: Any = None, k: int | None = None, *, ids: Any = None) -> Self:
+        """The softmax of logits; with `k`, its k most likely classes and the exact log of the mass left over."""
+        if k is None:
+            return cls._admit(*sources.dense(sources.softmax(z), space), ids, Repairs())
+        return cls._admit(*sources.top_of_logits(z, space, k), ids, Repairs())
+
+    @classmethod
+    def from_csr(
+        cls,
+        matrix: Any,
+        space: Any = None,
+        *,
+        ids: Any = None,
+        units: Units = "probability",
+        normalize: bool = False,
+        duplicates: Duplicates = "error",
+    ) -> Self:
+        """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
+        if not all(hasattr(matrix, name) for name in ("indptr", "indices", "data", "shape")):
+            raise ShapeError("from_csr takes a CSR matrix.", "Convert with .tocsr() first.")
+        if getattr(matrix, "format", "csr") != "csr":
+            raise ShapeError(f"from_csr takes rows, not the {matrix.format} format.", "Convert with .tocsr() first.")
+        columns = matrix.shape[1]
+        known = as_space(columns if space is None else space)
+        if not known.per_case and known.size < columns:
+            raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
+        rows, known = sources.ragged(matrix.indptr, matrix.indices, matrix.data, known, None)
+        return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
+
+    @classmethod
+    def _admit(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> Self:
+        names = None if ids is None else as_array(ids, "ids")
+        if names is not None and names.ndim != 1:
+            raise ShapeError("ids must be one per case.")
+        return cls._of(space, names, admit(rows, space, ids=names, repairs=repairs))
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: Admitted) -> Self:
+        """Lists that passed the door."""
+
+    @abstractmethod
+    def truncate(self, k: int | None = None, *, mass: float | None = None) -> Self:
+        """The most confident classes."""
