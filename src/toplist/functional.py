@@ -66,7 +66,7 @@ def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
     """One true top-k list, most likely first; ties go to the class that stands first.
 
     >>> top_k([0.2, 0.5, 0.3], 2)
-    TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 classes)
+    TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
     """
     named, space = _named(p, space)
     if as_count(k) > len(named):

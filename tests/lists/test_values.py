@@ -202,7 +202,7 @@ def test_lists_are_equal_if_they_say_the_same_of_as_many_classes() -> None:
         ),
         (
             lambda: tl.TopList(dict.fromkeys(range(12), 0.0625), 12 + 1),
-            "TopList({" + ", ".join(f"{i}: 0.0625" for i in range(10)) + ", ... 2 more}, rest=0.25 over 1 classes)",
+            "TopList({" + ", ".join(f"{i}: 0.0625" for i in range(10)) + ", ... 2 more}, rest=0.25 over 1 class)",
         ),
     ],
     ids=range(13),

@@ -147,7 +147,7 @@ class TopLists(Constructors):
         What is cut off joins the rest mass exactly. Ties go to the class that stands first.
 
         >>> TopLists.from_proba([[0.2, 0.5, 0.3]]).truncate(mass=0.7)[0]
-        TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 classes)
+        TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
         """
         if (k is None) == (mass is None):
             raise TopListError("truncate to k classes or to a mass: give one of the two.")

@@ -92,7 +92,7 @@ class Constructors:
 
         >>> import toplist as tl
         >>> tl.TopLists.from_labels(["dog", "cat"], tl.ClassSpace(labels=["cat", "dog"]))[0]
-        TopList({'dog': 1}, rest=0 over 1 classes)
+        TopList({'dog': 1}, rest=0 over 1 class)
         """
         codes, space = sources.as_classes(labels, as_space(space))
         if codes.ndim != 1:

@@ -115,7 +115,8 @@ class TopList:
         shown = ", ".join(f"{c!r}: {t:.6g}" for c, t in list(self.confidences.items())[:10])
         more = f", ... {len(self) - 10} more" if len(self) > 10 else ""
         left = self.size - len(self)
-        return f"TopList({{{shown}{more}}}, rest={self.rest:.6g}{f' over {show_size(left)} classes' if left else ''})"
+        over = f" over {show_size(left)} class{'es' if left != 1 else ''}" if left else ""
+        return f"TopList({{{shown}{more}}}, rest={self.rest:.6g}{over})"
 
 
 def _hashable(label: Any) -> Any:

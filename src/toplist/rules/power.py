@@ -45,8 +45,25 @@ class Brier(SumRule):
         return 0.0, 1.0 if self.scale_by_half else 2.0
 
 
+class PowerRule(SumRule):
+    """A rule of the sum of one power of the confidences."""
+
+    __slots__ = ()
+    a: float
+
+    @property
+    def sum(self) -> Powers:
+        """Powers."""
+        return Powers(self.a)
+
+    @property
+    def entropy_sum(self) -> PowerExcess:
+        """Powers minus one."""
+        return PowerExcess(self.a)
+
+
 @dataclass(frozen=True, slots=True)
-class Power(SumRule):
+class Power(PowerRule):
     """Power score, also Tsallis score, for an exponent a > 0 other than 1: a = 2 is Brier, a -> 1 is log.
 
     S = (1 - a q**(a - 1)) / (a - 1) + sum of t**a, written as a * integral from q to 1 of x**(a - 2) (1 - x)
@@ -60,16 +77,6 @@ class Power(SumRule):
         if not (is_finite(self.a) and self.a > 0 and self.a != 1):
             hint = " Its limit at 1 is the logarithmic score: Log()." if self.a == 1 else ""
             raise RuleError(f"Power takes an exponent above 0 other than 1, not {self.a!r}.{hint}")
-
-    @property
-    def sum(self) -> Powers:
-        """Powers."""
-        return Powers(self.a)
-
-    @property
-    def entropy_sum(self) -> PowerExcess:
-        """Powers minus one."""
-        return PowerExcess(self.a)
 
     def score(self, m: Moments, others: Array) -> Array:
         """The outcome's part plus the others."""

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from toplist.errors import RuleError
 from toplist.moments import Moments
-from toplist.rules.base import SumRule, is_finite
-from toplist.rules.sums import PowerExcess, Powers
+from toplist.rules.base import is_finite
+from toplist.rules.power import PowerRule
 
 Array = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Renyi(SumRule):
+class Renyi(PowerRule):
     """Score of Renyi's entropy log(sum of t**a) / (1 - a), for 0 < a < 1.
 
     S = [log M + a q**(a - 1) / M - a] / (1 - a). For a > 1 the entropy is not concave with many classes, so that
@@ -30,16 +30,6 @@ class Renyi(SumRule):
             raise RuleError(
                 f"Renyi takes an exponent between 0 and 1, not {self.a!r}: above 1 its entropy is not concave."
             )
-
-    @property
-    def sum(self) -> Powers:
-        """Powers."""
-        return Powers(self.a)
-
-    @property
-    def entropy_sum(self) -> PowerExcess:
-        """Powers minus one."""
-        return PowerExcess(self.a)
 
     def score(self, m: Moments, others: Array) -> Array:
         """In terms of M - 1, which is small for a list that is nearly sure and right."""
