@@ -76,4 +76,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     terminalreporter.section("ratios" + (" (quick: small data, no verdict)" if races.quick else ""))
     for claim, ratio, bound, good in races.rows:
-        terminalreporter.write_line(f"{claim:<74} {ratio:9.2f}   {bound:<14} {'' if good else 'MISSED'}")
+        verdict = "" if good or races.quick else "MISSED"
+        terminalreporter.write_line(f"{claim:<84} {ratio:9.2f}   {bound:<14} {verdict}")

@@ -210,10 +210,3 @@ def reduce(
     proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
     outcome = xp.where(hit, found_at * scale, proxy)
     return Sums(outcome, xp.where(hit, miss, 1.0 - proxy), total, ties, rest, unlisted, proxy, hit)
-
-
-def select(xp: Any, p: Array, k: int) -> tuple[Array, Array, Array]:
-    """The k largest entries of each row, ties to the lower class, and the mass that is left."""
-    order = xp.argsort(p, axis=1, descending=True, stable=True)
-    values = xp.take_along_axis(p, order, axis=1)
-    return order[:, :k], values[:, :k], xp.sum(values[:, k:], axis=1)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.laws.cases import distributions, every_rule, law
 from tests.oracle.dense import RULES
+from toplist.majorization import schur_violation
 
 M = 5
 Transfer = tuple[int, int, float]
@@ -118,3 +119,21 @@ def test_a_distribution_majorizes_its_padded_lists_and_longer_lists_shorter_ones
     """Padding evens out what is not listed."""
     assert tl.majorizes(p, tl.top_k(p, k).padded())
     assert tl.majorizes(tl.top_k(p, k + 1).padded(), tl.top_k(p, k).padded())
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_search_for_schur_violations_finds_none_in_an_entropy(name: str) -> None:
+    rule = RULES[name].rule
+    tol = 1e-6 if name.startswith("savage") else 1e-9
+    assert (
+        schur_violation(lambda p: tl.entropy(tl.TopLists.from_proba([p]), rule=rule)[0], 4, trials=60, tol=tol) is None
+    )
+
+
+def test_the_search_for_schur_violations_finds_one_where_there_is_one() -> None:
+    """The largest probability grows with certainty."""
+    found = schur_violation(lambda p: float(p.max()), 4)
+    assert found is not None
+    v, w = found
+    assert tl.majorizes(v, w)
+    assert v.max() > w.max()
