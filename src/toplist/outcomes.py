@@ -21,8 +21,10 @@ def is_soft(y: Any, space: ClassSpace) -> bool:
         return True
     if isinstance(space, LabelSets) or not isinstance(y, Iterable) or isinstance(y, str | set | frozenset | Mapping):
         return False
-    shape = as_array(y, "outcomes").shape if not isinstance(y, Iterator) else ()
-    return len(shape) == 2 and shape[1] != 1
+    if hasattr(y, "shape"):
+        return len(y.shape) == 2 and y.shape[1] != 1
+    first = None if isinstance(y, Iterator) else next(iter(y), None)
+    return isinstance(first, list | tuple | np.ndarray) and len(first) != 1
 
 
 def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
