@@ -197,3 +197,15 @@ def test_repairs_are_remembered_and_cannot_be_edited() -> None:
         assert dict(part.repairs) == {"normalized": 2}
     with pytest.raises(TypeError):
         lists.repairs["normalized"] = 0  # type: ignore[index]
+
+
+def test_a_sentinel_among_log_probabilities_does_not_become_a_listed_zero() -> None:
+    """-9999 means "not in my top list"; minus infinity is a probability of zero and may stay."""
+    with pytest.raises(tl.ConfidenceError) as caught:
+        tl.TopLists.from_topk([[0, 1]] * 3, [[-0.5, -2.0], [-0.1, -9999.0], [-9999.0, -0.3]], 5, units="log")
+    assert str(caught.value) == (
+        "case 1: the confidence of class 1 is -9999, a producer's mark for 'not in my top list'. "
+        "Leave such entries out of the list: what is not listed shares the rest mass. 1 more case has the same problem."
+    )
+    fine = tl.TopLists.from_topk([[0, 1]], [[-0.5, -np.inf]], 5, units="log")
+    np.testing.assert_allclose(fine.confidences, [np.exp(-0.5), 0.0])

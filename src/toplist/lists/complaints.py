@@ -12,6 +12,8 @@ from toplist import flags
 from toplist.errors import CaseError, ClassError, ConfidenceError, MassError
 from toplist.space import ClassSpace, show_size
 
+SENTINEL = -9000.0  # no log-probability is this low; producers mark with -9999 what is not in their list
+
 
 @dataclass(frozen=True, slots=True)
 class BadCase:
@@ -56,7 +58,7 @@ def _negative(bad: BadCase) -> tuple[str, str]:
     at = int(np.flatnonzero(bad.confidences < 0)[0])
     value = float(bad.confidences[at])
     problem = f"the confidence of {bad.show(at)} is negative: {value:g}."
-    if (bad.confidences <= -9000).any():
+    if (bad.confidences <= SENTINEL).any():
         at = int(np.argmin(bad.confidences))
         value = float(bad.confidences[at])
         return (

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import flags, kernel
-from toplist.errors import ShapeError, TopListError
+from toplist.errors import CaseError, ShapeError, TopListError
 from toplist.kernel import Rows
 from toplist.lists.admitted import Admitted, row_sums
-from toplist.lists.complaints import bad_case, complain, first_bad
+from toplist.lists.complaints import SENTINEL, bad_case, complain, first_bad
 from toplist.space import ClassSpace
 
 Units = Literal["probability", "percent", "log"]
@@ -40,6 +40,8 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
     """Check every value of every row, or raise the error that names the first bad case."""
     _check_shapes(rows, space, ids)
     counts: dict[str, int] = {}
+    if repairs.units == "log":
+        _refuse_sentinels(rows, space, ids)
     if repairs.units != "probability":
         rows = replace(rows, confidences=_in_units(rows.confidences, repairs.units))
         counts[f"units: {repairs.units}"] = len(rows)
@@ -55,13 +57,24 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
             rows = mend(rows, bad)
             slack, found, seen = kernel.inspect(rows)
     if seen & flags.PROBLEMS:
-        row, bit, more = first_bad(found)
-        here = slice(rows.offsets[row], rows.offsets[row + 1])
-        confidences = rows.confidences[here]
-        classes = np.arange(len(confidences)) if rows.classes is None else rows.classes[here]
-        log_rest = None if rows.log_rest is None else float(rows.log_rest[row])
-        raise complain(bit, bad_case(row, more, space, classes, confidences, ids=ids, log_rest=log_rest))
+        raise _complaint(rows, space, ids, found)
     return Admitted(rows, slack, found, counts)
+
+
+def _complaint(rows: Rows, space: ClassSpace, ids: Any, found: NDArray[np.uint16]) -> CaseError:
+    row, bit, more = first_bad(found)
+    here = slice(rows.offsets[row], rows.offsets[row + 1])
+    confidences = rows.confidences[here]
+    classes = np.arange(len(confidences)) if rows.classes is None else rows.classes[here]
+    log_rest = None if rows.log_rest is None else float(rows.log_rest[row])
+    return complain(bit, bad_case(row, more, space, classes, confidences, ids=ids, log_rest=log_rest))
+
+
+def _refuse_sentinels(rows: Rows, space: ClassSpace, ids: Any) -> None:
+    """A mark such as -9999 among log-probabilities would turn into a listed zero."""
+    marked = row_sums((rows.confidences <= SENTINEL) & np.isfinite(rows.confidences), rows.offsets) > 0
+    if marked.any():
+        raise _complaint(rows, space, ids, np.where(marked, np.uint16(flags.NEGATIVE), np.uint16(0)))
 
 
 def _check_shapes(rows: Rows, space: ClassSpace, ids: Any) -> None:
