@@ -49,8 +49,8 @@ class BatchCases:
 
     def _sum_terms(self, of: Sum, codes: NDArray[np.int64] | None) -> NDArray[np.float64]:
         part = self.lists[self.lo : self.hi]
-        t, lack = part.admitted.normalized, part.admitted.lack
-        values = np.array(of.terms(np, t, lack), dtype=np.float64)
+        t = part.admitted.normalized
+        values = np.array(of.terms(np, t, part.admitted.lack(t)), dtype=np.float64)
         if codes is not None:
             values[part.classes == np.repeat(codes, part.sizes)] = 0.0
         return row_sums(values, part.offsets)

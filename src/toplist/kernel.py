@@ -51,14 +51,13 @@ class Rows:
 
     def block(self, lo: int, hi: int) -> Rows:
         """Rows lo to hi; the flat arrays stay whole, the offsets say where they are."""
-        per_case = len(self.size) > 1
-        return Rows(
-            self.offsets[lo : hi + 1],
-            self.classes,
-            self.confidences,
-            None if self.log_rest is None else self.log_rest[lo:hi],
-            self.size[lo:hi] if per_case else self.size,
-            self.log_size[lo:hi] if per_case else self.log_size,
+        return Rows(self.offsets[lo : hi + 1], self.classes, self.confidences, *self.per_case(slice(lo, hi)))
+
+    def per_case(self, at: Any) -> tuple[Floats | None, Floats, Floats]:
+        """The log of the rest mass, the size and its logarithm of some rows."""
+        log_rest = None if self.log_rest is None else self.log_rest[at]
+        return (
+            (log_rest, self.size[at], self.log_size[at]) if len(self.size) > 1 else (log_rest, self.size, self.log_size)
         )
 
 
@@ -135,15 +134,8 @@ def reduce(
     narrow: bool = False,
 ) -> Sums:
     """The reduction over one block of rows. `narrow`: only outcome, miss and total, where that is faster."""
-    n = len(rows)
-    if narrow and _compiled is not None:
-        out, hit = np.empty((3, n)), np.empty(0, np.uint8)
-        _compiled.reduce(
-            _KINDS[kind], exponent, rows.offsets, rows.classes, rows.confidences, rows.log_rest, rows.size,
-            rows.log_size, slack, flags, outcomes, out, hit,
-        )  # fmt: skip
-        return Sums(out[0], out[1], out[2], None, None, None, None, None)
-    out, hit = np.empty((7, n)), np.empty(n, np.uint8)
+    n, narrow = len(rows), narrow and _compiled is not None
+    out, hit = np.empty((3 if narrow else 7, n)), np.empty(0 if narrow else n, np.uint8)
     if _compiled is not None:
         _compiled.reduce(
             _KINDS[kind], exponent, rows.offsets, rows.classes, rows.confidences, rows.log_rest, rows.size,
@@ -156,6 +148,8 @@ def reduce(
             for column, value in enumerate(sums[:7]):
                 out[column, at] = value
             hit[at] = sums.hit
+    if narrow:
+        return Sums(out[0], out[1], out[2], None, None, None, None, None)
     outcome, miss, total, ties, rest, unlisted, proxy = out
     return Sums(outcome, miss, total, ties, rest, unlisted, proxy, hit.view(np.bool_))
 
@@ -210,17 +204,6 @@ def by_length(rows: Rows) -> list[tuple[NDArray[np.intp], Rectangle]]:
     for k in np.unique(sizes):
         at = np.flatnonzero(sizes == k)
         where = rows.offsets[at][:, None] + np.arange(k)
-        per_case = len(rows.size) > 1
-        groups.append(
-            (
-                at,
-                Rectangle(
-                    None if rows.classes is None else rows.classes[where],
-                    rows.confidences[where],
-                    None if rows.log_rest is None else rows.log_rest[at],
-                    rows.size[at] if per_case else rows.size,
-                    rows.log_size[at] if per_case else rows.log_size,
-                ),
-            )
-        )
+        classes = None if rows.classes is None else rows.classes[where]
+        groups.append((at, Rectangle(classes, rows.confidences[where], *rows.per_case(at))))
     return groups

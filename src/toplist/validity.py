@@ -50,12 +50,5 @@ def gather(rows: Rows, at: NDArray[Any]) -> Rows:
     sizes = rows.offsets[1:][at] - rows.offsets[:-1][at]
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
     where = np.repeat(rows.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    per_case = len(rows.size) > 1
-    return Rows(
-        offsets,
-        None if rows.classes is None else rows.classes[where],
-        rows.confidences[where],
-        None if rows.log_rest is None else rows.log_rest[at],
-        rows.size[at] if per_case else rows.size,
-        rows.log_size[at] if per_case else rows.log_size,
-    )
+    classes = None if rows.classes is None else rows.classes[where]
+    return Rows(offsets, classes, rows.confidences[where], *rows.per_case(at))

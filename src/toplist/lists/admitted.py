@@ -48,10 +48,8 @@ class Admitted:
         t: Floats = self.rows.confidences / np.repeat(scale, self.sizes)
         return t
 
-    @property
-    def lack(self) -> Floats:
+    def lack(self, t: Floats) -> Floats:
         """What each confidence lacks to one: where mass is divided out, the mass of the others for a large one."""
-        t = self.normalized
         lack = 1.0 - t
         large = (t > 0.5) & np.repeat(self.scaled, self.sizes)
         if large.any():

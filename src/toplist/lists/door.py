@@ -78,13 +78,6 @@ def _refuse_sentinels(rows: Rows, space: ClassSpace, ids: Any) -> None:
 
 
 def _check_shapes(rows: Rows, space: ClassSpace, ids: Any) -> None:
-    offsets, flat = rows.offsets, len(rows.confidences)
-    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != flat or (offsets[1:] < offsets[:-1]).any():
-        raise ShapeError(
-            f"offsets must rise from 0 to the number of entries ({flat}).", "One more than there are cases."
-        )
-    if rows.classes is not None and len(rows.classes) != flat:
-        raise ShapeError(f"{len(rows.classes)} classes but {flat} confidences.", "Each class needs one confidence.")
     cases = len(rows)
     for name, values in (("ids", ids), ("log_rest", rows.log_rest), ("sizes", space.size if space.per_case else None)):
         if values is not None and len(values) != cases:

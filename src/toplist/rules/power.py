@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from toplist.errors import RuleError
-from toplist.moments import Moments
+from toplist.moments import Moments, Sum
 from toplist.rules.base import SumRule, is_finite
 from toplist.rules.sums import PowerExcess, Powers, Squares
 
@@ -52,7 +52,7 @@ class PowerRule(SumRule):
     a: float
 
     @property
-    def sum(self) -> Powers:
+    def sum(self) -> Sum:
         """Powers."""
         return Powers(self.a)
 

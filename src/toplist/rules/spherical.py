@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 from toplist.errors import RuleError
 from toplist.moments import Cases, Moments, Sum, Table, exclusive_sums
 from toplist.rectangles import log_or
-from toplist.rules.base import SumRule, collect, is_finite, pick_scores
-from toplist.rules.sums import PowerExcess, Powers, Squares, Terms, log_of
+from toplist.rules.base import collect, is_finite, pick_scores
+from toplist.rules.power import PowerRule
+from toplist.rules.sums import Powers, Squares, Terms, log_of
 
 Array = Any
 _LARGE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class PseudoSpherical(SumRule):
+class PseudoSpherical(PowerRule):
     """Pseudospherical score for an exponent a > 1, from 0 to 1; a = 2 is the spherical score.
 
     S = 1 - (q / N)**(a - 1) with N the a-norm of the padded distribution. `normalized` divides by a - 1, so that
@@ -37,11 +38,6 @@ class PseudoSpherical(SumRule):
         return Squares() if self.a == 2 else Powers(self.a)
 
     @property
-    def entropy_sum(self) -> PowerExcess:
-        """Powers minus one."""
-        return PowerExcess(self.a)
-
-    @property
     def _unit(self) -> float:
         return self.a - 1.0 if self.normalized else 1.0
 
@@ -52,11 +48,8 @@ class PseudoSpherical(SumRule):
         total = own + others
         some = total > 0
         safe = xp.where(some, total, 1.0)
-        share = others / safe
-        major = share < 0.5  # the outcome carries most of the norm: measure what it lacks
-        log_own = a * m.log_outcome
-        log = xp.where(major, xp.log1p(-xp.where(major, share, 0.0)), log_own - xp.log(safe))
-        return xp.where(some, -xp.expm1((a - 1.0) / a * log), 1.0) / self._unit
+        scored = self._of_share(xp, others / safe, a * m.log_outcome, xp.log(safe))
+        return xp.where(some, scored, 1.0 / self._unit)
 
     def entropy(self, m: Moments, total: Array) -> Array:
         """1 - N."""
@@ -69,12 +62,12 @@ class PseudoSpherical(SumRule):
 
     def scores(self, cases: Cases) -> Array:
         """See `Rule.scores`."""
-        return pick_scores(cases, self.each) if self.tabular else SumRule.scores(self, cases)
+        return pick_scores(cases, self.each) if self.tabular else PowerRule.scores(self, cases)
 
     def each(self, table: Table) -> tuple[Array, Array]:
         """See `Rule.each`."""
         if not self.tabular:
-            return SumRule.each(self, table)
+            return PowerRule.each(self, table)
         xp, (_, logs, weights, total) = table.xp, self._weights(table)
         one = table.unlisted == 1
         share = xp.where(one, 0.0, 1.0 - 1.0 / xp.where(table.unlisted > 1, table.unlisted, xp.inf))
