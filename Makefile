@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard src/toplist/_native/*)
-PYTEST := $(BIN)/python -m pytest
+PYTEST := $(BIN)/python -m pytest -n 2
 
 .PHONY: help demo test test-pure bench lint docs oracle clean
 help:
@@ -34,10 +34,10 @@ demo: $(VENV)/base
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/dev
-	$(PYTEST) -n 2
+	$(PYTEST)
 
 test-pure: $(VENV)/dev
-	TOPLIST_PURE_PYTHON=1 $(PYTEST) -n 2 tests
+	TOPLIST_PURE_PYTHON=1 $(PYTEST) tests
 
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks

@@ -1,8 +1,23 @@
 """Code in the README and in the documentation runs: every `>>>` block is a test."""
 
+import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from xdist.scheduler import LoadScopeScheduling
 
 pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"]).pytest()
 
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
+
+
+class PagesWhole(LoadScopeScheduling):
+    """Tests go to workers one by one, a page of the documentation as a whole: its blocks build on each other."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        page, _, _ = nodeid.partition("::")
+        return page if page.endswith(".md") else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> PagesWhole:
+    """Used by `pytest -n`."""
+    return PagesWhole(config, log)
