@@ -9,11 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from toplist.comparison import compare
     from toplist.curves import Curve, curve
     from toplist.errors import (
+        AlignmentError,
         CaseError,
         ClassError,
         ConfidenceError,
+        FileError,
         ImproperRuleError,
         MassError,
         OutcomeError,
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from toplist.functional import TrueLists, is_calibrated, is_true, is_valid, top_k, top_mass, true_lists
     from toplist.hits import accuracy, coverage, ranks, top_k_error
     from toplist.labelsets import LabelSets
+    from toplist.leaderboard import Leaderboard
     from toplist.lists import DeviceLists, TopList, TopLists
     from toplist.majorization import decreasing, majorizes
     from toplist.rules import (
@@ -47,15 +51,17 @@ if TYPE_CHECKING:
     from toplist.versions import show_versions
 
 _HOME = {
+    "comparison": ("compare",),
     "curves": ("Curve", "curve"),
     "errors": (
-        "CaseError", "ClassError", "ConfidenceError", "ImproperRuleError", "MassError", "OutcomeError", "RuleError",
-        "ShapeError", "SpaceError", "TopListError",
+        "AlignmentError", "CaseError", "ClassError", "ConfidenceError", "FileError", "ImproperRuleError", "MassError",
+        "OutcomeError", "RuleError", "ShapeError", "SpaceError", "TopListError",
     ),
     "excess": ("excess_bound", "worst_excess"),
     "functional": ("TrueLists", "is_calibrated", "is_true", "is_valid", "top_k", "top_mass", "true_lists"),
     "hits": ("accuracy", "coverage", "ranks", "top_k_error"),
     "labelsets": ("LabelSets",),
+    "leaderboard": ("Leaderboard",),
     "lists": ("DeviceLists", "TopList", "TopLists"),
     "majorization": ("decreasing", "majorizes"),
     "rules": (
@@ -70,6 +76,7 @@ _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [
     "RULES",
+    "AlignmentError",
     "Brier",
     "CaseError",
     "ClassError",
@@ -77,8 +84,10 @@ __all__ = [
     "ConfidenceError",
     "Curve",
     "DeviceLists",
+    "FileError",
     "ImproperRuleError",
     "LabelSets",
+    "Leaderboard",
     "Log",
     "MassError",
     "OneVsRest",
@@ -99,6 +108,7 @@ __all__ = [
     "TrueLists",
     "ZeroOne",
     "accuracy",
+    "compare",
     "coverage",
     "curve",
     "decreasing",

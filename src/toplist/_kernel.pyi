@@ -4,6 +4,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+EXACT_BYTES: int
+
 def inspect(
     offsets: NDArray[Any],
     classes: NDArray[Any] | None,
@@ -30,3 +32,18 @@ def reduce(
     hit: NDArray[Any],
 ) -> None: ...
 def select(p: NDArray[Any], classes: NDArray[Any], confidences: NDArray[Any], tail: NDArray[Any]) -> None: ...
+def places(
+    offsets: NDArray[Any],
+    classes: NDArray[Any] | None,
+    confidences: NDArray[Any],
+    outcomes: NDArray[Any],
+    above: NDArray[Any],
+    equal: NDArray[Any],
+) -> None: ...
+def accumulate(
+    columns: NDArray[Any],
+    left: NDArray[Any],
+    right: NDArray[Any],
+    codes: NDArray[Any] | None,
+    out: NDArray[Any],
+) -> None: ...

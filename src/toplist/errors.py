@@ -6,6 +6,8 @@
     ├── SpaceError             the classes do not make sense: a size below one, a label twice
     ├── RuleError              a scoring rule that is not known, or a parameter outside its range
     │   └── ImproperRuleError  a rule that rewards lying; carries the pair of distributions that shows it
+    ├── FileError              a file, or a table, cannot be read as predictions; carries the source and the row
+    ├── AlignmentError         the predictors and the truth are not about the same cases
     └── CaseError              a case is wrong; carries the case, the problem, the remedy and how many more
         ├── ShapeError         lengths that differ, an array of the wrong shape
         ├── ConfidenceError    a value that is no probability: NaN, negative, above one, percent, a sentinel
@@ -42,6 +44,23 @@ class ImproperRuleError(RuleError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.p, self.q, self.gain)
+
+
+class FileError(TopListError):
+    """A file, or a table, cannot be read as predictions. `row` counts from 1, without the header."""
+
+    def __init__(self, source: str, problem: str, *, row: int | None = None) -> None:
+        super().__init__(f"{source}{'' if row is None else f', row {row:,}'}: {problem}")
+        self.source = source
+        self.problem = problem
+        self.row = row
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _file_again, (self.source, self.problem, self.row)
+
+
+class AlignmentError(TopListError):
+    """The predictors and the truth are not about the same cases."""
 
 
 class CaseError(TopListError):
@@ -84,3 +103,7 @@ class OutcomeError(CaseError):
 def _again(kind: type[CaseError], problem: str, remedy: str, case: int | None, name: str, more: int) -> CaseError:
     """A copy of an error, for another process."""
     return kind(problem, remedy, case=case, name=name, more=more)
+
+
+def _file_again(source: str, problem: str, row: int | None) -> FileError:
+    return FileError(source, problem, row=row)

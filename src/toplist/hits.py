@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist import kernel
 from toplist.arguments import as_count, as_vector
 from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_codes
 
 Floats = NDArray[np.float64]
+Column = NDArray[Any]
 
 
 def ranks(lists: TopLists, y: Any) -> Floats:
@@ -23,8 +26,8 @@ def ranks(lists: TopLists, y: Any) -> Floats:
     >>> ranks(TopLists.from_dicts([{"a": 0.6, "b": 0.3}] * 3, 5), ["a", "b", "c"])
     array([ 1.,  2., inf])
     """
-    above, equal, listed = _places(lists, y)
-    return np.where(listed, 1.0 + above + 0.5 * (equal - 1.0), np.inf)
+    above, equal = _above_and_equal(lists, y)
+    return np.where(equal > 0, 1.0 + above + 0.5 * (equal - 1.0), np.inf)
 
 
 def accuracy(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
@@ -33,38 +36,41 @@ def accuracy(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
     >>> accuracy(TopLists.from_labels([0, 1, 2], 3), [0, 1, 1])
     0.6666666666666666
     """
-    above, equal, listed = _places(lists, y)
-    return _mean(np.where(listed & (above == 0), 1.0 / np.maximum(equal, 1.0), 0.0), sample_weight)
+    return _mean(places(lists, y)[0], sample_weight)
 
 
 def top_k_error(lists: TopLists, y: Any, *, k: int, sample_weight: Any = None) -> float:
     """How often what happened is not among the k most confident listed classes (ties at the cut share)."""
-    above, equal, listed = _places(lists, y)
-    inside = np.clip((as_count(k) - above) / np.maximum(equal, 1.0), 0.0, 1.0)
-    return _mean(np.where(listed, 1.0 - inside, 1.0), sample_weight)
+    return _mean(places(lists, y, [as_count(k)])[1][0], sample_weight)
 
 
 def coverage(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
     """How often what happened is listed at all."""
-    return _mean(_places(lists, y)[2].astype(np.float64), sample_weight)
+    return _mean(places(lists, y)[2], sample_weight)
 
 
-def _places(lists: TopLists, y: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """How many listed classes are above the outcome, how many equal it, and whether it is listed."""
+def places(lists: TopLists, y: Any, ks: Sequence[int] = ()) -> tuple[Column, tuple[Column, ...], Column]:
+    """Per case: is the outcome on top, is it not among the first k (for each k), is it listed?
+
+    Whole numbers, except where ties share.
+    """
+    above, equal = _above_and_equal(lists, y)
+    listed = (equal > 0).astype(np.int64)
+    if equal.max(initial=0) <= 1:
+        return listed * (above == 0), tuple(1 - listed * (above < k) for k in ks), listed
+
+    def within(k: int) -> Column:
+        return np.where(equal > 0, np.clip((k - above) / np.maximum(equal, 1), 0.0, 1.0), 0.0)
+
+    return within(1), tuple(1.0 - within(k) for k in ks), listed
+
+
+def _above_and_equal(lists: TopLists, y: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     require_lists(lists)
-    codes = as_codes(y, lists)
-    case = np.repeat(np.arange(len(lists)), lists.sizes)
-    t = lists.confidences
-    same = lists.classes == codes[case]
-    own = np.full(len(lists), np.nan)
-    own[case[same]] = t[same]
-    n = len(lists)
-    above = np.bincount(case[t > own[case]], minlength=n).astype(np.float64)
-    equal = np.bincount(case[t == own[case]], minlength=n).astype(np.float64)
-    return above, equal, ~np.isnan(own)
+    return kernel.places(lists.admitted.rows, as_codes(y, lists))
 
 
-def _mean(values: Floats, weight: Any) -> float:
+def _mean(values: Column, weight: Any) -> float:
     if not len(values):
         raise TopListError("there are no cases to average over.")
     if weight is None:

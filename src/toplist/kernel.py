@@ -172,6 +172,37 @@ def select(p: NDArray[Any], k: int) -> tuple[NDArray[np.int32], Floats, Floats]:
     return classes, values, tail
 
 
+def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many listed confidences are above the outcome's, and how many equal it: none where it is not listed."""
+    above, equal = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+
+    def work(lo: int, hi: int) -> None:
+        r = rows.block(lo, hi)
+        if _compiled is not None:
+            _compiled.places(r.offsets, r.classes, r.confidences, outcomes[lo:hi], above[lo:hi], equal[lo:hi])
+            return
+        for at, part in by_length(r):
+            own, t = outcomes[lo + at][:, None], part.confidences
+            same = (np.arange(t.shape[1]) if part.classes is None else part.classes) == own
+            mine = np.where(same, t, -1.0).max(axis=1, initial=-1.0)[:, None]  # confidences are not negative
+            above[lo + at] = ((t > mine) & (mine >= 0)).sum(axis=1)
+            equal[lo + at] = (t == mine).sum(axis=1)
+
+    over_blocks(len(rows), len(rows.confidences), work)
+    return above, equal
+
+
+def accumulate(
+    columns: Floats, left: NDArray[np.int32], right: NDArray[np.int32], codes: NDArray[np.int32] | None, groups: int
+) -> NDArray[np.uint8] | None:
+    """Exact sums of columns and products as integers in bytes, by group; None without a compiled kernel."""
+    if _compiled is None:
+        return None
+    out = np.empty((groups, len(columns) + len(left), _compiled.EXACT_BYTES), np.uint8)
+    _compiled.accumulate(columns, left, right, codes, out)
+    return out
+
+
 @dataclass(frozen=True, slots=True)
 class Rectangle:
     """Rows of one length, as (rows, k) arrays."""

@@ -47,7 +47,7 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
             out[lo:hi] = rule.scores(BatchCases(plain, codes, lo, hi))
 
     kernel.over_blocks(len(lists), len(plain.confidences), work)
-    return _penalise(out, lists, rule, penalty)
+    return penalise(out, lists, rule, penalty)
 
 
 def entropy(lists: Any, *, rule: Any = "brier") -> Any:
@@ -101,7 +101,7 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
                 out[lo + at] = inner + np.where(apart > 0, apart * unlisted, 0.0)
 
     kernel.over_blocks(len(lists), len(plain.confidences), work)
-    return _penalise(out, lists, rule, penalty)
+    return penalise(out, lists, rule, penalty)
 
 
 def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
@@ -130,7 +130,8 @@ def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
     return due if space.per_case else float(due[0])
 
 
-def _penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
+def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
+    """Add to unpenalised scores, in place, what invalid lists pay."""
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     invalid = (lists.admitted.flags & flags.INVALID) != 0
     if invalid.any() and penalty != 0:

@@ -5,8 +5,11 @@
 
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
+#include "exact.hpp"
 #include "inspect.hpp"
+#include "places.hpp"
 #include "reduce.hpp"
 #include "select.hpp"
 
@@ -53,6 +56,20 @@ TOPLIST_PAIRS(TOPLIST_REDUCE)
 TOPLIST_SELECT(float)
 TOPLIST_SELECT(double)
 
+#define TOPLIST_PLACES(C, T)                                                                                        \
+  TOPLIST_CLONES void run_places(const std::int64_t* offsets, const C* classes, const T* confidences,               \
+                                 std::size_t rows, const std::int64_t* outcomes, std::int64_t* above,               \
+                                 std::int64_t* equal) {                                                             \
+    places(offsets, classes, confidences, rows, outcomes, above, equal);                                            \
+  }
+TOPLIST_PAIRS(TOPLIST_PLACES)
+
+TOPLIST_CLONES void run_accumulate(const double* columns, std::size_t stride, std::size_t count, std::size_t rows,
+                                   const std::int32_t* left, const std::int32_t* right, std::size_t products,
+                                   const std::int32_t* codes, std::size_t width, Accumulator* out) {
+  accumulate(columns, stride, count, rows, left, right, products, codes, width, out);
+}
+
 template <class C, class T>
 Lists<C, T> view(const In<std::int64_t>& offsets, const std::optional<In<C>>& classes, const In<T>& confidences,
                  const std::optional<In<double>>& log_rest, const In<double>& size, const In<double>& log_size) {
@@ -98,6 +115,36 @@ void bind(nb::module_& m) {
         nb::arg("kind"), nb::arg("exponent"), nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences"),
         nb::arg("log_rest").none(), nb::arg("size"), nb::arg("log_size"), nb::arg("slack"), nb::arg("flags"),
         nb::arg("outcomes").none(), nb::arg("out").noconvert(), nb::arg("hit").noconvert());
+  m.def("places",
+        [](In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences, In<std::int64_t> outcomes,
+           Out<std::int64_t> above, Out<std::int64_t> equal) {
+          nb::gil_scoped_release release;
+          run_places(offsets.data(), classes ? classes->data() : nullptr, confidences.data(), outcomes.shape(0),
+                     outcomes.data(), above.data(), equal.data());
+        },
+        nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences").noconvert(),
+        nb::arg("outcomes"), nb::arg("above").noconvert(), nb::arg("equal").noconvert());
+}
+
+void bind_exact(nb::module_& m) {
+  using Columns = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+  m.attr("EXACT_BYTES") = 4 * DIGITS;
+  m.def("accumulate",
+        [](Columns columns, In<std::int32_t> left, In<std::int32_t> right, std::optional<In<std::int32_t>> codes,
+           nb::ndarray<std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) {
+          const std::size_t groups = out.shape(0), width = out.shape(1), count = columns.shape(0);
+          if (width != count + left.shape(0) || out.shape(2) != 4 * DIGITS || columns.stride(1) != 1)
+            throw std::invalid_argument("out must be (groups, columns + products, EXACT_BYTES)");
+          const std::size_t stride = static_cast<std::size_t>(columns.stride(0));
+          const std::int32_t* group = codes ? codes->data() : nullptr;
+          nb::gil_scoped_release release;
+          std::vector<Accumulator> sums(groups * width);
+          run_accumulate(columns.data(), stride, count, columns.shape(1), left.data(), right.data(), left.shape(0),
+                         group, width, sums.data());
+          for (std::size_t a = 0; a < sums.size(); ++a) sums[a].write(out.data() + a * 4 * DIGITS);
+        },
+        nb::arg("columns").noconvert(), nb::arg("left"), nb::arg("right"), nb::arg("codes").none(),
+        nb::arg("out").noconvert());
 }
 
 template <class T>
@@ -119,6 +166,7 @@ NB_MODULE(_kernel, m) {
   bind<std::int32_t, float>(m);
   bind<std::int64_t, double>(m);
   bind<std::int64_t, float>(m);
+  bind_exact(m);
   bind_select<double>(m);
   bind_select<float>(m);
 }

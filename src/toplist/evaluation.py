@@ -1,0 +1,141 @@
+"""From columns of files to scored cases: lists are built, checked and scored, and errors name the file and the row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from toplist.errors import CaseError, FileError, OutcomeError, SpaceError, TopListError
+from toplist.io.batches import Batch, plain
+from toplist.io.coding import Coder, Codes
+from toplist.io.sources import Source
+from toplist.lists import TopLists
+from toplist.lists.door import Repairs
+from toplist.rules import Rule
+from toplist.sheets import Sheet, sheet
+from toplist.space import ClassSpace
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """By what cases are scored."""
+
+    rules: tuple[Rule, ...]
+    tops: tuple[int, ...] = (5,)
+    penalty: float | None = None
+
+
+@dataclass(slots=True)
+class Judge:
+    """Scores the batches of one source against the truth."""
+
+    source: Source
+    truth: Source
+    coder: Coder
+    scoring: Scoring
+    repairs: Repairs
+    sizes: str | None = None  # the column of the truth that says how many classes each case has
+    cases: int = 0
+    repaired: Counter[str] = field(default_factory=Counter)
+
+    def sheet(self, batch: Batch, truth: Batch) -> Sheet:
+        """Scores and all else that is known of each case."""
+        lists, y = self.lists(batch, truth)
+        try:
+            made = sheet(lists, y, self.scoring.rules, tops=self.scoring.tops, penalty=self.scoring.penalty)
+        except OutcomeError as error:
+            raise _in_file(error, truth) from None
+        self.cases += len(batch)
+        self.repaired.update(lists.repairs)
+        return made
+
+    def lists(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any]:
+        """The lists of a batch, and what happened as codes or, where the truth is soft, as lists."""
+        space = self._space(truth)
+        hard = self.truth.layout.kind == "labels"
+        if hard:
+            _require_outcomes(truth)
+        codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
+        lists = _admit(batch, self.source.names, codes, space, self.repairs)
+        if hard:
+            return lists, outcomes
+        return lists, _admit(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
+
+    def _space(self, truth: Batch) -> ClassSpace:
+        if self.sizes is None:
+            assert self.coder.space is not None
+            return self.coder.space
+        return ClassSpace(_sizes(truth, self.sizes))
+
+
+def _admit(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:
+    options: dict[str, Any] = {"units": repairs.units, "normalize": repairs.normalize}
+    bare = ClassSpace(space.size) if space.labels is not None else space
+    try:
+        if batch.classes is None and not space.per_case:
+            width = len(codes)
+            if width == space.size:
+                order = np.argsort(codes)
+                dense = batch.confidences.reshape(len(batch), width)
+                return TopLists.from_proba(dense if (np.diff(order) == 1).all() else dense[:, order], bare, **options)
+            codes = np.tile(codes, len(batch))
+        return TopLists.from_ragged(
+            batch.offsets, codes, batch.confidences, bare, duplicates=repairs.duplicates, **options
+        )
+    except CaseError as error:
+        raise _named(error, batch, names, space, repairs) from None
+
+
+def _named(error: CaseError, batch: Batch, names: tuple[str, ...], space: ClassSpace, repairs: Repairs) -> FileError:
+    """The same error with the classes as the file names them."""
+    if error.case is None:
+        return _in_file(error, batch)
+    lo, hi = batch.offsets[error.case], batch.offsets[error.case + 1]
+    size = space.size[error.case] if space.per_case else space.size
+    values = list(names) if batch.classes is None else plain(batch.classes.slice(int(lo), int(hi - lo))).to_pylist()
+    try:
+        TopLists.from_ragged(
+            [0, len(values)],
+            values,
+            batch.confidences[lo:hi],
+            ClassSpace(size),
+            units=repairs.units,
+            normalize=repairs.normalize,
+            duplicates=repairs.duplicates,
+        )
+    except CaseError as again:
+        again.case = error.case
+        return _in_file(again, batch)
+    except TopListError:
+        pass
+    return _in_file(error, batch)
+
+
+def _in_file(error: CaseError, batch: Batch) -> FileError:
+    row = None if error.case is None else int(batch.rows[error.case])
+    where = ""
+    if error.case is not None and batch.ids is not None:
+        where = f"case {batch.ids[error.case].as_py()!r}: "
+    return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
+
+
+def _require_outcomes(truth: Batch) -> None:
+    sizes = np.diff(truth.offsets)
+    if len(sizes) and sizes.min() < 1:
+        raise FileError(truth.source, "there is no outcome.", row=int(truth.rows[np.argmin(sizes)]))
+
+
+def _sizes(truth: Batch, name: str) -> Any:
+    column = truth.extra[name].to_pylist()
+    out = []
+    for row, value in zip(truth.rows, column, strict=True):
+        try:
+            size = int(value)
+            ClassSpace(size)
+        except (TypeError, ValueError, SpaceError):
+            raise FileError(truth.source, f"{value!r} in {name!r} is no number of classes.", row=int(row)) from None
+        out.append(size)
+    return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)

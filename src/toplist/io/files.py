@@ -1,0 +1,91 @@
+"""Which files a path means, and in what format they are."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from toplist.errors import FileError
+
+FORMATS = {
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "jsonl": (".jsonl", ".ndjson"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "numpy": (".npy", ".npz"),
+}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_COMPRESSED = ("csv", "tsv", "jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """One prediction, in one file or in several of the same kind that follow each other."""
+
+    paths: tuple[Path, ...]
+    format: str
+
+
+def find(path: str | os.PathLike[str]) -> Files:
+    """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
+    text = os.fspath(path)
+    place = Path(text)
+    if "\0" in text:
+        raise FileError(repr(text), "this is no path.")
+    if place.is_dir():
+        inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and format_of(p))
+        if not inside:
+            raise FileError(text, f"there is no file in this folder that toplist reads ({_known()}).")
+        return _same_format(text, inside)
+    if place.exists():
+        if not place.is_file():
+            raise FileError(text, "this is not a file.")
+        return _same_format(text, [place])
+    if any(mark in text for mark in "*?["):
+        found = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
+        if not found:
+            raise FileError(text, "no file matches this pattern.")
+        return _same_format(text, found)
+    raise FileError(text, f"there is no such file.{_near(place)}")
+
+
+def format_of(path: Path) -> str | None:
+    """The format by the file's name, compressed or not."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
+    found = next((name for name, known in FORMATS.items() if last in known), None)
+    return None if packed and found not in _COMPRESSED else found
+
+
+def compression_of(path: Path) -> str | None:
+    """gzip, zstd or nothing, by the file's name."""
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
+def _same_format(text: str, paths: list[Path]) -> Files:
+    formats = {format_of(path) for path in paths}
+    if None in formats:
+        odd = next(path for path in paths if format_of(path) is None)
+        hint = " JSON is read line by line: write one object per line, as .jsonl." if odd.suffix == ".json" else ""
+        raise FileError(str(odd), f"toplist reads {_known()}, not {odd.suffix or 'files without a suffix'}.{hint}")
+    if len(formats) > 1:
+        raise FileError(text, f"files of different formats ({', '.join(sorted(map(str, formats)))}) in one place.")
+    return Files(tuple(paths), str(formats.pop()))
+
+
+def _known() -> str:
+    return ", ".join(suffixes[0] for suffixes in FORMATS.values()) + ", .npz; text also as .gz or .zst"
+
+
+def _near(place: Path) -> str:
+    try:
+        names = [p.name for p in place.parent.iterdir()]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(place.name, names, n=1)
+    return f" Did you mean {str(place.parent / near[0])!r}?" if near else ""

@@ -1,0 +1,207 @@
+"""Which columns hold the cases, the classes and the confidences: found by names and types, or named by the caller."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from toplist.errors import FileError, TopListError
+from toplist.io.optional import need
+
+# In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
+Kind = Literal["lists", "ranked", "long", "labels", "wide"]
+KINDS = get_args(Kind)
+
+# Names that people use, the most telling first.
+CASE = (
+    "case", "case_id", "id", "ids", "cases", "example_id", "sample_id", "instance_id", "question_id", "image_id",
+    "doc_id", "item_id", "row_id", "uid", "uuid", "key", "example", "sample", "instance", "question", "image", "item",
+    "qid", "index",
+)  # fmt: skip
+CLASS = (
+    "class", "label", "outcome", "truth", "true_class", "true_label", "target", "category", "y", "y_true", "gold",
+    "answer", "prediction", "predicted", "predicted_class", "predicted_label", "pred", "y_pred", "language", "lang",
+    "species", "token", "output_type_id", "classes", "labels",
+)  # fmt: skip
+CONFIDENCE = (
+    "confidence", "probability", "prob", "p", "score", "proba", "conf", "value", "percent", "logprob", "log_prob",
+    "confidences", "probabilities", "probs", "scores",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the caller says about a table; None is to be found."""
+
+    layout: str = "auto"
+    case: str | None = None
+    classes: str | None = None
+    confidences: str | None = None
+    labels: Collection[str] | None = None  # the names of the classes, where they are known
+    extra: tuple[str, ...] = ()  # further columns to keep
+    truth: bool = False
+    sets: str | None = None  # classes are label sets, written with this delimiter or as lists
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a table by what they mean."""
+
+    kind: Kind
+    case: str | None  # None: cases are told apart by their row
+    classes: tuple[str, ...]
+    confidences: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """All of them, each once."""
+        return list(dict.fromkeys([*filter(None, [self.case]), *self.classes, *self.confidences, *self.extra]))
+
+
+def recognise(schema: Any, source: str, hints: Hints, *, text: bool) -> Layout:
+    """The layout of a table, or an error that says what was looked for."""
+    if hints.layout not in ("auto", *KINDS):
+        raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{_near(hints.layout, KINDS)}")
+    names = [str(name) for name in schema.names]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise FileError(source, f"the column {twice!r} is there twice.")
+    for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
+        if wanted not in names:
+            raise FileError(source, f"there is no column {wanted!r}.{_near(wanted, names) or _there_are(names)}")
+    case = hints.case or _first(names, CASE)
+    free = [name for name in names if name != case and name not in hints.extra]
+    found = _Table(schema, source, hints, case, free, text)
+    for kind in KINDS if hints.layout == "auto" else (hints.layout,):
+        layout = _FINDERS[kind](found)
+        if layout is not None:
+            return layout
+    what = "an outcome" if hints.truth else "predictions"
+    looked = "any layout" if hints.layout == "auto" else f"the layout {hints.layout!r}"
+    flag = "--outcome" if hints.truth else "--class and --confidence"
+    raise FileError(source, f"no columns for {looked} of {what}: name them with {flag}.{_there_are(names)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    schema: Any
+    source: str
+    hints: Hints
+    case: str | None
+    free: list[str]
+    text: bool
+
+    def is_list(self, name: str) -> bool:
+        types, kind = need("pyarrow").types, self.schema.field(name).type
+        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+    def is_number(self, name: str) -> bool:
+        types, kind = need("pyarrow").types, self.schema.field(name).type
+        return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind) or types.is_null(kind))
+
+    def layout(self, kind: Kind, classes: Sequence[str], confidences: Sequence[str] = ()) -> Layout:
+        return Layout(kind, self.case, tuple(classes), tuple(confidences), self.hints.extra)
+
+
+def _lists(table: _Table) -> Layout | None:
+    hints = table.hints
+    listed = [name for name in table.free if table.is_list(name)]
+    if hints.truth and hints.confidences is None and len(listed) == 1 and hints.classes in (None, listed[0]):
+        return None  # one list per case and no confidences: a label set
+    floats = need("pyarrow").types
+    numbers = [n for n in listed if floats.is_floating(table.schema.field(n).type.value_type)]
+    classes = hints.classes if hints.classes in listed else _first([n for n in listed if n not in numbers], CLASS)
+    rest = [n for n in listed if n not in numbers]
+    classes = classes or (rest[0] if len(rest) == 1 else None)
+    confidences = hints.confidences if hints.confidences in listed else _first(numbers, CONFIDENCE)
+    confidences = confidences or (numbers[0] if len(numbers) == 1 else None)
+    if classes is None or confidences is None:
+        # Whole numbers on both sides, or nothing but empty lists: only the names can tell.
+        others = [n for n in listed if n not in (classes, confidences)]
+        classes = classes or _first(others, CLASS)
+        confidences = confidences or _first([n for n in others if n != classes], CONFIDENCE)
+    return table.layout("lists", [classes], [confidences]) if classes and confidences else None
+
+
+def _ranked(table: _Table) -> Layout | None:
+    classes, confidences = _numbered(table.free, CLASS), _numbered(table.free, CONFIDENCE)
+    if not classes or not confidences:
+        return None
+    if classes.keys() != confidences.keys():
+        odd = sorted(classes.keys() ^ confidences.keys())[0]
+        has, lacks = ("class", "confidence") if odd in classes else ("confidence", "class")
+        raise FileError(table.source, f"there is a {has} column number {odd}, but no {lacks} column with that number.")
+    order = sorted(classes)
+    return table.layout("ranked", [classes[i] for i in order], [confidences[i] for i in order])
+
+
+def _numbered(names: Sequence[str], stems: Sequence[str]) -> dict[int, str]:
+    """Columns such as class_1, class_2 by their number."""
+    found: dict[int, str] = {}
+    for stem in stems:
+        for name in names:
+            match = re.fullmatch(re.escape(stem) + r"[ _.-]?(\d{1,6})", name.strip().lower())
+            if match:
+                found[int(match.group(1))] = name
+        if found:
+            return found
+    return found
+
+
+def _long(table: _Table) -> Layout | None:
+    hints = table.hints
+    scalar = [name for name in table.free if not table.is_list(name)]
+    confidence = hints.confidences if hints.confidences in scalar else _first(scalar, CONFIDENCE)
+    others = [name for name in scalar if name != confidence]
+    named = hints.classes if hints.classes in others else _first(others, CLASS)
+    if named is None and confidence is not None and len(others) == 1 and hints.layout == "long":
+        named = others[0]
+    if confidence is None or named is None or table.case is None:
+        return None
+    if hints.truth and hints.layout == "auto" and hints.classes is not None and hints.confidences is None:
+        return None  # a named outcome is a label; another column that looks like a confidence is not about it
+    return table.layout("long", [named], [confidence])
+
+
+def _labels(table: _Table) -> Layout | None:
+    hints = table.hints
+    scalar = [n for n in table.free if not table.is_list(n) or (hints.truth or hints.sets is not None)]
+    named = hints.classes if hints.classes in scalar else _first(scalar, CLASS)
+    if named is None and len(scalar) == 1 and (hints.labels is None or scalar[0] not in hints.labels):
+        named = scalar[0]
+    if named is None and hints.layout != "labels":
+        return None
+    return None if named is None else table.layout("labels", [named])
+
+
+def _wide(table: _Table) -> Layout | None:
+    hints = table.hints
+    scalar = [name for name in table.free if not table.is_list(name)]
+    if hints.labels is not None:
+        scalar = [name for name in scalar if name in hints.labels]
+    elif not table.text and not all(table.is_number(name) for name in scalar):
+        return None
+    enough = 1 if hints.layout == "wide" or hints.labels is not None else 2
+    return table.layout("wide", scalar) if len(scalar) >= enough else None
+
+
+_FINDERS = {"lists": _lists, "long": _long, "wide": _wide, "ranked": _ranked, "labels": _labels}
+
+
+def _first(names: Sequence[str], known: Sequence[str]) -> str | None:
+    by_name = {name.strip().lower(): name for name in reversed(names)}
+    return next((by_name[name] for name in known if name in by_name), None)
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _there_are(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f" The columns are {shown}." if names else " There are no columns."

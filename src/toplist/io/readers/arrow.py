@@ -1,0 +1,101 @@
+"""Arrow and Feather files, and tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toplist.errors import FileError
+from toplist.io.optional import need
+from toplist.io.readers.base import Piece, batch_rows
+from toplist.io.readers.parquet import first_sentence
+
+
+@dataclass
+class ArrowReader:
+    """One or more Arrow IPC files or streams with the same columns."""
+
+    paths: tuple[Path, ...]
+    name: str
+    text: bool = False
+    rows: int | None = None
+
+    @property
+    def schema(self) -> Any:
+        """Names and types, of the first file."""
+        with _opened(self.paths[0]) as (schema, _):
+            return schema
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """The named columns, batch by batch."""
+        for path in self.paths:
+            start = 0
+            with _opened(path) as (schema, batches):
+                missing = [name for name in columns if name not in schema.names]
+                if missing:
+                    raise FileError(str(path), f"there is no column {missing[0]!r}.")
+                for batch in batches:
+                    for part in _cut(batch.select(list(columns))):
+                        yield Piece(str(path), start, part)
+                        start += len(part)
+
+
+@dataclass
+class MemoryReader:
+    """A table that is in memory already."""
+
+    table: Any
+    name: str
+    text: bool = False
+    rows: int | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows = self.table.num_rows
+
+    @property
+    def schema(self) -> Any:
+        """Names and types."""
+        return self.table.schema
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """The named columns, batch by batch."""
+        start = 0
+        for batch in self.table.select(list(columns)).to_batches():
+            for part in _cut(batch):
+                yield Piece(self.name, start, part)
+                start += len(part)
+
+
+def _cut(batch: Any) -> Iterator[Any]:
+    """Batches as the file has them may be of any size."""
+    width = 1 + sum(_entries(column) for column in batch.columns) // max(len(batch), 1)
+    step = batch_rows(width)
+    for lo in range(0, len(batch), step):
+        yield batch.slice(lo, step)
+
+
+def _entries(column: Any) -> int:
+    types = need("pyarrow").types
+    return len(column.flatten()) if types.is_list(column.type) or types.is_large_list(column.type) else len(column)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    try:
+        with pa.memory_map(str(path)) if path.stat().st_size else pa.OSFile(str(path)) as source:
+            try:
+                file = ipc.open_file(source)
+                yield file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+            except pa.ArrowInvalid as not_a_file:
+                source.seek(0)
+                try:
+                    stream = ipc.open_stream(source)
+                except pa.ArrowInvalid:
+                    raise not_a_file from None
+                yield stream.schema, iter(stream)
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(str(path), f"this is no readable Arrow file: {first_sentence(error)}") from None

@@ -1,0 +1,51 @@
+"""Which reader opens what."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from toplist.errors import FileError, TopListError
+from toplist.io.files import find
+from toplist.io.optional import need
+from toplist.io.readers.arrays import open_arrays
+from toplist.io.readers.arrow import ArrowReader, MemoryReader
+from toplist.io.readers.base import Reader
+from toplist.io.readers.delimited import DelimitedReader
+from toplist.io.readers.lines import JsonReader
+from toplist.io.readers.parquet import ParquetReader
+
+
+def open_path(path: str | os.PathLike[str]) -> Reader:
+    """A reader for a file, a folder or a pattern."""
+    found, name = find(path), os.fspath(path)
+    for one in found.paths:
+        if not os.access(one, os.R_OK):
+            raise FileError(str(one), "this file may not be read.")
+    if found.format in ("csv", "tsv"):
+        return DelimitedReader(found.paths, name, tabs=found.format == "tsv")
+    if found.format == "jsonl":
+        return JsonReader(found.paths, name)
+    if found.format == "parquet":
+        return ParquetReader(found.paths, name)
+    if found.format == "arrow":
+        return ArrowReader(found.paths, name)
+    if len(found.paths) > 1:
+        raise FileError(name, "arrays are read from one file at a time.")
+    return open_arrays(found.paths[0])
+
+
+def open_frame(frame: Any, name: str) -> Reader:
+    """A reader for a table in memory: pandas, polars, pyarrow, a DuckDB relation, anything narwhals knows."""
+    nw, pa = need("narwhals"), need("pyarrow")
+    if isinstance(frame, pa.Table):
+        return MemoryReader(frame, name)
+    try:
+        known = nw.from_native(frame)
+    except TypeError:
+        raise TopListError(f"{name}: {type(frame).__name__} is no table that narwhals knows.") from None
+    eager = known.collect("pyarrow") if isinstance(known, nw.LazyFrame) else known
+    try:
+        return MemoryReader(eager.to_arrow(), name)
+    except (pa.ArrowException, TypeError) as error:
+        raise FileError(name, f"a column holds values of different kinds: {error}") from None

@@ -1,0 +1,1 @@
+"""From tallies to standings: means, intervals, paired differences, ranks."""

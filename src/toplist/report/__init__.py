@@ -1,0 +1,1 @@
+"""From results to pages: tables for people, records for programs."""

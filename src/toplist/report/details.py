@@ -1,0 +1,83 @@
+"""Every number of a comparison, in tables that are wider than a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toplist.ranking.results import Estimate, Mark, Origin, Results, Section
+from toplist.report.escape import plain
+from toplist.report.notes import notes, reasons, size
+from toplist.report.numbers import MOST, NOTHING, count, excludes_zero, fixed
+from toplist.report.tables import RULE, Column, Filled, Table, listing, noted, once, table, title
+
+_BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
+
+
+def details(results: Results) -> list[Table]:
+    """One table per rule and one of the lists, for all cases and for each group; then where the lists came from."""
+    found = _section(results, results.overall)
+    found[-1] = noted(found[-1], notes(results))
+    for section in results.groups:
+        group = _section(results, section)
+        found += [*group[:-1], noted(group[-1], (size(section), *reasons(section)))]
+    return once([*found, _sources(results.origins)])
+
+
+def _section(results: Results, section: Section) -> list[Table]:
+    rows = section.standings
+    about = title(results, section)
+    found = [
+        table(f"{about}, {plain(rule, RULE)}", section, _numbers([row.marks[i] for row in rows]))
+        for i, rule in enumerate(results.rules)
+    ]
+    counts = [
+        (Column("cases"), [count(row.cases) for row in rows]),
+        (Column("missing"), [count(row.missing) for row in rows]),
+        *listing(results, rows),
+        (Column("invalid lists"), [count(row.invalid) for row in rows]),
+    ]
+    return [*found, table(f"{about}, lists", section, counts)]
+
+
+def _numbers(marks: Sequence[Mark]) -> list[Filled]:
+    behind = [mark.behind or Estimate(float("nan")) for mark in marks]
+    stars = ["*" if excludes_zero(mark.behind) else " " for mark in marks]
+    differences = _fixed([e.value for e in behind], signed=True)
+    return [
+        (Column("mean", essential=True), _fixed([mark.score.value for mark in marks])),
+        (Column("low"), _fixed([mark.score.low for mark in marks])),
+        (Column("high"), _fixed([mark.score.high for mark in marks])),
+        (Column("behind", note=_BEHIND), [x + star for x, star in zip(differences, stars, strict=True)]),
+        (Column("from"), _fixed([e.low for e in behind], signed=True)),
+        (Column("to"), _fixed([e.high for e in behind], signed=True)),
+        (Column("unpenalised"), _fixed([mark.unpenalised for mark in marks])),
+        (Column("infinite"), [count(mark.infinite) for mark in marks]),
+        (Column("mean of finite"), _fixed([mark.finite for mark in marks])),
+        (Column("skill"), _fixed([mark.skill for mark in marks])),
+        (Column("vs reference"), _fixed([mark.reference_skill for mark in marks])),
+        (Column("relative"), _fixed([mark.relative for mark in marks])),
+    ]
+
+
+def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]:
+    return [fixed(x, MOST, signed=signed) for x in values]
+
+
+def _sources(origins: Sequence[Origin]) -> Table:
+    columns = (
+        Column("predictor", "left", essential=True, heading=True),
+        Column("layout", "left", essential=True),
+        *(Column(header) for header in ("cases", "filled in", "left out")),
+        Column("repairs", "left"),
+        Column("source", "left"),
+    )
+    rows = tuple(
+        (
+            *(plain(o.name), plain(o.layout, RULE)),
+            *(count(n) for n in (o.cases, o.filled, o.left_out)),
+            ", ".join(f"{plain(name)} {count(n)}" for name, n in o.repairs.items()) or NOTHING,
+            plain(o.source),
+        )
+        for o in origins
+    )
+    return Table("sources", columns, rows)

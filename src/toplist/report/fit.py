@@ -1,0 +1,58 @@
+"""What to leave out where a table is wider than the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from toplist.report.cells import cells, shorten
+from toplist.report.tables import Column, Table, once
+
+GAP = 2  # cells between columns
+_NAME = 16  # cells that names keep before columns go, or a quarter of the page
+_LEAST = 9  # cells that names keep before even an essential column goes
+_ALWAYS = 3  # columns that never go
+
+
+def widths(table: Table) -> list[int]:
+    """The cells that each column takes."""
+    return [max(map(cells, (column.header, *(row[i] for row in table.rows)))) for i, column in enumerate(table.columns)]
+
+
+def fit(tables: Iterable[Table], width: int | None) -> list[Table]:
+    """The tables without the columns that there is no room for, and a note that says which.
+
+    Names are shortened before a column is left out, to no less than a quarter of the page. Of the columns that are not
+    essential those that come first have precedence.
+    """
+    return once(_fit(table, width) for table in tables)
+
+
+def _fit(table: Table, width: int | None) -> Table:
+    own = widths(table)
+    if width is None or sum(own) + GAP * (len(own) - 1) <= width:
+        return table
+    name = next((i for i, column in enumerate(table.columns) if column.heading), 0)
+    kept = _kept(table.columns, own, name, width)
+    room = max(_room(own, kept, name, width), cells(table.columns[name].header))
+    rows = tuple(tuple(shorten(row[i], room) if i == name else row[i] for i in kept) for row in table.rows)
+    dropped = [column.header for i, column in enumerate(table.columns) if i not in kept]
+    note = (f"Left out for want of room: {', '.join(dropped)}.",) if dropped else ()
+    columns = tuple(table.columns[i] for i in kept)
+    return replace(table, columns=columns, rows=rows, notes=table.notes + note)
+
+
+def _kept(columns: tuple[Column, ...], own: list[int], name: int, width: int) -> list[int]:
+    """The columns that there is room for."""
+    kept = [i for i, column in enumerate(columns) if column.essential]
+    while len(kept) > _ALWAYS and _room(own, kept, name, width) < min(own[name], _LEAST):
+        kept.pop()
+    for i, column in enumerate(columns):
+        if not column.essential and _room(own, [*kept, i], name, width) >= min(own[name], max(_NAME, width // 4)):
+            kept.append(i)
+    return sorted(kept)
+
+
+def _room(own: list[int], kept: list[int], name: int, width: int) -> int:
+    """What the other columns leave for names."""
+    return width - sum(own[i] for i in kept if i != name) - GAP * (len(kept) - 1)

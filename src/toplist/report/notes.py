@@ -1,0 +1,112 @@
+"""What stands below a leaderboard: what was compared and what was done to it, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from toplist.ranking.results import Estimate, Results, Section
+from toplist.report.escape import plain, visible
+from toplist.report.numbers import count, percent
+
+_NAMED = 5  # names in a sentence, before the others are counted
+
+_POLICIES = {
+    "error": "No prediction is missing",
+    "common": "Only cases that every predictor has are compared",
+    "pairwise": "Each predictor is scored on the cases it has, and compared on those that both have",
+    "reject": "A missing prediction counts as an empty list",
+}
+
+
+def notes(results: Results) -> tuple[str, ...]:
+    """The sentences below the main table."""
+    found = [_basis(results), *_intervals(results), _penalty(results), _policy(results)]
+    found += [_repaired(o.name, o.repairs) for o in results.origins if any(o.repairs.values())]
+    if any(mark.infinite for s in sections(results) for row in s.standings for mark in row.marks):
+        found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
+    return (*found, *reasons(results.overall))
+
+
+def reasons(section: Section) -> tuple[str, ...]:
+    """Why intervals are missing: each reason once, with the predictors and the rules that it holds for."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for row in section.standings:
+        for mark, estimate in ((m, e) for m in row.marks for e in (m.score, m.behind)):
+            why = "" if estimate is None or _has_interval(estimate) else visible(estimate.why).strip().rstrip(".")
+            if why:
+                names, rules = found.setdefault(why, ({}, {}))
+                names[plain(row.name)] = rules[plain(mark.rule)] = None
+    rows = section.standings
+    every_rule = {plain(mark.rule) for row in rows for mark in row.marks}
+    return tuple(
+        f"No interval for {'any predictor' if len(names) == len(rows) > 1 else _listed(names)}"
+        f"{'' if len(rules) == len(every_rule) else ' under ' + _listed(rules)}: {why}."
+        for why, (names, rules) in found.items()
+    )
+
+
+def size(section: Section) -> str:
+    """The sentence below the table of a group that says how large it is."""
+    return f"{plain(section.group or '')} has {cases(section.cases)}."
+
+
+def sections(results: Results) -> tuple[Section, ...]:
+    """All cases, then the groups."""
+    return results.overall, *results.groups
+
+
+def cases(n: int) -> str:
+    """So many cases.
+
+    >>> cases(1), cases(1200)
+    ('1 case', '1,200 cases')
+    """
+    return f"{count(n)} case{'' if n == 1 else 's'}"
+
+
+def _basis(results: Results) -> str:
+    compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
+    weights = ", weighted" if results.weighted else ", all of the same weight"
+    return f"Lower is better; {visible(results.classes)} classes, {cases(results.cases)}{compared}{weights}."
+
+
+def _intervals(results: Results) -> list[str]:
+    marks = [mark for s in sections(results) for row in s.standings for mark in row.marks]
+    if not any(_has_interval(e) for mark in marks for e in (mark.score, mark.behind)):
+        return []
+    method = visible(results.method).strip().rstrip(".")
+    return [f"Intervals are at {percent(results.level)}{': ' if method else ''}{method}."]
+
+
+def _penalty(results: Results) -> str:
+    if not any(row.invalid for s in sections(results) for row in s.standings):
+        return "No list is invalid, so none pays a penalty."
+    if results.penalty is None:
+        return "Invalid lists pay the penalty that is the default of each rule."
+    return f"Invalid lists pay a penalty of {results.penalty:g}."
+
+
+def _policy(results: Results) -> str:
+    said = _POLICIES.get(results.missing, visible(results.missing))
+    for what, counts in (
+        ("filled in", {plain(o.name): o.filled for o in results.origins if o.filled}),
+        ("left out", {plain(o.name): o.left_out for o in results.origins if o.left_out}),
+    ):
+        if counts:
+            said += f"; {what}: {_listed(f'{name} {count(n)}' for name, n in counts.items())}"
+    return said + "."
+
+
+def _repaired(name: str, repairs: Mapping[str, int]) -> str:
+    done = _listed(f"{plain(repair)} ({cases(n)})" for repair, n in repairs.items() if n)
+    return f"Repaired in {plain(name)}: {done}."
+
+
+def _listed(items: Iterable[str]) -> str:
+    found = list(items)
+    more = len(found) - _NAMED
+    return ", ".join(found) if more <= 1 else ", ".join(found[:_NAMED]) + f" and {count(more)} more"
+
+
+def _has_interval(estimate: Estimate | None) -> bool:
+    return estimate is not None and estimate.low is not None and estimate.high is not None

@@ -1,0 +1,102 @@
+"""Numbers as people read them: as many digits as the interval supports, the same down a column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from toplist.ranking.results import Estimate
+
+NOTHING = "-"
+FEWEST, MOST, USUAL = 3, 6, 4
+_LARGE = 1e6  # from here on powers of ten
+
+
+def count(n: int) -> str:
+    """A count with commas.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{n:,}"
+
+
+def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
+    """A number with so many decimals, a dash where there is none.
+
+    >>> fixed(0.12345, 3), fixed(0.5, 2, signed=True), fixed(float("inf"), 3), fixed(-1e-9, 3), fixed(None, 3)
+    ('0.123', '+0.50', 'inf', '0.000', '-')
+    """
+    if x is None or math.isnan(x):
+        return NOTHING
+    if abs(x) >= _LARGE:
+        return f"{x:{'+' if signed else ''}.3{'e' if math.isfinite(x) else ''}}"
+    return f"{round(x, digits) + 0.0:{'+' if signed else ''}.{digits}f}"  # + 0.0: no minus before a zero
+
+
+def rate(x: float | None) -> str:
+    """A share with three decimals, which is 0 or 1 only if it is exactly that.
+
+    >>> rate(0.25), rate(0.0), rate(1e-5), rate(0.9999)
+    ('0.250', '0.000', '<0.001', '>0.999')
+    """
+    if x is not None and 0 < x < 0.0005:
+        return "<0.001"
+    if x is not None and 0.9995 <= x < 1:
+        return ">0.999"
+    return fixed(x, 3)
+
+
+def percent(level: float) -> str:
+    """A level of confidence.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:.6g}%"
+
+
+def decimals(estimates: Iterable[Estimate | None]) -> int:
+    """How many decimals show two digits of the narrowest half width, within reason.
+
+    >>> decimals([Estimate(0.3142, 0.3121, 0.3163)]), decimals([Estimate(12.0, 11.0, 13.0)])
+    (4, 3)
+    """
+    known = [e for e in estimates if e is not None]
+    halves = [(e.high - e.low) / 2 for e in known if e.low is not None and e.high is not None]
+    halves = [h for h in halves if 0 < h < math.inf]
+    wanted = 1 - int(f"{min(halves):.1e}".partition("e")[2]) if halves else USUAL
+    largest = max((abs(e.value) for e in known if math.isfinite(e.value)), default=0.0)
+    affordable = MOST + 1 - len(str(int(min(largest, _LARGE))))
+    return max(FEWEST, min(wanted, affordable, MOST))
+
+
+def excludes_zero(estimate: Estimate | None) -> bool:
+    """Whether there is an interval and zero is not in it."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.low > 0 or estimate.high < 0
+
+
+def spans(estimates: Sequence[Estimate | None], *, signed: bool = False) -> list[str]:
+    """A column of values with their intervals; among signed ones a star says that the interval excludes zero.
+
+    >>> spans([Estimate(0.3142, 0.3121, 0.3163), Estimate(float("inf"))])
+    ['0.3142 [0.3121, 0.3163]', '   inf']
+    >>> spans([None, Estimate(0.012, 0.01, 0.014)], signed=True)
+    ['-', '+0.0120 [+0.0100, +0.0140]*']
+    """
+    digits = decimals(estimates)
+    values = [None if e is None else fixed(e.value, digits, signed=signed) for e in estimates]
+    width = max((len(v) for v in values if v is not None), default=0)
+    return [
+        NOTHING if e is None or v is None else v.rjust(width) + _interval(e, digits, signed)
+        for e, v in zip(estimates, values, strict=True)
+    ]
+
+
+def _interval(estimate: Estimate, digits: int, signed: bool) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
+    return f" [{low}, {high}]" + ("*" if signed and excludes_zero(estimate) else "")

@@ -1,0 +1,156 @@
+"""Results as tables of text, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from toplist.ranking.results import Mark, Results, Section, Standing
+from toplist.report.escape import plain
+from toplist.report.notes import notes, reasons, sections, size
+from toplist.report.numbers import count, decimals, excludes_zero, fixed, rate, spans
+
+RULE = 30  # characters of a rule's name in a header
+REFERENCE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column, the side where its cells stand, and whether a narrow page keeps it."""
+
+    header: str
+    align: Literal["left", "right"] = "right"
+    essential: bool = False
+    heading: bool = False  # its cells name the rows
+    note: str = ""  # what it means, where that is not plain
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose every string is safe to show, but not escaped for any markup."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    leaders: frozenset[int] = frozenset()  # rows that rank first
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that stands below the table: the first note, what the columns mean, the other notes."""
+        return (*self.notes[:1], *(column.note for column in self.columns if column.note), *self.notes[1:])
+
+
+Filled = tuple[Column, list[str]]
+
+
+def tables(results: Results) -> list[Table]:
+    """The main table with its notes, then one for each group."""
+    main = table(f"Leaderboard by {plain(results.rules[0])}", results.overall, _columns(results, results.overall))
+    found = [noted(main, notes(results))]
+    for section in results.groups:
+        group = table(title(results, section), section, _columns(results, section))
+        found.append(noted(group, (size(section), *reasons(section))))
+    return once(found)
+
+
+def once(tables: Iterable[Table]) -> list[Table]:
+    """The tables, without what was said below an earlier one."""
+    said: set[str] = set()
+    found = []
+    for table in tables:
+        columns = tuple(replace(column, note="" if column.note in said else column.note) for column in table.columns)
+        found.append(replace(table, columns=columns, notes=tuple(note for note in table.notes if note not in said)))
+        said.update(table.sentences)
+    return found
+
+
+def title(results: Results, section: Section) -> str:
+    """What the section is about, such as `subject: algebra`."""
+    return "overall" if section.group is None else f"{plain(results.by or 'group')}: {plain(section.group)}"
+
+
+def table(title: str, section: Section, filled: list[Filled]) -> Table:
+    """Columns side by side, after those that every table begins with."""
+    filled = [*names(section.standings), *filled]
+    return Table(
+        title,
+        tuple(column for column, _ in filled),
+        tuple(zip(*(found for _, found in filled), strict=True)),
+        leaders=frozenset(i for i, row in enumerate(section.standings) if row.rank == 1),
+    )
+
+
+def noted(table: Table, notes: Iterable[str]) -> Table:
+    """The table with these notes."""
+    return replace(table, notes=tuple(notes))
+
+
+def names(rows: Iterable[Standing]) -> list[Filled]:
+    """Who came where."""
+    return [
+        (Column("#", essential=True), [count(row.rank) for row in rows]),
+        (Column("predictor", "left", essential=True, heading=True), [plain(row.name) for row in rows]),
+    ]
+
+
+def listing(results: Results, rows: Iterable[Standing]) -> list[Filled]:
+    """What people know, and what the lists are like."""
+    sizes = sorted({k for s in sections(results) for row in s.standings for k in row.top_k_error})
+    return [
+        (Column("accuracy"), [rate(row.accuracy) for row in rows]),
+        *((Column(f"top-{k} error"), [rate(row.top_k_error.get(k)) for row in rows]) for k in sizes),
+        (Column("coverage"), [rate(row.coverage) for row in rows]),
+        (Column("mean k"), [fixed(row.mean_size, 2) for row in rows]),
+        (Column("mean mass"), [rate(row.mean_mass) for row in rows]),
+        (Column("invalid"), [rate(row.invalid_rate) for row in rows]),
+    ]
+
+
+def _columns(results: Results, section: Section) -> list[Filled]:
+    """The columns of the main table; the tables of groups have the same ones."""
+    rows = section.standings
+    everywhere = [row for s in sections(results) for row in s.standings]
+    firsts = [row.marks[0] for row in rows]
+
+    def known(value: Callable[[Mark], object]) -> bool:
+        return any(value(row.marks[0]) is not None for row in everywhere)
+
+    found: list[Filled] = []
+    if results.missing == "pairwise" or any(len({row.cases for row in s.standings}) > 1 for s in sections(results)):
+        found.append((Column("cases"), [count(row.cases) for row in rows]))
+    for i, rule in enumerate(results.rules):
+        header = plain(rule, RULE)
+        found.append((Column(header, "left", essential=not i), spans([row.marks[i].score for row in rows])))
+        if not i and known(lambda mark: mark.behind):
+            note = f"behind is the mean {header} difference to the leader, case by case"
+            note += "; * marks an interval without zero." if known(lambda m: excludes_zero(m.behind) or None) else "."
+            cells = spans([mark.behind for mark in firsts], signed=True)
+            found.append((Column("behind", "left", essential=True, note=note), cells))
+    found += _skills(results, firsts, known(lambda mark: mark.skill))
+    found += listing(results, rows)
+    if any(row.invalid for row in everywhere):
+        digits = decimals(mark.score for mark in firsts)
+        note = "unpenalised is the mean without the penalty for invalid lists."
+        found.append((Column("unpenalised", note=note), [fixed(mark.unpenalised, digits) for mark in firsts]))
+    for i, rule in enumerate(results.rules):
+        if any(row.marks[i].infinite for row in everywhere):
+            header = "infinite" if len(results.rules) == 1 else f"infinite {plain(rule, RULE)}"
+            found.append((Column(header), [count(row.marks[i].infinite) for row in rows]))
+    return found
+
+
+def _skills(results: Results, marks: list[Mark], known: bool) -> list[Filled]:
+    found: list[Filled] = []
+    if known:
+        note = "skill is one minus the mean score over that of the empty list."
+        found.append((Column("skill", note=note), [fixed(mark.skill, 3) for mark in marks]))
+    if results.reference is not None:
+        header = f"vs {plain(results.reference, REFERENCE)}"
+        note = f"{header} is one minus the mean score over that of {plain(results.reference)}, on the cases of both."
+        found.append((Column(header, note=note), [fixed(mark.reference_skill, 3) for mark in marks]))
+    if results.missing == "pairwise":
+        note = "relative is the geometric mean of the score's ratios to those of the others; below 1 is better."
+        found.append((Column("relative", note=note), [fixed(mark.relative, 3) for mark in marks]))
+    return found

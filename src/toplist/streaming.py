@@ -1,0 +1,279 @@
+"""Files compared case by case: in step where they have one order, through a join where they have not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import AlignmentError, FileError
+from toplist.evaluation import Judge, Scoring
+from toplist.io.alignment import Join, OutOfStepError, in_step, require_same_cases
+from toplist.io.batches import Batch, numbers, plain
+from toplist.io.coding import Coder
+from toplist.io.engine import connect
+from toplist.io.optional import need
+from toplist.io.sources import Source
+from toplist.lists.door import Repairs
+from toplist.ranking.results import Origin
+from toplist.scratch import Scratch
+from toplist.sheets import Sheet
+from toplist.space import ClassSpace
+from toplist.tally import Grouping, Tally, merge, tally
+
+Progress = Callable[[str, int, int | None], None]
+S = TypeVar("S", bound="Sink")
+MISSING = ("error", "common", "pairwise", "reject")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is compared with what, and how."""
+
+    truth: Source
+    sources: tuple[Source, ...]
+    scoring: Scoring
+    repairs: Mapping[str, Repairs]
+    space: ClassSpace | None  # None: the column `sizes` of the truth says how many classes each case has
+    sizes: str | None = None
+    sets: str | None = None
+    missing: str = "error"
+    weight: str | None = None
+    by: str | None = None
+    cluster: str | None = None
+
+    def judges(self) -> list[Judge]:
+        """One for each source."""
+        whole = self.space is None or self.space.labels is None
+        whole = whole and all(_has_integers(source) for source in (self.truth, *self.sources))
+        return [
+            Judge(
+                source,
+                self.truth,
+                Coder(self.space, whole, self.sets),
+                self.scoring,
+                self.repairs[source.name],
+                self.sizes,
+            )
+            for source in self.sources
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read, aligned and repaired on the way."""
+
+    origins: tuple[Origin, ...]
+    cases: int
+    compared: int
+
+
+class Sink(Protocol):
+    """Takes the cases as they come, in the order of the truth; `present` is empty where all predict all."""
+
+    def add(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> None:
+        """The next cases."""
+        ...
+
+
+def run(plan: Plan, sink: Callable[[], S], progress: Progress = lambda what, done, total: None) -> tuple[S, Read]:
+    """Read, align and score. A new sink is made for a second attempt, where the first one finds no common order."""
+    _require_ids(plan)
+    to = sink()
+    try:
+        return to, _in_step(plan, to, progress)
+    except OutOfStepError:
+        if plan.truth.layout.case is None:
+            raise AlignmentError(_lengths(plan)) from None
+    to = sink()
+    return to, _joined(plan, to, progress)
+
+
+@dataclass(slots=True)
+class Adding:
+    """A sink that adds up."""
+
+    plan: Plan
+    tallies: dict[Hashable, Tally] = field(default_factory=dict)
+
+    def add(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> None:
+        """See `Sink`."""
+        plan = self.plan
+        made = tally(
+            sheets,
+            present=present,
+            weights=None if plan.weight is None else _weights(truth, plan.weight),
+            groups=None if plan.by is None else _groups(truth.extra[plan.by]),
+            clusters=None if plan.cluster is None else _groups(truth.extra[plan.cluster]),
+        )
+        self.tallies = merge(self.tallies, made)
+
+
+def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
+    judges, done = plan.judges(), 0
+    for truth, batches in in_step(plan.truth, plan.sources):
+        sink.add(truth, [judge.sheet(batch, truth) for judge, batch in zip(judges, batches, strict=True)], ())
+        done += len(truth)
+        progress("scoring", done, plan.truth.reader.rows)
+    if not done:
+        raise FileError(plan.truth.path, "there are no cases.")
+    origins = tuple(
+        Origin(j.source.name, j.source.path, j.source.layout.kind, j.cases, repairs=dict(j.repaired)) for j in judges
+    )
+    return Read(origins, done, done)
+
+
+def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
+    judges = plan.judges()
+    with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
+        join = Join(engine, plan.truth, text=_needs_text(plan))
+        scratches = []
+        for at, judge in enumerate(judges):
+            scratch = Scratch.sized(Path(folder) / str(at), plan.scoring, join.cases)
+            done = 0
+            for found in join.look_up(judge.source):
+                scratch.put(found.places, judge.sheet(found.batch, found.truth), found.batch)
+                done += len(found.places)
+                progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
+            scratches.append(scratch)
+        lacking = [np.flatnonzero(~scratch.present) for scratch in scratches]
+        if plan.missing == "error":
+            require_same_cases(
+                [
+                    (j.source.name, len(who), join.ids(who[:3]))
+                    for j, who in zip(judges, lacking, strict=True)
+                    if len(who)
+                ],
+                [(name, count, shown) for name, (count, shown) in join.unknown.items()],
+            )
+        return _in_order(plan, sink, judges, join, scratches, progress)
+
+
+def _in_order(
+    plan: Plan, sink: Sink, judges: list[Judge], join: Join, scratches: list[Scratch], progress: Progress
+) -> Read:
+    """The scored cases, in the order of the truth."""
+    filled, lo, compared = [0] * len(judges), 0, 0
+    cases = [judge.cases for judge in judges]
+    for truth in plan.truth.batches(together=True):
+        hi = lo + len(truth)
+        present = [scratch.present[lo:hi] for scratch in scratches]
+        sheets = [scratch.sheet(lo, hi) for scratch in scratches]
+        part = truth
+        if plan.missing == "common":
+            keep = np.flatnonzero(np.logical_and.reduce(present))
+            part, sheets, present = _some(truth, keep), [scratch.sheet(lo, hi, keep) for scratch in scratches], []
+        elif plan.missing == "reject":
+            for at, (judge, there) in enumerate(zip(judges, present, strict=True)):
+                away = np.flatnonzero(~there)
+                if len(away):
+                    sheets[at] = scratches[at].filled(sheets[at], away, _rejected(judge, _some(truth, away)))
+                    filled[at] += len(away)
+            present = []
+        lo = hi
+        if len(part):
+            sink.add(part, sheets, present)
+            compared += len(part)
+        progress("adding up", lo, join.cases)
+    if not compared:
+        raise AlignmentError("there is no case that all predictors and the truth have.")
+    origins = tuple(
+        Origin(
+            judge.source.name,
+            judge.source.path,
+            judge.source.layout.kind,
+            count,
+            filled=fills,
+            left_out=join.unknown.get(judge.source.name, (0, []))[0]
+            + (count - compared if plan.missing == "common" else 0),
+            repairs=dict(judge.repaired),
+        )
+        for judge, fills, count in zip(judges, filled, cases, strict=True)
+    )
+    return Read(origins, join.cases, compared)
+
+
+def _rejected(judge: Judge, truth: Batch) -> Sheet:
+    """Empty lists, scored."""
+    empty = Batch(
+        judge.source.path,
+        np.zeros(len(truth), np.int64),
+        None,
+        np.zeros(len(truth) + 1, np.int64),
+        need("pyarrow").array([], plain(truth.classes).type if truth.classes is not None else need("pyarrow").string()),
+        np.zeros(0),
+    )
+    return judge.sheet(empty, truth)
+
+
+def _weights(truth: Batch, name: str) -> NDArray[np.float64]:
+    values = numbers(truth.extra[name], truth.source, truth.rows).astype(np.float64)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        row = int(truth.rows[np.argmax(bad)])
+        raise FileError(truth.source, f"the weight is {values[np.argmax(bad)]}: weights are not negative.", row=row)
+    return values
+
+
+def _groups(column: Any) -> Grouping:
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if pa.types.is_nested(column.type):
+        raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
+    text = pc.fill_null(pc.cast(column, pa.string()), "(blank)").dictionary_encode()
+    return Grouping(text.dictionary.to_pylist(), text.indices.to_numpy(zero_copy_only=False).astype(np.int32))
+
+
+def _some(batch: Batch, at: NDArray[np.intp]) -> Batch:
+    """Some of the cases."""
+    if len(at) == len(batch):
+        return batch
+    pa = need("pyarrow")
+    sizes = np.diff(batch.offsets)[at]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    where = np.repeat(batch.offsets[at] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return Batch(
+        batch.source,
+        batch.rows[at],
+        None if batch.ids is None else batch.ids.take(pa.array(at)),
+        offsets,
+        None if batch.classes is None else batch.classes.take(pa.array(where)),
+        batch.confidences[where],
+        {name: column.take(pa.array(at)) for name, column in batch.extra.items()},
+    )
+
+
+def _has_integers(source: Source) -> bool:
+    """Whether the classes of a source are whole numbers."""
+    types = need("pyarrow").types
+    if source.layout.kind == "wide":
+        return False
+    kinds = [source.reader.schema.field(name).type for name in source.layout.classes]
+    kinds = [kind.value_type if types.is_nested(kind) and hasattr(kind, "value_type") else kind for kind in kinds]
+    return all(types.is_integer(kind) for kind in kinds)
+
+
+def _needs_text(plan: Plan) -> bool:
+    """Whether any ids are text: then all are compared as text."""
+    types = need("pyarrow").types
+    kinds = [s.reader.schema.field(s.layout.case).type for s in (plan.truth, *plan.sources)]
+    return not all((types.is_integer(kind) and not types.is_uint64(kind)) or types.is_floating(kind) for kind in kinds)
+
+
+def _require_ids(plan: Plan) -> None:
+    """All sources have case ids, or none has."""
+    without = [s.path for s in (plan.truth, *plan.sources) if s.layout.case is None]
+    if without and len(without) <= len(plan.sources):
+        raise AlignmentError(
+            f"{', '.join(without)}: there is no column with case ids, but the other files have one. "
+            "Name it with --case, or give all files in the same order without ids."
+        )
+
+
+def _lengths(plan: Plan) -> str:
+    counts = [f"{s.path} has {sum(len(b) for b in s.batches()):,}" for s in (plan.truth, *plan.sources)]
+    return f"without case ids, all files need the same number of rows: {', '.join(counts)}."

@@ -1,0 +1,1 @@
+"""Leaderboards on paper: what is shown is what was found, whatever the names are."""

@@ -1,0 +1,138 @@
+"""Results of every kind, under names that mean harm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+
+from tests.report.examples import example
+from toplist.ranking.results import Estimate, Mark, Origin, Results, Section, Standing
+
+law = settings(deadline=None, max_examples=40, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
+
+HOSTILE = (
+    *("", " ", "a\nb", "\r\n", "tab\there", "null\x00", "del\x7f", "next\x85line", "\u2028", "bell\x07"),
+    *("<script>alert(1)</script>", "</td></table>", "\"'><img src=x onerror=y>", "&lt;", "&#x41;", "<!--", "]]>"),
+    *("\x1b[31mred\x1b[0m", "\x1b]8;;http://example.org\x07link\x1b]8;;\x07", "\x9b2J", "abc\u202edcba\u202c"),
+    *("\u2066isolated\u2069", "\u200emark\u200f", "\u200bzero", "\ufefffirst", "soft\xadhyphen", "\ud800", "a\udc80b"),
+    *("=1+1", "+cmd|' /C calc'!A0", "-2", "@SUM(A1)", "\t=1", "\r=1", "'quoted", 'comma, and "quotes"'),
+    *("|", "||", "a\\|b", "\\", "\\\\", "`code`", "``", "*", "**bold**", "_it_", "~~gone~~", "[link](http://x)"),
+    *("![image](x)", "[1, 2](x)", "<http://x>", "# head", "- item", "1. item", "$x$", "\\(x\\)", "\\[x\\]", "---"),
+    *("{}", "}{", "&", "%", "100%", "#", "$", "^", "~", "\\input{x}", "\\\\[2cm]", "[2cm]", "a--b", "[red]", "[/]"),
+    *(":smile:", "日本語" * 40, "e" + "\u0301" * 500, "שלום", "نموذج", "👩‍🔬", "x" * 10_000, "\x1b" * 10_000, " edge "),
+)
+
+names = (
+    st.sampled_from(HOSTILE) | st.text(max_size=80) | st.text("|\\`*_[]<>&%${}#^~=+-@'\" a1\n\x1b\u202e", max_size=12)
+)
+counts = st.integers(0, 10**9)
+shares = st.floats(0, 1) | st.sampled_from([0.0, 1.0, math.nan, 1e-9, 1 - 1e-9])
+scores = (
+    st.floats(-10, 10)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from([0.0, -0.0, math.inf, math.nan, 999_999.99999, -999_999.9, 1e300])
+)
+maybe = st.none() | scores
+
+
+@st.composite
+def estimates(draw: st.DrawFn) -> Estimate:
+    """With an interval, narrow or wide, or without one."""
+    value = draw(scores)
+    if not math.isfinite(value) or draw(st.booleans()):
+        return Estimate(value, why=draw(names))
+    half = st.floats(0, 1) | st.floats(0, 1e-9) | st.floats(0, 1e300)
+    return Estimate(value, value - draw(half), value + draw(half))
+
+
+def marks(rule: str) -> st.SearchStrategy[Mark]:
+    return st.builds(
+        Mark,
+        rule=st.just(rule),
+        score=estimates(),
+        unpenalised=scores,
+        infinite=st.just(0) | counts,
+        finite=scores,
+        skill=maybe,
+        reference_skill=maybe,
+        behind=st.none() | estimates(),
+        relative=maybe,
+    )
+
+
+def standings(rules: tuple[str, ...]) -> st.SearchStrategy[Standing]:
+    return st.builds(
+        Standing,
+        rank=st.integers(1, 9_999),
+        name=names,
+        cases=counts,
+        missing=counts,
+        marks=st.tuples(*map(marks, rules)),
+        accuracy=shares,
+        top_k_error=st.dictionaries(st.integers(1, 10), shares, max_size=2),
+        coverage=shares,
+        mean_size=st.floats(0, 1e9),
+        mean_mass=shares,
+        invalid=st.just(0) | counts,
+        invalid_rate=shares,
+    )
+
+
+origins = st.builds(
+    Origin,
+    name=names,
+    source=names,
+    layout=names,
+    cases=counts,
+    filled=counts,
+    left_out=counts,
+    repairs=st.dictionaries(names, counts, max_size=2),
+)
+
+
+@st.composite
+def results(draw: st.DrawFn) -> Results:
+    """A leaderboard of up to three predictors, with up to two groups."""
+    rules = draw(st.lists(names | st.sampled_from(["brier", "log"]), min_size=1, max_size=3).map(tuple))
+    rows = st.lists(standings(rules), max_size=3).map(tuple)
+    groups = st.lists(st.builds(Section, group=names, cases=counts, standings=rows), max_size=2).map(tuple)
+    return Results(
+        rules=rules,
+        classes=draw(st.sampled_from(["3", "3 to 5", "2**10000", "infinitely many"]) | names),
+        cases=draw(counts),
+        compared=draw(counts),
+        missing=draw(st.sampled_from(["error", "common", "pairwise", "reject"])),
+        weighted=draw(st.booleans()),
+        reference=draw(st.none() | names),
+        penalty=draw(st.none() | st.floats(0, 1e6)),
+        level=draw(st.sampled_from([0.9, 0.95, 0.99])),
+        method=draw(names),
+        by=draw(st.none() | names),
+        origins=draw(st.lists(origins, max_size=2).map(tuple)),
+        overall=Section(None, draw(counts), draw(rows)),
+        groups=draw(groups),
+    )
+
+
+def _every_name() -> Results:
+    """The example with every hostile name as a predictor, a group, a rule and a reason."""
+    found = example()
+    row = found.overall.standings[-1]
+    rows = tuple(replace(row, rank=i + 1, name=name) for i, name in enumerate(HOSTILE))
+    groups = tuple(Section(name, 1, (_with_reason(row, name),)) for name in HOSTILE)
+    return replace(found, overall=Section(None, 9, rows), groups=groups, rules=(HOSTILE[10], HOSTILE[-1]))
+
+
+def _with_reason(row: Standing, why: str) -> Standing:
+    return replace(row, name=why, marks=tuple(replace(m, rule=why, score=Estimate(1.0, why=why)) for m in row.marks))
+
+
+EVERY_NAME = _every_name()
+
+
+def clean(text: str) -> bool:
+    """No character in it acts on the reader's screen, but the ends of lines."""
+    return all(line.isprintable() for line in text.split("\n"))
