@@ -43,6 +43,8 @@ def compare(
     duplicates: Duplicates | Mapping[str, Duplicates] = "error",
     layout: str | Mapping[str, str] = "auto",
     case: str | None = None,
+    classes: str | None = None,
+    confidences: str | None = None,
     sizes: str | None = None,
     sets: str | None = None,
     outcome: str | None = None,
@@ -52,7 +54,8 @@ def compare(
 
     `predictions` maps names to lists, labels, (n, m) probabilities, dicts, sparse matrices; with `y` in the same
     order. Or to files and dataframes, which are aligned by their case ids; then `y` is a file or frame too, and
-    `sample_weight`, `by`, `clusters` and `sizes` name columns of it. The first rule decides the order.
+    `sample_weight`, `by`, `clusters` and `sizes` name columns of it, and `case`, `classes`, `confidences` and `outcome`
+    those that are not found by their names. The first rule decides the order.
 
     >>> board = compare({"list": [{"a": 0.7, "b": 0.2}] * 2, "label": ["a", "b"]}, ["a", "b"], space=3)
     >>> [row.name for row in board]
@@ -86,20 +89,20 @@ def compare(
     if any(map(_is_table, (*predictions.values(), y))):
         plan = plan_of(
             predictions, y, space, scoring, repairs, missing=missing, layout=layout, case=case, sizes=sizes, sets=sets,
-            outcome=outcome, weight=sample_weight, by=by, cluster=clusters,
+            outcome=outcome, classes=classes, confidences=confidences, weight=sample_weight, by=by, cluster=clusters,
         )  # fmt: skip
         added, read = run(plan, lambda: Adding(plan), progress or (lambda what, done, total: None))
         tallies = added.tallies
-        classes = "per case" if plan.space is None else show_size(plan.space.size)
+        many = "per case" if plan.space is None else show_size(plan.space.size)
     else:
-        tallies, read, classes = _in_memory(predictions, y, space, scoring, repairs, sample_weight, by, clusters)
+        tallies, read, many = _in_memory(predictions, y, space, scoring, repairs, sample_weight, by, clusters)
     where = None if reference is None else names.index(reference)
     terms = Terms(names, tuple(map(str, (rule.name for rule in chosen))), tops, where, missing == "pairwise", level)
     whole, groups = sections(tallies, terms)
     return Leaderboard(
         Results(
             rules=terms.rules,
-            classes=classes,
+            classes=many,
             cases=read.cases,
             compared=read.compared,
             missing=missing,

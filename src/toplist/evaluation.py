@@ -59,10 +59,10 @@ class Judge:
         if hard:
             _require_outcomes(truth)
         codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
-        lists = _admit(batch, self.source.names, codes, space, self.repairs)
+        lists = lists_of(batch, self.source.names, codes, space, self.repairs)
         if hard:
             return lists, outcomes
-        return lists, _admit(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
+        return lists, lists_of(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
 
     def _space(self, truth: Batch) -> ClassSpace:
         if self.sizes is None:
@@ -71,7 +71,8 @@ class Judge:
         return ClassSpace(_sizes(truth, self.sizes))
 
 
-def _admit(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:
+def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:
+    """Checked lists; an error names the file, the row, and the classes as the file does."""
     options: dict[str, Any] = {"units": repairs.units, "normalize": repairs.normalize}
     bare = ClassSpace(space.size) if space.labels is not None else space
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from toplist.errors import SpaceError, TopListError
@@ -32,9 +33,12 @@ def plan_of(
     sizes: str | None,
     sets: str | None,
     outcome: str | None,
-    weight: Any,
-    by: Any,
-    cluster: Any,
+    classes: str | None = None,
+    confidences: str | None = None,
+    weight: Any = None,
+    by: Any = None,
+    cluster: Any = None,
+    keep: tuple[str, ...] = (),
 ) -> Plan:
     """A plan from what the caller named: files or frames, and columns of the truth."""
     for what, value in (("sample_weight", weight), ("by", by), ("clusters", cluster), ("sizes", sizes)):
@@ -42,22 +46,18 @@ def plan_of(
             raise TopListError(f"with files and frames, {what} names a column of the truth.")
     known = None if space is None else as_space(space)
     labels = None if known is None or known.labels is None else frozenset(map(str, known.labels))
-    extra = tuple(dict.fromkeys(filter(None, (weight, by, cluster, sizes))))
-    hints = Hints(case=case, labels=labels, sets=sets)
+    extra = tuple(dict.fromkeys(filter(None, (weight, by, cluster, sizes, *keep))))
+    hints = Hints(classes=classes, confidences=confidences, case=case, labels=labels, sets=sets)
     truth = open_source(
         y, "truth", Hints(case=case, classes=outcome, labels=labels, extra=extra, truth=True, sets=sets)
     )
     sources = tuple(
-        open_source(
-            what,
-            str(name),
-            Hints(layout=option_of(layout, str(name), "auto"), case=case, labels=labels, sets=hints.sets),
-        )
+        open_source(what, str(name), replace(hints, layout=option_of(layout, str(name), "auto")))
         for name, what in predictions.items()
     )
     if sizes is None and known is None:
         known = _space_of_columns((*sources, truth))
-    return Plan(truth, sources, scoring, repairs, known, sizes, sets, missing, weight, by, cluster)
+    return Plan(truth, sources, scoring, repairs, known, sizes, sets, missing, weight, by, cluster, keep)
 
 
 def _space_of_columns(sources: Sequence[Source]) -> ClassSpace:

@@ -46,6 +46,7 @@ class Plan:
     weight: str | None = None
     by: str | None = None
     cluster: str | None = None
+    keep: tuple[str, ...] = ()
 
     def judges(self) -> list[Judge]:
         """One for each source."""

@@ -118,12 +118,14 @@ def results(draw: st.DrawFn) -> Results:
 
 
 def _every_name() -> Results:
-    """The example with every hostile name as a predictor, a group, a rule and a reason."""
+    """The example with every hostile name as a predictor, a source, a group and a reason."""
     found = example()
     row = found.overall.standings[-1]
     rows = tuple(replace(row, rank=i + 1, name=name) for i, name in enumerate(HOSTILE))
     groups = tuple(Section(name, 1, (_with_reason(row, name),)) for name in HOSTILE)
-    return replace(found, overall=Section(None, 9, rows), groups=groups, rules=(HOSTILE[10], HOSTILE[-1]))
+    origins = tuple(Origin(name, name, name, 1, repairs={name: 1}) for name in HOSTILE)
+    rules = (HOSTILE[10], HOSTILE[-1])
+    return replace(found, overall=Section(None, 9, rows), groups=groups, rules=rules, origins=origins)
 
 
 def _with_reason(row: Standing, why: str) -> Standing:

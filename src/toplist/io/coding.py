@@ -62,6 +62,14 @@ class Coder:
         theirs = np.tile(theirs, len(truth)) if truth.classes is None else theirs
         return _within_case(mine, lists, theirs, truth)
 
+    def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
+        """The codes of predictions alone, where nothing is compared."""
+        pa = need("pyarrow")
+        nothing = Batch(
+            lists.source, lists.rows, None, np.zeros(len(lists) + 1, np.int64), pa.array([], pa.string()), np.zeros(0)
+        )
+        return self.codes(lists, names, nothing, ())[0]
+
     def _values(self, batch: Batch, names: tuple[str, ...]) -> Any:
         """The names of the classes: all that are listed, or those of the columns where every column is."""
         pa = need("pyarrow")

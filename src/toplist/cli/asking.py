@@ -1,0 +1,140 @@
+"""From the words of a command line to what they mean."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toplist.cli.failures import UsageError
+from toplist.errors import FileError
+from toplist.io.readers import open_path
+from toplist.rules import RULES
+from toplist.space import ClassSpace
+
+_PACKED = re.compile(
+    r"(\.(csv|tsv|tab|jsonl|ndjson|parquet|pq|arrow|feather|ipc|npy|npz))?(\.(gz|zst))?$", re.IGNORECASE
+)
+
+
+def named_files(words: Sequence[str]) -> dict[str, str]:
+    """Predictors by name: `name=path`, or a path, which is named after its file."""
+    pairs = []
+    for word in words:
+        name, mark, path = word.partition("=")
+        if mark and name and path and not os.path.exists(word):
+            pairs.append((name, path))
+        else:
+            pairs.append((_stem(word), word))
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        pairs = [(f"{Path(path).parent.name}/{name}" if names.count(name) > 1 else name, path) for name, path in pairs]
+        names = [name for name, _ in pairs]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"two files are called {twice!r}: give them names, as in old={pairs[0][1]}.")
+    return dict(pairs)
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name or path
+    return _PACKED.sub("", name) or name
+
+
+def space_of(text: str | None, truth: str | None) -> tuple[ClassSpace | None, str | None]:
+    """What --classes says: a space, or the column of the truth that says how many there are per case."""
+    if text is None:
+        return None, None
+    word = text.strip()
+    if word.lower() in ("inf", "infinity", "infinite"):
+        return ClassSpace(math.inf), None
+    if re.fullmatch(r"\d[\d_,]*", word):
+        return ClassSpace(int(re.sub(r"[_,]", "", word))), None
+    power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
+    if power:
+        return ClassSpace(2 ** int(power.group(1))), None
+    if Path(word).is_file():
+        return ClassSpace(labels=read_labels(Path(word))), None
+    columns = open_path(truth).schema.names if truth is not None else []
+    if word in columns:
+        return None, word
+    near = difflib.get_close_matches(word, [*columns, *_files_beside(word)], n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
+
+
+def read_labels(path: Path) -> list[str]:
+    """One label per line, or a JSON list."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(str(path), "this is not UTF-8 text.") from None
+    except OSError as error:
+        raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
+    labels = [line.strip("\r") for line in text.split("\n")]
+    if path.suffix.lower() == ".json":
+        try:
+            labels = [str(label) for label in json.loads(text)]
+        except (ValueError, TypeError):
+            raise FileError(str(path), "labels are a JSON list, or text with one label per line.") from None
+    labels = [label for label in labels if label.strip()]
+    if not labels:
+        raise FileError(str(path), "there are no labels in this file.")
+    twice = (
+        next((row for row, label in enumerate(labels) if label in set(labels[:row])), None)
+        if len(set(labels)) < len(labels)
+        else None
+    )
+    if twice is not None:
+        raise FileError(str(path), f"the label {labels[twice]!r} is there twice.", row=twice + 1)
+    return labels
+
+
+def _files_beside(word: str) -> list[str]:
+    folder = Path(word).parent
+    return [str(folder / p.name) if str(folder) != "." else p.name for p in folder.iterdir()] if folder.is_dir() else []
+
+
+def per_predictor(
+    words: Sequence[str] | None, names: Sequence[str], what: str, known: Sequence[str], default: str
+) -> Any:
+    """An option for all predictors, or `name=value` for some."""
+    chosen: dict[str, str] = {}
+    for word in words or ():
+        name, mark, value = word.rpartition("=")
+        if value not in known:
+            near = difflib.get_close_matches(value, known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{hint}")
+        if mark and name not in names:
+            raise UsageError(
+                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{_near(name, names)}"
+            )
+        chosen.update({name: value} if mark else dict.fromkeys(names, value))
+    return {name: chosen.get(name, default) for name in names}
+
+
+def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], what: str) -> Mapping[str, bool]:
+    """A switch for all predictors, or for the named ones."""
+    for word in words or ():
+        if word not in names:
+            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{_near(word, names)}")
+    return {name: always or name in (words or ()) for name in names}
+
+
+def rules_of(words: Sequence[str] | None) -> list[str]:
+    """The rules; Brier and log by default."""
+    for word in words or ():
+        if word not in RULES:
+            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{_near(word, list(RULES))}")
+    return list(dict.fromkeys(words or ("brier", "log")))
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

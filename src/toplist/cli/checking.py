@@ -1,0 +1,96 @@
+"""`toplist check` and `toplist convert`."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from toplist.cli import asking, progress
+from toplist.cli.failures import BAD_DATA, UsageError
+from toplist.conversion import convert as convert_source
+from toplist.inspection import Findings, inspect
+from toplist.io.layouts import KINDS, Hints
+from toplist.io.sources import Source, open_source
+from toplist.lists.door import Repairs
+from toplist.report.escape import visible
+from toplist.space import ClassSpace
+
+
+def check(
+    file: str,
+    *,
+    json: bool,
+    quiet: bool,
+    **options: object,
+) -> None:
+    """Look at every case of a file."""
+    source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
+    with progress.shown(quiet) as update:
+        found = inspect(source, space, repairs, sets, update)
+    typer.echo(jsonlib.dumps(found.to_dict(), ensure_ascii=False) if json else _in_words(found))
+    if found.problems:
+        raise typer.Exit(BAD_DATA)
+
+
+def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
+    """Write lists as Parquet."""
+    source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
+    with progress.shown(quiet) as update:
+        cases = convert_source(source, output, repairs, space, sets, update)
+    typer.echo(f"{cases:,} cases in {output}")
+
+
+def _opened(
+    file: str,
+    *,
+    classes: str | None,
+    layout: Sequence[str] | None,
+    case: str | None,
+    class_: str | None,
+    confidence: str | None,
+    sets: str | None,
+    units: Sequence[str] | None,
+    normalize: bool,
+    duplicates: Sequence[str] | None,
+) -> tuple[Source, ClassSpace | None, Repairs, str | None]:
+    predictions = asking.named_files([file])
+    (name,) = names = list(predictions)
+    space, sizes = asking.space_of(classes, None)
+    if sizes is not None:
+        raise UsageError("--classes is a number, 2^L, inf or a file of labels here.")
+    labels = None if space is None or space.labels is None else frozenset(map(str, space.labels))
+    kind = asking.per_predictor(layout, names, "layout", ("auto", *KINDS), "auto")[name]
+    hints = Hints(layout=kind, case=case, classes=class_, confidences=confidence, labels=labels, sets=sets)
+    repairs = Repairs(
+        units=asking.per_predictor(units, names, "units", ("probability", "percent", "log"), "probability")[name],
+        normalize=normalize,
+        duplicates=asking.per_predictor(duplicates, names, "duplicates", ("error", "sum"), "error")[name],
+    )
+    return open_source(predictions[name], name, hints), space, repairs, sets
+
+
+def _in_words(found: Findings) -> str:
+    d = found.to_dict()
+    lines = [
+        f"{visible(found.path)}: {found.cases:,} cases in the {found.layout} layout, classes: {found.classes}",
+        "columns: "
+        + ", ".join(visible(name) for name in found.columns[:8])
+        + (" ..." if len(found.columns) > 8 else ""),
+    ]
+    if found.sizes:
+        sizes = sorted(found.sizes)
+        k = str(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
+        lines.append(f"lists of {k} classes (mean {d['mean_size']:.4g}), mean mass {d['mean_mass']:.4g}")
+        if found.sizes.get(0):
+            lines.append(f"{found.sizes[0]:,} empty lists")
+    if found.invalid:
+        lines.append(f"{found.invalid:,} invalid lists: a confidence is below what unlisted classes get")
+    for problem in found.problems:
+        count = f"{problem.cases:,} cases: " if problem.cases else ""
+        lines.append(f"problem ({problem.kind}): {count}{visible(problem.first)}")
+    if not found.problems:
+        lines.append("no problems")
+    return "\n".join(lines)

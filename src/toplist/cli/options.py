@@ -1,0 +1,79 @@
+"""The options that several commands share, and the examples in their help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+_READING = "How files are read"
+_VALUES = "What values mean"
+
+Truth = Annotated[str, typer.Option("--truth", "-t", help="What happened: a file with case ids and outcomes.")]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes", "-c", help="How many there are: a number, 2^L, inf, a file of labels, or a column of the truth."
+    ),
+]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule", help="brier, log, spherical, zero-one, one-vs-rest; may be given several times. The first ranks."
+    ),
+]
+Penalty = Annotated[float | None, typer.Option(help="What an invalid list pays; by default 1 % of the uniform score.")]
+Layouts = Annotated[
+    list[str] | None,
+    typer.Option("--layout", help="lists, long, wide, ranked or labels; or name=layout.", rich_help_panel=_READING),
+]
+Case = Annotated[str | None, typer.Option(help="The column with case ids.", rich_help_panel=_READING)]
+Class = Annotated[str | None, typer.Option("--class", help="The column with classes.", rich_help_panel=_READING)]
+Confidence = Annotated[str | None, typer.Option(help="The column with confidences.", rich_help_panel=_READING)]
+Outcome = Annotated[str | None, typer.Option(help="The column of the truth with outcomes.", rich_help_panel=_READING)]
+Sets = Annotated[
+    str | None, typer.Option(help="Classes are label sets, written with this delimiter.", rich_help_panel=_READING)
+]
+UnitsOption = Annotated[
+    list[str] | None,
+    typer.Option("--units", help="probability, percent or log; or name=units.", rich_help_panel=_VALUES),
+]
+Normalize = Annotated[
+    bool,
+    typer.Option("--normalize", help="Divide masses by their sum, where they are off.", rich_help_panel=_VALUES),
+]
+NormalizeOnly = Annotated[
+    list[str] | None,
+    typer.Option("--normalize-only", help="The same for one predictor, by its name.", rich_help_panel=_VALUES),
+]
+DuplicatesOption = Annotated[
+    list[str] | None,
+    typer.Option("--duplicates", help="error or sum; or name=sum.", rich_help_panel=_VALUES),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+COMPARE_EXAMPLES = """Examples:
+
+  toplist compare a.parquet b.jsonl c.csv --truth y.csv --classes 1000
+
+  toplist compare old=run1/*.parquet new=run2/*.parquet -t y.parquet -c labels.txt --fail-if "new worse than old"
+
+  toplist compare hub/*.csv -t truth.csv -c 28 --missing pairwise --by location --json > board.json
+"""
+SCORE_EXAMPLES = """Examples:
+
+  toplist score preds.parquet --truth y.csv --classes 1000 -o scores.parquet
+
+  toplist score answers.jsonl -t key.csv -c n_options --rule log --units log -o scores.csv
+"""
+CHECK_EXAMPLES = """Examples:
+
+  toplist check preds.parquet --classes 1000
+
+  toplist check survey.csv --units percent --json
+"""
+CONVERT_EXAMPLES = """Examples:
+
+  toplist convert scores.csv lists.parquet --units percent
+"""

@@ -1,0 +1,122 @@
+"""`toplist score`."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from toplist.cli import asking, progress
+from toplist.cli.failures import UsageError
+from toplist.conversion import score_file
+from toplist.evaluation import Scoring
+from toplist.io.layouts import KINDS
+from toplist.lists.door import Repairs
+from toplist.planning import plan_of
+from toplist.rules import as_rule
+from toplist.streaming import Adding, run
+from toplist.tally import overall, to_float
+
+
+def score(
+    file: str,
+    truth: str,
+    *,
+    classes: str | None,
+    rules: Sequence[str] | None,
+    output: Path | None,
+    keep: Sequence[str] | None,
+    missing: str,
+    penalty: float | None,
+    layout: Sequence[str] | None,
+    case: str | None,
+    class_: str | None,
+    confidence: str | None,
+    outcome: str | None,
+    sets: str | None,
+    units: Sequence[str] | None,
+    normalize: bool,
+    duplicates: Sequence[str] | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Score every case of one file."""
+    predictions = asking.named_files([file])
+    (name,) = names = list(predictions)
+    if missing not in ("error", "common", "reject"):
+        raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
+    space, sizes = asking.space_of(classes, truth)
+    chosen = asking.rules_of(rules)
+    repairs = Repairs(
+        units=asking.per_predictor(units, names, "units", ("probability", "percent", "log"), "probability")[name],
+        normalize=normalize,
+        duplicates=asking.per_predictor(duplicates, names, "duplicates", ("error", "sum"), "error")[name],
+    )
+    plan = plan_of(
+        predictions,
+        truth,
+        space,
+        Scoring(tuple(as_rule(rule) for rule in chosen), (), penalty),
+        {name: repairs},
+        missing=missing,
+        layout=asking.per_predictor(layout, names, "layout", ("auto", *KINDS), "auto"),
+        case=case,
+        classes=class_,
+        confidences=confidence,
+        sizes=sizes,
+        sets=sets,
+        outcome=outcome,
+        keep=tuple(keep or ()),
+    )
+    with progress.shown(quiet) as update:
+        if output is None:
+            sink, read = run(plan, lambda: Adding(plan), update)
+            tallies = sink.tallies
+        else:
+            with score_file(output, chosen, plan.keep) as make:
+                both, read = run(plan, lambda: _Both(make(), Adding(plan)), update)
+            tallies = both.adding.tallies
+    _say(overall(tallies).sums, chosen, read, output, json)
+
+
+class _Both:
+    """Scores to the file, sums for the summary."""
+
+    def __init__(self, scores: Any, adding: Adding) -> None:
+        self.scores, self.adding = scores, adding
+
+    def add(self, truth: Any, sheets: Any, present: Any) -> None:
+        """See `streaming.Sink`."""
+        self.scores.add(truth, sheets, present)
+        self.adding.add(truth, sheets, present)
+
+
+def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: bool) -> None:
+    means = {}
+    for r, rule in enumerate(rules):
+        infinite = sums["infinite"][r, 0, 0]
+        means[rule] = None if infinite else to_float(sums["x"][r, 0, 0]) / to_float(sums["w"][r, 0, 0])
+    infinite_counts = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
+    if json:
+        origin = read.origins[0]
+        made = {
+            "schema": "toplist.score/1",
+            "cases": read.compared,
+            "mean": means,
+            "infinite": infinite_counts,
+            "repairs": dict(origin.repairs),
+            "filled": origin.filled,
+            "left_out": origin.left_out,
+            "output": None if output is None else str(output),
+        }
+        typer.echo(jsonlib.dumps(made, ensure_ascii=False))
+        return
+    shown = ", ".join(
+        f"{rule} {mean:.6g}" if mean is not None else f"{rule} inf ({infinite_counts[rule]:,} infinite)"
+        for rule, mean in means.items()
+    )
+    where = "" if output is None else f"; scores in {output}"
+    typer.echo(f"{read.compared:,} cases, mean {shown}{where}")

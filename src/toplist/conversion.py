@@ -1,0 +1,177 @@
+"""Files out: lists in one canonical form, and scores case by case."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import TopListError
+from toplist.evaluation import lists_of
+from toplist.io.batches import Batch
+from toplist.io.coding import Coder, label_sets
+from toplist.io.optional import need
+from toplist.io.sources import Source
+from toplist.lists.door import Repairs
+from toplist.sheets import Sheet
+from toplist.space import ClassSpace
+
+WRITTEN = (".parquet", ".csv", ".jsonl")
+
+
+def convert(
+    source: Source,
+    path: str | os.PathLike[str],
+    repairs: Repairs,
+    space: ClassSpace | None = None,
+    sets: str | None = None,
+    progress: Callable[[str, int, int | None], None] = lambda what, done, total: None,
+) -> int:
+    """Write lists as Parquet with the columns case, classes and confidences; how many cases there were."""
+    if Path(path).suffix.lower() not in (".parquet", ".pq"):
+        raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
+    pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
+    coder, cases = Coder(known, False, sets), 0
+    with Writer(path) as writer:
+        for batch in source.batches(together=True):
+            codes = coder.own_codes(batch, source.names)
+            lists = lists_of(batch, source.names, codes, known, repairs)
+            named = pa.array(source.names, pa.string()) if batch.classes is None else batch.classes
+            named = label_sets(named, sets) if sets is not None else named
+            name_of, first = np.unique(codes, return_index=True)
+            which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
+            at = pa.array(lists.offsets)
+            ids = pa.array(batch.rows - 1) if batch.ids is None else batch.ids
+            columns = {
+                "case": ids,
+                "classes": pa.LargeListArray.from_arrays(at, which),
+                "confidences": pa.LargeListArray.from_arrays(at, pa.array(lists.confidences)),
+            }
+            writer.write(pa.table(columns))
+            cases += len(batch)
+            progress("converting", cases, source.reader.rows)
+        if not cases:
+            writer.write(
+                pa.table(
+                    {
+                        "case": pa.array([], pa.string()),
+                        "classes": pa.array([], pa.large_list(pa.string())),
+                        "confidences": pa.array([], pa.large_list(pa.float64())),
+                    }
+                )
+            )
+    return cases
+
+
+class Scores:
+    """A sink that writes each case's scores to a file."""
+
+    def __init__(self, path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]) -> None:
+        self.writer = Writer(path)
+        self.rules, self.keep = tuple(rules), tuple(keep)
+
+    def add(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> None:
+        """See `streaming.Sink`."""
+        pa, (sheet,) = need("pyarrow"), sheets
+        columns: dict[str, Any] = {"case": pa.array(truth.rows - 1) if truth.ids is None else truth.ids}
+        there = None if not present or present[0].all() else ~present[0]
+        columns |= {name: pa.array(score, mask=there) for name, score in zip(self.rules, sheet.scores, strict=True)}
+        columns["hit"] = pa.array(sheet.hit.astype(np.float64), mask=there)
+        columns["listed"] = pa.array(sheet.listed.astype(np.float64), mask=there)
+        columns["size"] = pa.array(sheet.sizes.astype(np.int64), mask=there)
+        columns["mass"] = pa.array(sheet.mass, mask=there)
+        columns["valid"] = pa.array(sheet.invalid == 0, mask=there)
+        for name in self.keep:
+            columns[name if name not in columns else f"{name}_"] = truth.extra[name]
+        self.writer.write(pa.table(columns))
+
+
+class Writer:
+    """Tables to a file, batch by batch; the file appears when all is written, or not at all."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if self.path.suffix.lower() not in (*WRITTEN, ".pq"):
+            raise TopListError(f"the output is {', '.join(WRITTEN)}, not {self.path.suffix or 'without a suffix'}.")
+        if not self.path.parent.is_dir():
+            raise TopListError(f"there is no folder {str(self.path.parent)!r} for the output.")
+        self.part = self.path.with_name(f".{self.path.name}.part")
+        self._open: Any = None
+
+    def write(self, table: Any) -> None:
+        """The next rows."""
+        if self._open is None:
+            self._open = _WRITERS[self.path.suffix.lower()](self.part, table.schema)
+        self._open.write_table(table)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if self._open is not None:
+            self._open.close()
+        if kind is None and self.part.exists():
+            self.part.replace(self.path)
+        else:
+            self.part.unlink(missing_ok=True)
+
+
+class _Lines:
+    """JSON, one object per line; infinity, which JSON has not, as a string."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        self.file = path.open("w", encoding="utf-8")
+
+    def write_table(self, table: Any) -> None:
+        import json  # noqa: PLC0415
+
+        for row in table.to_pylist():
+            clean = {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+            self.file.write(json.dumps(clean, ensure_ascii=False, default=str) + "\n")
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def _parquet(path: Path, schema: Any) -> Any:
+    return need("pyarrow.parquet").ParquetWriter(path, schema)
+
+
+def _csv(path: Path, schema: Any) -> Any:
+    return need("pyarrow.csv").CSVWriter(path, schema)
+
+
+_WRITERS: dict[str, Callable[[Path, Any], Any]] = {
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".csv": _csv,
+    ".jsonl": _Lines,
+}
+
+
+@contextmanager
+def score_file(
+    path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]
+) -> Iterator[Callable[[], Scores]]:
+    """A maker of sinks for one output; the last one made is what is kept."""
+    made: list[Scores] = []
+
+    def again() -> Scores:
+        if made:
+            made[-1].writer.__exit__(TopListError)
+        made.append(Scores(path, rules, keep))
+        return made[-1]
+
+    try:
+        yield again
+    except BaseException:
+        if made:
+            made[-1].writer.__exit__(TopListError)
+        raise
+    made[-1].writer.__exit__(None)
