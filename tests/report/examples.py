@@ -1,4 +1,4 @@
-"""A leaderboard as people have them: six predictors, two rules, two groups, one of everything that can go wrong."""
+"""A leaderboard as people have them: five predictors, two rules, two groups, one of everything that can go wrong."""
 
 from __future__ import annotations
 
