@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n 2
 
 .PHONY: help demo test test-pure bench lint docs oracle clean
 help:
-	@echo "make demo     the paper's table and a scored example"
+	@echo "make demo     four language detectors on real text, ranked"
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make bench    speed, as ratios to what one would write today"
@@ -22,7 +22,11 @@ $(VENV)/base: pyproject.toml $(NATIVE)
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
-$(VENV)/dev: $(VENV)/base
+$(VENV)/cli: $(VENV)/base
+	$(BIN)/python -m pip install -q -e ".[cli]"
+	@touch $@
+
+$(VENV)/dev: $(VENV)/cli
 	$(BIN)/python -m pip install -q -e ".[dev]"
 	@touch $@
 
@@ -30,8 +34,8 @@ $(VENV)/docs: $(VENV)/dev
 	$(BIN)/python -m pip install -q -e ".[docs]"
 	@touch $@
 
-demo: $(VENV)/base
-	@$(BIN)/python examples/demo.py
+demo: $(VENV)/cli
+	@$(BIN)/toplist demo
 
 test: $(VENV)/dev
 	$(PYTEST)

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -15,13 +14,9 @@ Lists = Mapping[str, Mapping[str, float]]
 
 
 def write_wide(path: Path, lists: Lists, classes: list[str]) -> None:
-    """A row per case and a column per class, as Parquet in single precision."""
-    columns: dict[str, pa.Array] = {"case": pa.array(list(lists))}
-    for name in classes:
-        columns[name] = pa.array(np.array([listed[name] for listed in lists.values()], dtype=np.float32))
-    # Random digits have no dictionary, and statistics of 140 columns are not free.
-    options = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
-    pq.write_table(pa.table(columns), path, compression="zstd", compression_level=19, **options)
+    """A row per case and a column per class, as compressed CSV."""
+    rows = [("case", *classes), *((case, *(repr(t[name]) for name in classes)) for case, t in lists.items())]
+    path.write_bytes(packed(table(rows)))
 
 
 def write_lists(path: Path, lists: Lists) -> None:
@@ -34,12 +29,13 @@ def write_lists(path: Path, lists: Lists) -> None:
 
 
 def write_long(path: Path, lists: Lists) -> None:
-    """A row per case and class, as compressed CSV; a case without any class has one row with two empty cells."""
-    rows: list[tuple[str, str, str]] = [("case", "class", "confidence")]
+    """A row per case and class, as Parquet; a case without any class has one row without class and confidence."""
+    rows: list[tuple[str, str | None, float | None]] = []
     for case, listed in lists.items():
-        rows += [(case, name, repr(confidence)) for name, confidence in listed.items()] or [(case, "", "")]
-    # No name and no time in the header: the same rows are the same bytes.
-    path.write_bytes(gzip.compress(table(rows).encode(), compresslevel=9, mtime=0))
+        rows += [(case, name, confidence) for name, confidence in listed.items()] or [(case, None, None)]
+    columns = dict(zip(("case", "class", "confidence"), map(pa.array, zip(*rows, strict=True)), strict=True))
+    options = {"use_dictionary": ["case", "class"], "write_statistics": False, "store_schema": False}
+    pq.write_table(pa.table(columns), path, compression="zstd", compression_level=19, **options)
 
 
 def write_labels(path: Path, labels: Mapping[str, str | None]) -> None:
@@ -51,6 +47,11 @@ def write_labels(path: Path, labels: Mapping[str, str | None]) -> None:
 def write_table(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
     """Rows as CSV."""
     path.write_bytes(table(rows).encode())
+
+
+def packed(text: str) -> bytes:
+    """Compressed, without a name and a time in the header: the same text is the same bytes."""
+    return gzip.compress(text.encode(), compresslevel=9, mtime=0)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ class Py3langid:
 
     def predict(self, text: str) -> dict[str, float]:
         """The whole distribution."""
-        return merged(self.identifier.rank(text))
+        return steady(merged(self.identifier.rank(text)), digits=4)
 
 
 class FastLangdetect:
@@ -85,14 +85,14 @@ def code_of(language: lingua.Language) -> str:
     return language.iso_code_639_1.name.lower()
 
 
-def steady(listed: dict[str, float]) -> dict[str, float]:
-    """A distribution in six significant digits, best class first; the best one takes what rounding leaves over.
+def steady(listed: dict[str, float], digits: int = 6) -> dict[str, float]:
+    """A distribution in a few significant digits, best class first; the best one takes what rounding leaves over.
 
     The last digits of lingua differ from run to run, as it adds up in an order that does.
     """
     if not listed:
         return {}
-    rounded = {code: float(f"{confidence:.6g}") for code, confidence in listed.items()}
+    rounded = {code: float(f"{confidence:.{digits}g}") for code, confidence in listed.items()}
     best, *others = sorted(rounded, key=lambda code: (-rounded[code], code))
     return {best: 1 - math.fsum(rounded[code] for code in others), **{code: rounded[code] for code in others}}
 

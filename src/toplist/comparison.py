@@ -14,9 +14,9 @@ from toplist.evaluation import Scoring
 from toplist.leaderboard import Leaderboard
 from toplist.lists import TopList, TopLists
 from toplist.lists.door import Duplicates, Repairs, Units
+from toplist.planning import option_of, plan_of
 from toplist.ranking.results import Origin, Results
 from toplist.ranking.standings import Terms, sections
-from toplist.planning import option_of, plan_of
 from toplist.rules import as_rule
 from toplist.sheets import sheet
 from toplist.space import ClassSpace, as_space, show_size

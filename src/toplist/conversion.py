@@ -76,7 +76,7 @@ class Scores:
         self.writer = Writer(path)
         self.rules, self.keep = tuple(rules), tuple(keep)
 
-    def add(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> None:
+    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
         pa, (sheet,) = need("pyarrow"), sheets
         columns: dict[str, Any] = {"case": pa.array(truth.rows - 1) if truth.ids is None else truth.ids}
@@ -89,7 +89,11 @@ class Scores:
         columns["valid"] = pa.array(sheet.invalid == 0, mask=there)
         for name in self.keep:
             columns[name if name not in columns else f"{name}_"] = truth.extra[name]
-        self.writer.write(pa.table(columns))
+        return pa.table(columns)
+
+    def add(self, made: Any) -> None:
+        """See `streaming.Sink`."""
+        self.writer.write(made)
 
 
 class Writer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class Judge:
     sizes: str | None = None  # the column of the truth that says how many classes each case has
     cases: int = 0
     repaired: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock)
 
     def sheet(self, batch: Batch, truth: Batch) -> Sheet:
         """Scores and all else that is known of each case."""
@@ -48,8 +50,9 @@ class Judge:
             made = sheet(lists, y, self.scoring.rules, tops=self.scoring.tops, penalty=self.scoring.penalty)
         except OutcomeError as error:
             raise _in_file(error, truth) from None
-        self.cases += len(batch)
-        self.repaired.update(lists.repairs)
+        with self._lock:
+            self.cases += len(batch)
+            self.repaired.update(lists.repairs)
         return made
 
     def lists(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any]:
@@ -65,10 +68,7 @@ class Judge:
         return lists, lists_of(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
 
     def _space(self, truth: Batch) -> ClassSpace:
-        if self.sizes is None:
-            assert self.coder.space is not None
-            return self.coder.space
-        return ClassSpace(_sizes(truth, self.sizes))
+        return ClassSpace(_sizes(truth, str(self.sizes))) if self.coder.space is None else self.coder.space
 
 
 def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:

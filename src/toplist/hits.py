@@ -52,12 +52,12 @@ def coverage(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
 def places(lists: TopLists, y: Any, ks: Sequence[int] = ()) -> tuple[Column, tuple[Column, ...], Column]:
     """Per case: is the outcome on top, is it not among the first k (for each k), is it listed?
 
-    Whole numbers, except where ties share.
+    Yes or no, except where ties share.
     """
     above, equal = _above_and_equal(lists, y)
-    listed = (equal > 0).astype(np.int64)
+    listed = equal > 0
     if equal.max(initial=0) <= 1:
-        return listed * (above == 0), tuple(1 - listed * (above < k) for k in ks), listed
+        return listed & (above == 0), tuple(~(listed & (above < k)) for k in ks), listed
 
     def within(k: int) -> Column:
         return np.where(equal > 0, np.clip((k - above) / np.maximum(equal, 1), 0.0, 1.0), 0.0)
@@ -65,7 +65,7 @@ def places(lists: TopLists, y: Any, ks: Sequence[int] = ()) -> tuple[Column, tup
     return within(1), tuple(1.0 - within(k) for k in ks), listed
 
 
-def _above_and_equal(lists: TopLists, y: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _above_and_equal(lists: TopLists, y: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     require_lists(lists)
     return kernel.places(lists.admitted.rows, as_codes(y, lists))
 

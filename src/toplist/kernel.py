@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
@@ -61,8 +61,23 @@ class Rows:
         )
 
 
+_here = threading.local()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within this, and in this thread, batches are not shared: for callers who share out whole batches."""
+    before, _here.alone = getattr(_here, "alone", False), True
+    try:
+        yield
+    finally:
+        _here.alone = before
+
+
 def threads() -> int:
     """How many threads share a large batch: TOPLIST_THREADS, or the cores this process may use."""
+    if getattr(_here, "alone", False):
+        return 1
     wanted = os.environ.get("TOPLIST_THREADS", "")
     if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
@@ -172,9 +187,9 @@ def select(p: NDArray[Any], k: int) -> tuple[NDArray[np.int32], Floats, Floats]:
     return classes, values, tail
 
 
-def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """How many listed confidences are above the outcome's, and how many equal it: none where it is not listed."""
-    above, equal = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    above, equal = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
 
     def work(lo: int, hi: int) -> None:
         r = rows.block(lo, hi)

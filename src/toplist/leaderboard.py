@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ class Leaderboard:
 
     def write(self, path: Any) -> None:
         """Write to a file in the format of its name: .json, .csv, .md, .tex, .html or .txt."""
-        made = {
+        made: dict[str, Callable[[], str]] = {
             ".json": self.to_json,
             ".csv": self.to_csv,
             ".md": self.to_markdown,
@@ -114,4 +114,4 @@ class Leaderboard:
         suffix = Path(path).suffix.lower()
         if suffix not in made:
             raise TopListError(f"a leaderboard is written as {', '.join(made)}, not {suffix or 'without a suffix'}.")
-        Path(path).write_text(made[suffix](), encoding="utf-8")
+        Path(path).write_text(made[suffix](), encoding="utf-8", newline="")

@@ -34,7 +34,7 @@ class Sheet:
     invalid: Column
 
     def __len__(self) -> int:
-        return self.scores.shape[1]
+        return len(self.sizes)
 
 
 def sheet(lists: TopLists, y: Any, rules: Sequence[Rule], *, tops: Sequence[int], penalty: float | None) -> Sheet:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -13,12 +15,13 @@ from numpy.typing import NDArray
 
 from toplist.errors import AlignmentError, FileError
 from toplist.evaluation import Judge, Scoring
-from toplist.io.alignment import Join, OutOfStepError, in_step, require_same_cases
+from toplist.io.alignment import Join, Joined, OutOfStepError, in_step, require_same_cases
 from toplist.io.batches import Batch, numbers, plain
 from toplist.io.coding import Coder
 from toplist.io.engine import connect
 from toplist.io.optional import need
 from toplist.io.sources import Source
+from toplist.kernel import one_thread, threads
 from toplist.lists.door import Repairs
 from toplist.ranking.results import Origin
 from toplist.scratch import Scratch
@@ -27,6 +30,8 @@ from toplist.space import ClassSpace
 from toplist.tally import Grouping, Tally, merge, tally
 
 Progress = Callable[[str, int, int | None], None]
+A = TypeVar("A")
+B = TypeVar("B")
 S = TypeVar("S", bound="Sink")
 MISSING = ("error", "common", "pairwise", "reject")
 
@@ -75,10 +80,14 @@ class Read:
 
 
 class Sink(Protocol):
-    """Takes the cases as they come, in the order of the truth; `present` is empty where all predict all."""
+    """Takes the scored cases. What can be done apart from other cases is done in `make`, by several threads."""
 
-    def add(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> None:
-        """The next cases."""
+    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """Something from some cases; `present` is empty where all predict all."""
+        ...
+
+    def add(self, made: Any) -> None:
+        """The next of what was made, in the order of the truth."""
         ...
 
 
@@ -102,24 +111,35 @@ class Adding:
     plan: Plan
     tallies: dict[Hashable, Tally] = field(default_factory=dict)
 
-    def add(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> None:
+    def make(
+        self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]
+    ) -> dict[Hashable, Tally]:
         """See `Sink`."""
         plan = self.plan
-        made = tally(
+        return tally(
             sheets,
             present=present,
             weights=None if plan.weight is None else _weights(truth, plan.weight),
             groups=None if plan.by is None else _groups(truth.extra[plan.by]),
             clusters=None if plan.cluster is None else _groups(truth.extra[plan.cluster]),
         )
+
+    def add(self, made: dict[Hashable, Tally]) -> None:
+        """See `Sink`."""
         self.tallies = merge(self.tallies, made)
 
 
 def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
     judges, done = plan.judges(), 0
-    for truth, batches in in_step(plan.truth, plan.sources):
-        sink.add(truth, [judge.sheet(batch, truth) for judge, batch in zip(judges, batches, strict=True)], ())
-        done += len(truth)
+
+    def work(cases: tuple[Batch, list[Batch]]) -> tuple[int, Any]:
+        truth, batches = cases
+        sheets = [judge.sheet(batch, truth) for judge, batch in zip(judges, batches, strict=True)]
+        return len(truth), sink.make(truth, sheets, ())
+
+    for count, made in _shared(work, in_step(plan.truth, plan.sources)):
+        sink.add(made)
+        done += count
         progress("scoring", done, plan.truth.reader.rows)
     if not done:
         raise FileError(plan.truth.path, "there are no cases.")
@@ -127,6 +147,24 @@ def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
         Origin(j.source.name, j.source.path, j.source.layout.kind, j.cases, repairs=dict(j.repaired)) for j in judges
     )
     return Read(origins, done, done)
+
+
+def _shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
+    """The results of work on each item, in order, by as many threads as there are; few items wait at a time."""
+    workers = threads()
+
+    def alone(item: A) -> B:
+        with one_thread():
+            return work(item)
+
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[B]] = deque()
+        for item in items:
+            waiting.append(pool.submit(alone, item))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
@@ -137,8 +175,12 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
         for at, judge in enumerate(judges):
             scratch = Scratch.sized(Path(folder) / str(at), plan.scoring, join.cases)
             done = 0
-            for found in join.look_up(judge.source):
-                scratch.put(found.places, judge.sheet(found.batch, found.truth), found.batch)
+
+            def work(found: Joined, judge: Judge = judge) -> tuple[Joined, Sheet]:
+                return found, judge.sheet(found.batch, found.truth)
+
+            for found, sheet in _shared(work, join.look_up(judge.source)):
+                scratch.put(found.places, sheet, found.batch)
                 done += len(found.places)
                 progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
             scratches.append(scratch)
@@ -178,7 +220,7 @@ def _in_order(
             present = []
         lo = hi
         if len(part):
-            sink.add(part, sheets, present)
+            sink.add(sink.make(part, sheets, present))
             compared += len(part)
         progress("adding up", lo, join.cases)
     if not compared:

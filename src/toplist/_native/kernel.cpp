@@ -58,8 +58,8 @@ TOPLIST_SELECT(double)
 
 #define TOPLIST_PLACES(C, T)                                                                                        \
   TOPLIST_CLONES void run_places(const std::int64_t* offsets, const C* classes, const T* confidences,               \
-                                 std::size_t rows, const std::int64_t* outcomes, std::int64_t* above,               \
-                                 std::int64_t* equal) {                                                             \
+                                 std::size_t rows, const std::int64_t* outcomes, std::int32_t* above,               \
+                                 std::int32_t* equal) {                                                             \
     places(offsets, classes, confidences, rows, outcomes, above, equal);                                            \
   }
 TOPLIST_PAIRS(TOPLIST_PLACES)
@@ -117,7 +117,7 @@ void bind(nb::module_& m) {
         nb::arg("outcomes").none(), nb::arg("out").noconvert(), nb::arg("hit").noconvert());
   m.def("places",
         [](In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences, In<std::int64_t> outcomes,
-           Out<std::int64_t> above, Out<std::int64_t> equal) {
+           Out<std::int32_t> above, Out<std::int32_t> equal) {
           nb::gil_scoped_release release;
           run_places(offsets.data(), classes ? classes->data() : nullptr, confidences.data(), outcomes.shape(0),
                      outcomes.data(), above.data(), equal.data());

@@ -6,7 +6,7 @@ namespace toplist {
 
 template <class C, class T>
 TOPLIST_INLINE void places(const std::int64_t* offsets, const C* classes, const T* confidences, std::size_t rows,
-                           const std::int64_t* outcomes, std::int64_t* above, std::int64_t* equal) {
+                           const std::int64_t* outcomes, std::int32_t* above, std::int32_t* equal) {
   for (std::size_t i = 0; i < rows; ++i) {
     const std::int64_t lo = offsets[i], hi = offsets[i + 1], outcome = outcomes[i];
     std::int64_t at = -1;
@@ -18,7 +18,7 @@ TOPLIST_INLINE void places(const std::int64_t* offsets, const C* classes, const 
     above[i] = equal[i] = 0;
     if (at < 0) continue;
     const T own = confidences[at];
-    std::int64_t more = 0, same = 0;
+    std::int32_t more = 0, same = 0;
     for (std::int64_t j = lo; j < hi; ++j) {
       more += confidences[j] > own;
       same += confidences[j] == own;

@@ -12,6 +12,7 @@ import typer
 
 from toplist.cli import asking, progress
 from toplist.cli.failures import GATE, UsageError
+from toplist.cli.memory import keep_freed_memory
 from toplist.comparison import compare as compare_predictions
 from toplist.io.layouts import KINDS
 from toplist.leaderboard import Leaderboard
@@ -37,6 +38,7 @@ def compare(
     **columns: Any,
 ) -> None:
     """Compare, print, write, and exit with 3 if a gate is hit."""
+    keep_freed_memory()
     predictions = asking.named_files(files)
     names = list(predictions)
     space, sizes = asking.space_of(classes, truth)
@@ -98,9 +100,7 @@ def _gate(text: str, names: Sequence[str]) -> tuple[str, str, str]:
                 if name not in names:
                     raise UsageError(f"--fail-if {text!r}: {name!r} is not among {', '.join(map(repr, names))}.")
             return parts[0], how, parts[1]
-    raise UsageError(
-        f'--fail-if says "A worse than B", "A better than B", "A not better than B" or "A not worse than B", not {text!r}.'
-    )
+    raise UsageError(f'--fail-if says "A worse than B", "better", "not better" or "not worse", not {text!r}.')
 
 
 def _holds(board: Leaderboard, a: str, how: str, b: str) -> bool:

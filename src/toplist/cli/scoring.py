@@ -88,10 +88,14 @@ class _Both:
     def __init__(self, scores: Any, adding: Adding) -> None:
         self.scores, self.adding = scores, adding
 
-    def add(self, truth: Any, sheets: Any, present: Any) -> None:
+    def make(self, truth: Any, sheets: Any, present: Any) -> Any:
         """See `streaming.Sink`."""
-        self.scores.add(truth, sheets, present)
-        self.adding.add(truth, sheets, present)
+        return self.scores.make(truth, sheets, present), self.adding.make(truth, sheets, present)
+
+    def add(self, made: Any) -> None:
+        """See `streaming.Sink`."""
+        self.scores.add(made[0])
+        self.adding.add(made[1])
 
 
 def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: bool) -> None:

@@ -57,10 +57,11 @@ class _Stream:
         return self.rest
 
     def take(self, count: int) -> Batch:
-        assert self.rest is not None
-        part, n = self.rest.part(0, count), len(self.rest)
-        self.rest = None if count == n else self.rest.part(count, n)
-        return part
+        head = self.head()
+        if head is None:
+            raise OutOfStepError
+        self.rest = None if count == len(head) else head.part(count, len(head))
+        return head.part(0, count)
 
 
 @dataclass
@@ -96,7 +97,8 @@ def same_ids(a: Any, b: Any) -> bool:
 def require_unique(engine: Any, table: str, source: Source) -> None:
     """No case may be there twice."""
     twice = engine.execute(
-        f"SELECT id, count(*), min(row), max(row) FROM {table} GROUP BY id HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"  # noqa: S608
+        f"SELECT id, count(*), min(row), max(row) FROM {table} "
+        "GROUP BY id HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
     ).fetchone()
     if twice:
         name, times, first, last = twice
@@ -124,7 +126,7 @@ def stream_of(engine: Any, source: Source, *, lists: bool, text: bool = False) -
 
     def rows() -> Iterator[Any]:
         for batch in _chain(first, batches):
-            ids = batch.ids if batch.ids.type == kind else pc.cast(batch.ids, kind)
+            ids = pc.cast(batch.ids, kind)
             columns = [ids, pa.array(batch.rows), pa.array([batch.source] * len(batch))]
             if lists:
                 at = pa.array(batch.offsets)
@@ -197,7 +199,7 @@ class Join:
     def ids(self, places: Any) -> list[Any]:
         """The ids of some cases of the truth."""
         shown = ", ".join(str(int(place)) for place in places)
-        found = self.engine.execute(f"SELECT id FROM truth WHERE place IN ({shown}) ORDER BY place").fetchall()  # noqa: S608
+        found = self.engine.execute(f"SELECT id FROM truth WHERE place IN ({shown}) ORDER BY place").fetchall()
         return [row[0] for row in found]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ class Coder:
     sets: str | None = None
     _labels: Any = field(init=False, default=None)
     _seen: Any = field(init=False, default=None)
+    _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
         if self.space is not None and self.space.labels is not None and self.sets is None:
@@ -102,11 +104,13 @@ class Coder:
         if size > _TRACKED:
             return
         pa, pc = need("pyarrow"), need("pyarrow.compute")
-        self._seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
-        if len(self._seen) > size:
-            shown = ", ".join(repr(name.as_py()) for name in self._seen[-3:])
+        with self._lock:
+            seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
+            self._seen = seen
+        if len(seen) > size:
+            shown = ", ".join(repr(name.as_py()) for name in seen[-3:])
             raise SpaceError(
-                f"{batch.source}, by row {batch.rows[-1]:,}: {len(self._seen):,} different classes have been named "
+                f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
                 f"(among them {shown}), but there are only {show_size(size)}. Declare the right number of classes."
             )
 

@@ -39,7 +39,8 @@ class Admitted:
     @property
     def rest(self) -> Floats:
         """The mass that each case leaves unlisted."""
-        return np.where(self.scaled, 0.0, self.slack)
+        scaled = self.scaled
+        return np.where(scaled, 0.0, self.slack) if scaled.any() else self.slack.copy()
 
     @property
     def normalized(self) -> Floats:

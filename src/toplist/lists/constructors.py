@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_array
 from toplist.errors import ShapeError
+from toplist.io.layouts import Hints
 from toplist.kernel import Rows
 from toplist.lists import sources
 from toplist.lists.admitted import Admitted
 from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.door import Duplicates, Repairs, Units, admit
+from toplist.lists.frames import from_table
 from toplist.space import ClassSpace, as_space
 
 
@@ -150,6 +152,33 @@ class Constructors:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = sources.ragged(matrix.indptr, matrix.indices, matrix.data, known, None)
         return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        space: Any = None,
+        layout: str = "auto",
+        *,
+        case: str | None = None,
+        classes: str | None = None,
+        confidences: str | None = None,
+        units: Units = "probability",
+        normalize: bool = False,
+        duplicates: Duplicates = "error",
+    ) -> Self:
+        """A table: pandas, polars, pyarrow, a DuckDB relation; or a path to a file in any layout that toplist reads.
+
+        Layouts are lists, long, wide, ranked columns and labels, found by the names and types of the columns. The
+        case ids become `ids`. The columns of a wide table name all classes; others need the space.
+        """
+        labels = space.labels if isinstance(space, ClassSpace) else None
+        known = None if labels is None else frozenset(map(str, labels))
+        hints = Hints(layout=layout, case=case, classes=classes, confidences=confidences, labels=known)
+        offsets, named, t, declared, ids = from_table(frame, space, hints)
+        return cls.from_ragged(
+            offsets, named, t, declared, ids=ids, units=units, normalize=normalize, duplicates=duplicates
+        )
 
     @classmethod
     def _admit(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> Self:

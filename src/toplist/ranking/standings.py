@@ -104,7 +104,7 @@ def _skill(tally: Tally, r: int, a: int, reference: int) -> float | None:
     x, infinite = tally.sums["x"][r], tally.sums["infinite"][r]
     if infinite[a, reference] or infinite[reference, a] or x[reference, a] <= 0:
         return None
-    return 1.0 - x[a, reference] / x[reference, a]
+    return float(1.0 - x[a, reference] / x[reference, a])
 
 
 def _relative(tally: Tally, r: int, a: int) -> float | None:

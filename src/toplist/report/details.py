@@ -19,7 +19,7 @@ def details(results: Results) -> list[Table]:
     found[-1] = noted(found[-1], notes(results))
     for section in results.groups:
         group = _section(results, section)
-        found += [*group[:-1], noted(group[-1], (size(section), *reasons(section)))]
+        found += [*group[:-1], noted(group[-1], (size(section), *reasons(section, detail=True)))]
     return once([*found, _sources(results.origins)])
 
 

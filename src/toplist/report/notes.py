@@ -27,12 +27,17 @@ def notes(results: Results) -> tuple[str, ...]:
     return (*found, *reasons(results.overall))
 
 
-def reasons(section: Section) -> tuple[str, ...]:
-    """Why intervals are missing: each reason once, with the predictors and the rules that it holds for."""
+def reasons(section: Section, *, detail: bool = False) -> tuple[str, ...]:
+    """Why intervals are missing: each reason once, with the predictors and the rules that it holds for.
+
+    Differences are shown for the first rule; in detail, for all.
+    """
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in section.standings:
-        for mark, estimate in ((m, e) for m in row.marks for e in (m.score, m.behind)):
-            why = "" if estimate is None or _has_interval(estimate) else visible(estimate.why).strip().rstrip(".")
+        marks = [(mark, mark.score) for mark in row.marks]
+        marks += [(mark, mark.behind) for mark in row.marks[: None if detail else 1] if mark.behind is not None]
+        for mark, estimate in marks:
+            why = "" if _has_interval(estimate) else visible(estimate.why).strip().rstrip(".")
             if why:
                 names, rules = found.setdefault(why, ({}, {}))
                 names[plain(row.name)] = rules[plain(mark.rule)] = None

@@ -37,14 +37,13 @@ def exact_sums(
     lock = threading.Lock()
 
     def work(lo: int, hi: int) -> None:
-        here, local = slice(None), None
+        here, local = np.zeros(1, np.intp), None
         if codes is not None:
-            present, inverse = np.unique(codes[lo:hi], return_inverse=True)
-            here, local = present, inverse.astype(np.int32)
-        count = 1 if local is None else len(here)
+            here, inverse = np.unique(codes[lo:hi], return_inverse=True)
+            local = inverse.astype(np.int32)
         part = columns[:, lo:hi]
-        made = kernel.accumulate(part, left, right, local, count)
-        sums = _in_python(part, left, right, local, count) if made is None else _from_bytes(made)
+        made = kernel.accumulate(part, left, right, local, len(here))
+        sums = _in_python(part, left, right, local, len(here)) if made is None else _from_bytes(made)
         with lock:
             out[here] += sums
 

@@ -130,6 +130,14 @@ class _Adding:
         values = values if self.weights is None else values * self.weights
         return self.exact([values if mask is None else np.where(mask, values, 0.0)])[:, 0]
 
+    def finite_total(self, column: Floats, mask: NDArray[np.bool_] | None) -> Integers:
+        """The same of the finite values of a column, which often is one number for all cases."""
+        if self.weights is None and column.strides == (0,) and len(column):
+            value = float(column[0]) if np.isfinite(column[0]) else 0.0
+            one = exact_sums(np.array([[value]]))[0, 0]
+            return _objects([count * one for count in self.count(mask).tolist()])
+        return self.total(np.where(np.isfinite(column), column, 0.0), mask)
+
     def exact(self, columns: Sequence[Floats], products: Sequence[tuple[int, int]] = (), rows: Any = None) -> Integers:
         """Exact sums by group, of all rows or of some."""
         codes = self.groups.codes
@@ -153,7 +161,6 @@ def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> 
         add: Any = lambda column, mask=mask: adding.total(column, mask)  # noqa: E731
         finite = np.isfinite(sheet.unpenalised)
         plain = sheet.unpenalised if finite.all() else np.where(finite, sheet.unpenalised, 0.0)
-        known = np.isfinite(sheet.empty)
         kept = sheet.invalid if mask is None else sheet.invalid * mask
         found = {
             "weight": add(one),
@@ -164,7 +171,7 @@ def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> 
             "mass": add(sheet.mass),
             "invalid": add(sheet.invalid),
             "unpenalised": _stack([add(column) for column in plain], adding),
-            "empty": _stack([add(column) for column in np.where(known, sheet.empty, 0.0)], adding),
+            "empty": _stack([adding.finite_total(column, mask) for column in sheet.empty], adding),
             "invalid_cases": adding.count(kept.astype(bool)).astype(object),
             "unpenalised_infinite": _stack(
                 [adding.count(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding
@@ -267,9 +274,9 @@ def _by_cluster(
     sheets: Sequence[Sheet], weights: Floats | None, groups: Grouping, clusters: Grouping
 ) -> dict[Hashable, dict[Hashable, tuple[int, Integers]]]:
     """The weight and the sums of every cluster, by group."""
-    assert clusters.codes is not None
     width = len(clusters.keys)
-    codes = clusters.codes if groups.codes is None else groups.codes.astype(np.int64) * width + clusters.codes
+    own = np.zeros(len(sheets[0]), np.int64) if clusters.codes is None else clusters.codes.astype(np.int64)
+    codes = own if groups.codes is None else groups.codes * width + own
     present, local = np.unique(codes, return_inverse=True)
     w = np.ones(len(sheets[0])) if weights is None else weights
     columns = [np.where(np.isfinite(s), s, 0.0) * w for sheet in sheets for s in sheet.scores]

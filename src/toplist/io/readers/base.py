@@ -9,7 +9,7 @@ from typing import Any, Protocol
 Table = Any  # pyarrow.RecordBatch
 Schema = Any  # pyarrow.Schema
 
-ENTRIES = 1 << 20  # values per batch that are in memory at a time
+ENTRIES = 1 << 22  # values per batch that are in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,5 +40,5 @@ class Reader(Protocol):
 
 
 def batch_rows(width: int) -> int:
-    """How many rows of this many values make a batch."""
-    return max(1024, min(1 << 17, ENTRIES // max(width, 1)))
+    """How many rows of this many values make a batch: a power of two, so that batches of several files match."""
+    return 1 << max(10, min(17, (ENTRIES // max(width, 1)).bit_length() - 1))

