@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard src/toplist/_native/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
-.PHONY: help demo test test-pure bench lint docs oracle clean
+.PHONY: help demo test test-pure bench lint docs oracle mutations clean
 help:
 	@echo "make demo     four language detectors on real text, ranked"
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make bench    speed, as ratios to what one would write today"
 	@echo "make oracle   a million lists against exact arithmetic"
+	@echo "make mutations  a thousand mutated files per layout: a right answer or a clear sentence"
 	@echo "make lint     format, lint, types, import contracts"
 	@echo "make docs     the documentation, as HTML in docs/_build"
 
@@ -48,6 +49,9 @@ bench: $(VENV)/dev
 
 oracle: $(VENV)/dev
 	$(BIN)/python -m tests.oracle.million
+
+mutations: $(VENV)/dev
+	$(BIN)/python -m tests.io.mutations --count 1000
 
 lint: $(VENV)/dev
 	$(BIN)/ruff format --check .

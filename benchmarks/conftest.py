@@ -54,7 +54,8 @@ class Races:
     def record(self, claim: str, ratio: float, *, at_least: float | None = None, at_most: float | None = None) -> float:
         """Note a ratio, and hold it against its bound unless this is a quick run."""
         good = ratio >= at_least if at_least is not None else ratio <= (at_most or float("inf"))
-        bound = f"at least {at_least:g}" if at_least is not None else f"at most {at_most:g}"
+        bound = "" if at_most is None else f"at most {at_most:g}"
+        bound = bound if at_least is None else f"at least {at_least:g}"
         self.rows.append((claim, ratio, bound, good))
         assert good or self.quick, f"{claim}: {ratio:.2f}, should be {bound}"
         return ratio

@@ -59,7 +59,7 @@ class Leaderboard:
     # For people
 
     def __repr__(self) -> str:
-        return text.as_text(self.results, width=max(60, shutil.get_terminal_size((120, 24)).columns))
+        return self.to_text(shutil.get_terminal_size((120, 24)).columns)
 
     def _repr_html_(self) -> str:
         return markup.as_html(self.results)
@@ -80,6 +80,10 @@ class Leaderboard:
     def to_csv(self) -> str:
         """One line per group, predictor and rule."""
         return records.as_csv(self.results)
+
+    def to_text(self, width: int | None = None, *, detail: bool = False) -> str:
+        """Plain tables; columns that do not fit the width are left out, and named."""
+        return text.as_text(self.results, None if width is None else max(60, width), detail=detail)
 
     def to_markdown(self, *, detail: bool = False) -> str:
         """Tables for a README or an issue."""
@@ -109,7 +113,7 @@ class Leaderboard:
             ".md": self.to_markdown,
             ".tex": self.to_latex,
             ".html": self.to_html,
-            ".txt": lambda: text.as_text(self.results) + "\n",
+            ".txt": lambda: self.to_text() + "\n",
         }
         suffix = Path(path).suffix.lower()
         if suffix not in made:

@@ -1,0 +1,152 @@
+"""Whole commands on large files, against reading the same columns and doing nothing with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchmarks import files
+from benchmarks.conftest import Races
+
+TOPLIST = str(Path(sys.executable).with_name("toplist"))
+
+# What reading alone costs: every column of every file, batch by batch, the fastest way that pyarrow has.
+READ = """
+import sys, pyarrow.parquet as pq
+for path in sys.argv[1:]:
+    for batch in pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20).iter_batches(batch_size=1 << 17):
+        pass
+"""
+DUCKDB = """
+import sys, duckdb
+for path in sys.argv[1:]:
+    for batch in duckdb.connect().sql(f"SELECT * FROM '{path}'").to_arrow_reader(1 << 17):
+        pass
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    seconds: float
+    peak: float  # bytes
+
+
+def run(command: Sequence[str | Path]) -> Run:
+    """One process: how long it took, and the most memory it had."""
+    start = time.perf_counter()
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:  # noqa: S603
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return Run(time.perf_counter() - start, usage.ru_maxrss * 1024.0)
+
+
+def best(command: Sequence[str | Path], rounds: int = 4) -> Run:
+    runs = [run(command) for _ in range(rounds)]
+    return Run(min(one.seconds for one in runs), max(one.peak for one in runs))
+
+
+def reading(*paths: Path, code: str = READ) -> list[str | Path]:
+    return [sys.executable, "-c", code, *paths]
+
+
+def comparing(a: Path, b: Path, truth: Path) -> list[str | Path]:
+    return [TOPLIST, "compare", a, b, "--truth", truth, "--classes", str(files.CLASSES)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Six gigabytes in a full run: gone as soon as they are not needed."""
+    place = tmp_path_factory.mktemp("large")
+    yield place
+    shutil.rmtree(place)
+
+
+@dataclass(frozen=True)
+class Large:
+    a: Path
+    b: Path
+    truth: Path
+    shuffled: Path
+
+
+@pytest.fixture(scope="module")
+def large(race: Races, folder: Path) -> Large:
+    n = race.size(10_000_000)
+    return Large(
+        files.make_lists(folder / "a.parquet", n, 0),
+        files.make_lists(folder / "b.parquet", n, 1),
+        files.make_truth(folder / "truth.parquet", n),
+        files.make_lists(folder / "shuffled.parquet", n, 1, shuffled=True),
+    )
+
+
+def test_comparing_files_takes_little_longer_than_reading_them(race: Races, large: Large, folder: Path) -> None:
+    read, compared = reading(large.a, large.b, large.truth), comparing(large.a, large.b, large.truth)
+    ours, theirs, other = [], [], []
+    for _ in range(2 if race.quick else 5):
+        theirs.append(run(read))
+        ours.append(run(compared))
+    for _ in range(1 if race.quick else 3):
+        other.append(run(comparing(large.a, large.shuffled, large.truth)))
+    fastest = min(one.seconds for one in ours)
+    race.record(
+        "compare two files of 10M lists, k = 10, with truth: times as long as reading with pyarrow",
+        fastest / min(one.seconds for one in theirs),
+        at_most=2.5,
+    )
+    race.record(
+        "the same with one file shuffled: times as long as in one order",
+        min(one.seconds for one in other) / fastest,
+        at_most=4,
+    )
+    small = max(one.peak for one in ours)
+    race.record("peak memory of comparing 10M cases, in GB", small / 1e9, at_most=1.5)
+    n = race.size(40_000_000)
+    more = [files.make_lists(folder / f"more-{name}.parquet", n, seed) for seed, name in enumerate("ab")]
+    truth = files.make_truth(folder / "more-truth.parquet", n)
+    race.record(
+        "peak memory at 40M cases: times as much as at 10M",
+        run(comparing(more[0], more[1], truth)).peak / small,
+        at_most=1.1,
+    )
+    for path in (*more, truth):
+        path.unlink()
+
+
+def test_text_and_long_tables_against_duckdb(race: Races, folder: Path) -> None:
+    n = race.size(1_000_000)
+    truth = files.make_truth(folder / "text-truth.parquet", n)
+    for name, path in files.make_text(folder, n).items():
+        ours = best([TOPLIST, "compare", path, "--truth", truth, "--classes", str(files.CLASSES)], 3)
+        theirs = best(reading(path, code=DUCKDB), 3)
+        race.record(
+            f"compare {name}, 1M cases, k = 10: times as long as reading with DuckDB", ours.seconds / theirs.seconds
+        )
+
+
+def test_the_command_starts_fast(race: Races, folder: Path) -> None:
+    n = 1000
+    lists, truth = files.make_lists(folder / "few.parquet", n, 0), files.make_truth(folder / "few-truth.parquet", n)
+    numpy = [sys.executable, "-c", "import numpy"]
+    score = [TOPLIST, "score", lists, "--truth", truth, "--classes", "1000", "-o", folder / "scores.parquet"]
+    race(
+        "toplist --help: times as long as import numpy",
+        lambda: run([TOPLIST, "--help"]),
+        lambda: run(numpy),
+        at_most=4,
+    )
+    race(
+        "toplist score of 1,000 cases: times as long as import numpy",
+        lambda: run(score),
+        lambda: run(numpy),
+        at_most=10,
+    )
