@@ -75,6 +75,8 @@ def compare(
     level = as_number(level, "level", 0, 1)
     if not 0 < level < 1:
         raise TopListError(f"level is between 0 and 1, not {level}.")
+    if penalty is not None:
+        penalty = as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     scoring = Scoring(tuple(chosen), tops, penalty)
     if missing == "pairwise" and clusters is not None:
         raise TopListError('clusters do not go with missing="pairwise": choose missing="common".')

@@ -55,6 +55,14 @@ class Judge:
             self.repaired.update(lists.repairs)
         return made
 
+    def look_in_order(self) -> None:
+        """Raise for the first bad list of the source, whatever the truth says about it."""
+        if self.coder.space is None:
+            return
+        for batch in self.source.batches(together=True):
+            names = self.source.names
+            lists_of(batch, names, self.coder.own_codes(batch, names), self.coder.space, self.repairs)
+
     def lists(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any]:
         """The lists of a batch, and what happened as codes or, where the truth is soft, as lists."""
         space = self._space(truth)

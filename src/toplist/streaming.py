@@ -179,10 +179,14 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
             def work(found: Joined, judge: Judge = judge) -> tuple[Joined, Sheet]:
                 return found, judge.sheet(found.batch, found.truth)
 
-            for found, sheet in _shared(work, join.look_up(judge.source)):
-                scratch.put(found.places, sheet, found.batch)
-                done += len(found.places)
-                progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
+            try:
+                for found, sheet in _shared(work, join.look_up(judge.source)):
+                    scratch.put(found.places, sheet, found.batch)
+                    done += len(found.places)
+                    progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
+            except FileError:
+                judge.look_in_order()  # a join meets bad cases in any order: say the first of the file
+                raise
             scratches.append(scratch)
         lacking = [np.flatnonzero(~scratch.present) for scratch in scratches]
         if plan.missing == "error":

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import BAD_DATA, UsageError
+from toplist.cli.failures import BAD_DATA, UsageError, with_flags
 from toplist.conversion import convert as convert_source
 from toplist.inspection import Findings, inspect
 from toplist.io.layouts import KINDS, Hints
@@ -90,7 +90,7 @@ def _in_words(found: Findings) -> str:
         lines.append(f"{found.invalid:,} invalid lists: a confidence is below what unlisted classes get")
     for problem in found.problems:
         count = f"{problem.cases:,} cases: " if problem.cases else ""
-        lines.append(f"problem ({problem.kind}): {count}{visible(problem.first)}")
+        lines.append(f"problem ({problem.kind}): {count}{visible(with_flags(problem.first))}")
     if not found.problems:
         lines.append("no problems")
     return "\n".join(lines)

@@ -39,15 +39,23 @@ def reported() -> Iterator[None]:
         _say(visible(str(error)), BAD_USAGE)
     except TopListError as error:
         data = isinstance(error, AlignmentError | CaseError | FileError)
-        text = visible(str(error))
-        for library, command in _FLAGS:
-            text = re.sub(library, command, text)
-        _say(text, BAD_DATA if data else BAD_USAGE)
+        _say(visible(with_flags(str(error))), BAD_DATA if data else BAD_USAGE)
     except BrokenPipeError:
         sys.stderr.close()
         raise typer.Exit(0) from None
     except KeyboardInterrupt:
         _say("stopped.", 130)
+
+
+def with_flags(text: str) -> str:
+    """What the library says, with flags for arguments.
+
+    >>> with_flags('pass units="percent" or normalize=True')
+    'pass --units percent or --normalize'
+    """
+    for library, command in _FLAGS:
+        text = re.sub(library, command, text)
+    return text
 
 
 def _say(sentence: str, code: int) -> None:

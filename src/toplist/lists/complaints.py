@@ -73,7 +73,7 @@ def _negative(bad: BadCase) -> tuple[str, str]:
 def _above_one(bad: BadCase) -> tuple[str, str]:
     at = int(np.argmax(bad.confidences))
     problem = f"the confidence of {bad.show(at)} is {bad.confidences[at]:g}, which is above 1."
-    if bad.confidences.sum() <= 101:
+    if bad.confidences.max() <= 100 and bad.confidences.sum() <= 150:
         return problem, 'If these are percentages, pass units="percent"; unnormalised weights: normalize=True.'
     return problem, "If these are unnormalised weights, pass normalize=True."
 
@@ -109,7 +109,7 @@ def _too_long(bad: BadCase) -> tuple[str, str]:
 
 def _not_full(bad: BadCase) -> tuple[str, str]:
     return (
-        f"all {bad.size} classes are listed, but the confidences sum to {bad.confidences.sum():.6g}.",
+        f"all {bad.size} classes are listed, but the confidences sum to {_show(float(bad.confidences.sum()))}.",
         "A complete list is a distribution: correct it, or pass normalize=True to divide by the sum.",
     )
 
@@ -121,10 +121,15 @@ def _mass(bad: BadCase) -> tuple[str, str]:
             f"the listed mass {mass:.6g} and the given rest mass {bad.rest:.6g} do not add up to 1.",
             "Correct log_rest, or leave it out: it is then one minus the listed mass.",
         )
-    problem = f"the confidences sum to {mass:.6g}, which is above 1."
+    problem = f"the confidences sum to {_show(mass)}, which is above 1."
     if mass > 1.05:
         return problem, _MARGINALS
     return problem, "If that is rounding, pass normalize=True to divide by the sum."
+
+
+def _show(mass: float) -> str:
+    """With as many digits as it takes to tell it from one."""
+    return next((text for text in (f"{mass:.{digits}g}" for digits in (6, 9, 12)) if text != "1"), repr(mass))
 
 
 _MARGINALS = (

@@ -28,7 +28,8 @@ class Mark:
     skill: float | None  # 1 - mean / mean of the empty list, on the same cases
     reference_skill: float | None  # 1 - mean / mean of the reference, on the cases that both predict
     behind: Estimate | None  # paired difference to the leader on the cases of both; None for the leader
-    relative: float | None  # geometric mean of pairwise score ratios, for missing="pairwise"; below 1 is better
+    relative: float | None  # geometric mean of the ratios of mean scores to all predictors, itself included, on the
+    # cases of both, for missing="pairwise"; below 1 is better
 
 
 @dataclass(frozen=True, slots=True)

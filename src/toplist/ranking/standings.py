@@ -108,7 +108,7 @@ def _skill(tally: Tally, r: int, a: int, reference: int) -> float | None:
 
 
 def _relative(tally: Tally, r: int, a: int) -> float | None:
-    """The geometric mean, over all others with cases in common, of the ratio of mean scores on those cases."""
+    """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included."""
     x, infinite, w = tally.sums["x"][r], tally.sums["infinite"][r], tally.sums["w"][r]
     logs = []
     for b in range(len(x)):

@@ -47,7 +47,10 @@ Filled = tuple[Column, list[str]]
 
 def tables(results: Results) -> list[Table]:
     """The main table with its notes, then one for each group."""
-    main = table(f"Leaderboard by {plain(results.rules[0])}", results.overall, _columns(results, results.overall))
+    order = "relative skill in " if results.missing == "pairwise" else ""
+    main = table(
+        f"Leaderboard by {order}{plain(results.rules[0])}", results.overall, _columns(results, results.overall)
+    )
     found = [noted(main, notes(results))]
     for section in results.groups:
         group = table(title(results, section), section, _columns(results, section))
@@ -120,6 +123,12 @@ def _columns(results: Results, section: Section) -> list[Filled]:
     found: list[Filled] = []
     if results.missing == "pairwise" or any(len({row.cases for row in s.standings}) > 1 for s in sections(results)):
         found.append((Column("cases"), [count(row.cases) for row in rows]))
+    if results.missing == "pairwise":
+        note = (
+            "relative decides the order: the geometric mean of the ratios of mean scores to all predictors, itself "
+            "included, on the cases of both; below 1 is better."
+        )
+        found.append((Column("relative", essential=True, note=note), [fixed(mark.relative, 3) for mark in firsts]))
     for i, rule in enumerate(results.rules):
         header = plain(rule, RULE)
         found.append((Column(header, "left", essential=not i), spans([row.marks[i].score for row in rows])))
@@ -150,7 +159,4 @@ def _skills(results: Results, marks: list[Mark], known: bool) -> list[Filled]:
         header = f"vs {plain(results.reference, REFERENCE)}"
         note = f"{header} is one minus the mean score over that of {plain(results.reference)}, on the cases of both."
         found.append((Column(header, note=note), [fixed(mark.reference_skill, 3) for mark in marks]))
-    if results.missing == "pairwise":
-        note = "relative is the geometric mean of the score's ratios to those of the others; below 1 is better."
-        found.append((Column("relative", note=note), [fixed(mark.relative, 3) for mark in marks]))
     return found

@@ -1,0 +1,1 @@
+"""Predictions by other people's models, put through `toplist compare`."""

