@@ -8,7 +8,7 @@ from importlib import metadata
 
 from toplist import kernel
 
-_COMPANIONS = ("numpy", "array-api-compat")
+_COMPANIONS = ("numpy", "scipy", "narwhals", "array-api-compat", "pyarrow", "duckdb")
 
 
 def version() -> str:

