@@ -1,0 +1,1 @@
+"""From sums to standings: against scipy, exact fractions and plain numpy."""

@@ -1,0 +1,144 @@
+"""Estimates and standings from the scores of all cases at once, as a textbook writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from toplist.ranking.results import Estimate
+
+
+def interval(d: Any, w: Any = None, clusters: Any = None, *, level: float = 0.95) -> tuple[float, float]:
+    """The weighted mean of finite numbers and the half width of its interval; NaN where there is none.
+
+    Cases without weight are no cases.
+    """
+    d, w = np.asarray(d, float), np.ones(len(d)) if w is None else np.asarray(w, float)
+    there = w > 0
+    d, w = d[there], w[there]
+    if not len(d):
+        return math.nan, math.nan
+    share = w / w.sum()
+    mean = float((share * d).sum())
+    mean += float((share * (d - mean)).sum())  # once more: the first one is rounded
+    off = share * (d - mean)
+    if clusters is None:
+        units, spread = len(d), (off**2).sum()
+    else:
+        names = np.asarray(clusters)[there]
+        sums = [off[names == name].sum() for name in np.unique(names)]
+        units, spread = len(sums), np.square(sums).sum()
+    if units < 2:
+        return mean, math.nan
+    half = stats.t.ppf(0.5 + level / 2, units - 1) * math.sqrt(units / (units - 1) * spread)
+    return mean, float(half)
+
+
+def exact_interval(d: Sequence[float], *, level: float = 0.95) -> tuple[float, float]:
+    """The same without weights and without any rounding before the square root."""
+    values = [Fraction(x) for x in d]
+    n = len(values)
+    mean = sum(values, Fraction(0)) / n
+    variance = sum(((x - mean) ** 2 for x in values), Fraction(0)) / (n - 1) / n
+    scale = 2 ** max(0, 4 * 300 - 2 * (variance.numerator.bit_length() - variance.denominator.bit_length()))
+    root = math.isqrt(int(variance * scale * scale * 4)) / (2 * scale) if variance else 0.0
+    return float(mean), float(stats.t.ppf(0.5 + level / 2, n - 1)) * root
+
+
+def agrees(got: Estimate, want: tuple[float, float], tolerance: float = 1e-12) -> bool:
+    """Value and half width, each up to a relative error; an interval where there is one, and a reason where not."""
+    mean, half = want
+    if math.isnan(mean):
+        return math.isnan(got.value) and got.low is None and got.high is None and bool(got.why)
+    scale = abs(mean) + (0.0 if math.isnan(half) else half)
+    if not math.isclose(got.value, mean, rel_tol=tolerance, abs_tol=tolerance * scale):
+        return False
+    if math.isnan(half):
+        return got.low is None and got.high is None and bool(got.why)
+    if got.low is None or got.high is None or got.why:
+        return False
+    slack = 4e-16 * (abs(mean) + half)  # the ends are rounded
+    return all(abs(abs(end - got.value) - half) <= tolerance * half + slack for end in (got.low, got.high))
+
+
+@dataclass(frozen=True)
+class Brute:
+    """Scores of predictors under one rule, (predictors, cases); which cases each has, and weights."""
+
+    scores: Any
+    present: Any
+    weights: Any
+    clusters: Any = None
+
+    @classmethod
+    def of(cls, scores: Any, present: Any = None, weights: Any = None, clusters: Any = None) -> Brute:
+        scores = np.asarray(scores, float)
+        return cls(
+            scores,
+            np.ones(scores.shape, bool) if present is None else np.asarray(present),
+            np.ones(scores.shape[1]) if weights is None else np.asarray(weights, float),
+            clusters,
+        )
+
+    def common(self, a: int, b: int) -> Any:
+        return np.flatnonzero(self.present[a] & self.present[b])
+
+    def mean(self, a: int, *, level: float = 0.95) -> tuple[float, float] | float:
+        """Infinite, or the mean and the half width."""
+        at = self.common(a, a)
+        return math.inf if np.isinf(self.scores[a, at]).any() else self._interval(self.scores[a, at], at, level)
+
+    def difference(self, a: int, b: int, *, level: float = 0.95) -> tuple[float, float] | float:
+        at = self.common(a, b)
+        x, y = self.scores[a, at], self.scores[b, at]
+        above, below = np.isinf(x).any(), np.isinf(y).any()
+        if above or below:
+            return math.nan if above and below else math.inf if above else -math.inf
+        return self._interval(x - y, at, level)
+
+    def _interval(self, d: Any, at: Any, level: float) -> tuple[float, float]:
+        return interval(d, self.weights[at], None if self.clusters is None else self.clusters[at], level=level)
+
+    def infinite(self, a: int) -> int:
+        return int(np.isinf(self.scores[a, self.present[a]]).sum())
+
+    def finite(self, a: int) -> float:
+        """The mean of the finite scores."""
+        at = self.common(a, a)
+        at = at[np.isfinite(self.scores[a, at])]
+        return float(np.average(self.scores[a, at], weights=self.weights[at])) if self.weights[at].sum() else math.nan
+
+    def ratio(self, a: int, b: int) -> float | None:
+        """Of mean scores on common cases. None where there are none, NaN where it makes no sense."""
+        at = self.common(a, b)
+        if not self.weights[at].sum():
+            return None
+        x, y = ((self.scores[i, at] * self.weights[at]).sum() for i in (a, b))
+        return float(x / y) if 0 < x < math.inf and 0 < y < math.inf else math.nan
+
+    @property
+    def all_finite(self) -> bool:
+        return bool(np.isfinite(self.scores[self.present]).all())
+
+    def relative(self, a: int) -> float | None:
+        """The geometric mean of the ratios to all predictors, itself among them (Cramer et al. 2022)."""
+        ratios = [r for r in (self.ratio(a, b) for b in range(len(self.scores))) if r is not None]
+        if not ratios or any(map(math.isnan, ratios)):
+            return None
+        return float(stats.gmean(ratios))
+
+    def order(self, *, pairwise: bool = False) -> list[int]:
+        """Best first: few infinite scores, then low relative skill, then a low mean."""
+
+        def key(a: int) -> tuple[float, float, float]:
+            ratio = self.relative(a) if pairwise else 0.0
+            mean = self.finite(a)
+            return self.infinite(a), math.inf if ratio is None else ratio, math.inf if math.isnan(mean) else mean
+
+        return sorted(range(len(self.scores)), key=key)
