@@ -33,7 +33,7 @@ def as_floats(values: Any, what: str) -> NDArray[Any]:
             raise ShapeError(f"{what} must be numbers, not {array.dtype}.")
         try:
             array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ShapeError(f"{what} must be numbers, not {array.dtype}.") from None
     return np.ascontiguousarray(array)
 
@@ -65,7 +65,10 @@ def as_number(x: Any, what: str, low: float, high: float) -> float:
             else f"{low:g} or more"
         )
         raise TopListError(f"{what} is {bounds}, not {x!r}.")
-    return float(x)
+    try:
+        return float(x)
+    except OverflowError:
+        raise TopListError(f"{what} is too large for a number.") from None
 
 
 def as_tuple(values: Any, what: str, error: type[TopListError]) -> tuple[Any, ...]:

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from toplist.errors import CaseError, FileError, OutcomeError, SpaceError, TopListError
+from toplist.errors import CaseError, FileError, OutcomeError, TopListError
 from toplist.io.batches import Batch, plain
 from toplist.io.coding import Coder, Codes
+from toplist.io.showing import shown
 from toplist.io.sources import Source
 from toplist.lists import TopLists
 from toplist.lists.door import Repairs
 from toplist.rules import Rule
 from toplist.sheets import Sheet, sheet
-from toplist.space import ClassSpace
+from toplist.space import ClassSpace, show_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +56,26 @@ class Judge:
             self.repaired.update(lists.repairs)
         return made
 
-    def look_in_order(self) -> None:
-        """Raise for the first bad list of the source, whatever the truth says about it."""
-        if self.coder.space is None:
-            return
-        for batch in self.source.batches(together=True):
-            names = self.source.names
-            lists_of(batch, names, self.coder.own_codes(batch, names), self.coder.space, self.repairs)
-
     def lists(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any]:
         """The lists of a batch, and what happened as codes or, where the truth is soft, as lists."""
         space = self._space(truth)
         hard = self.truth.layout.kind == "labels"
         if hard:
             _require_outcomes(truth)
+        self._require_all_columns(space)
         codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
         lists = lists_of(batch, self.source.names, codes, space, self.repairs)
         if hard:
             return lists, outcomes
         return lists, lists_of(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
+
+    def _require_all_columns(self, space: ClassSpace) -> None:
+        """Columns that go by their place are either all classes, or something else."""
+        columns = len(self.source.names)
+        if columns and getattr(self.source.reader, "unnamed", False) and (space.per_case or columns != space.size):
+            classes = "a number of classes per case" if space.per_case else f"{show_size(space.size)} classes"
+            remedy = "If they are the most confident ones, save their classes too."
+            raise FileError(self.source.path, f"{columns:,} columns without names, but {classes}. {remedy}")
 
     def _space(self, truth: Batch) -> ClassSpace:
         return ClassSpace(_sizes(truth, str(self.sizes))) if self.coder.space is None else self.coder.space
@@ -117,6 +119,8 @@ def _named(error: CaseError, batch: Batch, names: tuple[str, ...], space: ClassS
         )
     except CaseError as again:
         again.case = error.case
+        for value in (value for value in values if len(repr(value)) > len(shown(value))):
+            again.problem = again.problem.replace(repr(value), shown(value))
         return _in_file(again, batch)
     except TopListError:
         pass
@@ -127,7 +131,7 @@ def _in_file(error: CaseError, batch: Batch) -> FileError:
     row = None if error.case is None else int(batch.rows[error.case])
     where = ""
     if error.case is not None and batch.ids is not None:
-        where = f"case {batch.ids[error.case].as_py()!r}: "
+        where = f"case {shown(batch.ids[error.case].as_py())}: "
     return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
 
 
@@ -137,14 +141,21 @@ def _require_outcomes(truth: Batch) -> None:
         raise FileError(truth.source, "there is no outcome.", row=int(truth.rows[np.argmin(sizes)]))
 
 
+def _whole(value: Any) -> int:
+    """A number of classes, or 0."""
+    try:
+        size = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+    return 0 if isinstance(value, float) and value != size else size
+
+
 def _sizes(truth: Batch, name: str) -> Any:
     column = truth.extra[name].to_pylist()
     out = []
     for row, value in zip(truth.rows, column, strict=True):
-        try:
-            size = int(value)
-            ClassSpace(size)
-        except (TypeError, ValueError, SpaceError):
-            raise FileError(truth.source, f"{value!r} in {name!r} is no number of classes.", row=int(row)) from None
+        size = _whole(value)
+        if size < 1:
+            raise FileError(truth.source, f"{shown(value)} in {shown(name)} is no number of classes.", row=int(row))
         out.append(size)
     return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toplist.errors import TopListError
 from toplist.ranking.intervals import difference
 from toplist.ranking.results import Estimate, Results, Section, Standing
@@ -35,8 +37,8 @@ class Leaderboard:
     def __getitem__(self, name: str | int) -> Standing:
         """One predictor, by name or by place (0 is the leader)."""
         standings = self.results.overall.standings
-        if isinstance(name, int):
-            return standings[name]
+        if isinstance(name, int | np.integer):
+            return standings[int(name)]
         found = next((one for one in standings if one.name == name), None)
         if found is None:
             raise KeyError(f"{name!r} is not among {', '.join(repr(one.name) for one in standings)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -132,7 +132,12 @@ def _codes_of_labels(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int6
     if missing.any():
         row = int(np.argmax(missing))
         raise OutcomeError(f"the outcome is {labels[row]}.", case=row, more=int(missing.sum()) - 1)
-    codes = space.encode(labels)
+    try:
+        codes = space.encode(labels)
+    except TypeError:
+        row = next(row for row, label in enumerate(labels) if not isinstance(label, Hashable))
+        problem = f"the outcome is {labels[row]!r}, which is neither a label nor a code."
+        raise OutcomeError(problem, "Distributions per case go through TopLists.from_dicts.", case=row) from None
     unknown = codes == UNLISTED
     if space.complete and unknown.any():
         row = int(np.argmax(unknown))

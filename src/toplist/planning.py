@@ -45,6 +45,10 @@ def plan_of(
         if value is not None and not isinstance(value, str):
             raise TopListError(f"with files and frames, {what} names a column of the truth.")
     known = None if space is None else as_space(space)
+    if known is not None and known.per_case:
+        raise SpaceError(
+            "with files and frames, sizes= names the column of the truth that says how many classes there are."
+        )
     labels = None if known is None or known.labels is None else frozenset(map(str, known.labels))
     extra = tuple(dict.fromkeys(filter(None, (weight, by, cluster, sizes, *keep))))
     hints = Hints(classes=classes, confidences=confidences, case=case, labels=labels, sets=sets)

@@ -2,73 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.errors import FileError
-from toplist.evaluation import Scoring
-from toplist.io.batches import Batch
 from toplist.sheets import Sheet
 
+_IN_MEMORY = 1 << 31  # bytes for all predictors together; more goes to disk
 
-@dataclass(slots=True)
+
 class Scratch:
-    """The sheet of all cases of one predictor in the order of the truth; on disk where it is large."""
+    """The sheet of one predictor: a record for each case, so that a case is written in one place.
 
-    columns: Any  # (columns, cases)
-    present: NDArray[np.bool_]
-    rules: int
-    tops: int
+    What the empty list scores is kept once where it is the same for all, and scores without the penalty only where
+    they differ.
+    """
 
-    @classmethod
-    def sized(cls, path: Path, scoring: Scoring, cases: int) -> Scratch:
-        """Room for this many cases."""
-        rules, tops = len(scoring.rules), len(scoring.tops)
-        shape = (3 * rules + tops + 5, cases)
-        small = shape[0] * cases <= 1 << 24
-        columns = np.zeros(shape) if small else np.memmap(path, np.float64, "w+", shape=shape)
-        return cls(columns, np.zeros(cases, bool), rules, tops)
+    def __init__(self, path: Path, cases: int, predictors: int = 1) -> None:
+        self.path, self.cases, self.room = path, cases, _IN_MEMORY // predictors
+        self.present = np.zeros(cases, bool)
+        self.records: Any = None
+        self.empty: Any = None
+        self._plain: list[tuple[NDArray[np.int64], Any]] = []
 
-    def put(self, places: NDArray[np.int64], sheet: Sheet, batch: Batch) -> None:
-        """Write down the cases at these places; none may come twice."""
-        again = self.present[places]
+    def put(self, places: NDArray[np.int64], sheet: Sheet) -> None:
+        """Write down the cases at these places."""
         self.present[places] = True
-        if again.any() or len(np.unique(places)) < len(places):
-            order = np.argsort(places, stable=True)
-            twice = np.flatnonzero(again) if again.any() else order[1:][np.diff(places[order]) == 0]
-            at = int(twice[0])
-            name = None if batch.ids is None else batch.ids[at].as_py()
-            raise FileError(batch.source, f"case {name!r} is there twice.", row=int(batch.rows[at]))
-        for to, column in zip(self.columns, _columns(sheet), strict=True):
-            to[places] = column
+        if self.records is None:
+            self._make_room(sheet)
+        made = np.empty(len(places), self.records.dtype)
+        made["scores"], made["missed"] = sheet.scores.T, np.array(sheet.missed).reshape(-1, len(places)).T
+        for name in ("hit", "listed", "sizes", "mass", "invalid"):
+            made[name] = getattr(sheet, name)
+        if self.empty is None:
+            made["empty"] = sheet.empty.T
+        self.records[places] = made
+        odd = np.flatnonzero(sheet.invalid)
+        if len(odd):
+            self._plain.append((places[odd], sheet.unpenalised[:, odd]))
 
-    def sheet(self, lo: int, hi: int, keep: NDArray[np.intp] | None = None) -> Sheet:
-        """Cases lo to hi, or some of them."""
-        part = np.array(self.columns[:, lo:hi])
-        return self._sheet(part if keep is None else part[:, keep])
+    def sheet(self, lo: int, hi: int) -> Sheet:
+        """Cases lo to hi. What is not there is zero."""
+        if self.records is None:
+            raise ValueError("nothing was written")
+        part = np.array(self.records[lo:hi])
+        scores = np.ascontiguousarray(part["scores"].T)
+        plain = scores
+        places, values = self._all_plain()
+        first, last = np.searchsorted(places, (lo, hi))
+        if last > first:
+            plain = scores.copy()
+            plain[:, places[first:last] - lo] = values[:, first:last]
+        own = part["empty"].T if self.empty is None else np.broadcast_to(self.empty, scores.shape)
+        names = ("listed", "sizes", "mass", "invalid")
+        columns = [np.ascontiguousarray(part[name]) for name in names]
+        return Sheet(scores, plain, own, part["hit"], tuple(part["missed"].T), *columns)
 
-    def filled(self, sheet: Sheet, at: NDArray[np.intp], other: Sheet) -> Sheet:
-        """A sheet with some cases replaced."""
-        part = np.array(list(_columns(sheet)))
-        part[:, at] = np.array(list(_columns(other)))
-        return self._sheet(part)
+    def _make_room(self, sheet: Sheet) -> None:
+        rules, tops = len(sheet.scores), len(sheet.missed)
+        fields: list[Any] = [("scores", "f8", (rules,)), ("missed", "f8", (tops,)), ("mass", "f8"), ("hit", "f8")]
+        fields += [("listed", sheet.listed.dtype), ("sizes", "i4"), ("invalid", "i1")]
+        if sheet.empty.strides[-1] == 0 or not len(sheet):
+            self.empty = sheet.empty[:, :1]
+        else:
+            fields.append(("empty", "f8", (rules,)))
+        kind = np.dtype(fields)
+        large = kind.itemsize * self.cases > self.room
+        self.records = np.memmap(self.path, kind, "w+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
 
-    def _sheet(self, c: NDArray[np.float64]) -> Sheet:
-        r, t = self.rules, self.tops
-        hit, listed, sizes, mass, invalid = c[3 * r + t :]
-        return Sheet(
-            c[:r], c[r : 2 * r], c[2 * r : 3 * r], hit, tuple(c[3 * r : 3 * r + t]), listed, sizes, mass, invalid
-        )
-
-
-def _columns(sheet: Sheet) -> Iterator[Any]:
-    yield from sheet.scores
-    yield from sheet.unpenalised
-    yield from sheet.empty
-    yield from sheet.missed
-    yield from (sheet.hit, sheet.listed, sheet.sizes, sheet.mass, sheet.invalid)
+    def _all_plain(self) -> tuple[NDArray[np.int64], Any]:
+        """The places of invalid lists in order, with their scores without the penalty."""
+        if len(self._plain) != 1 or (np.diff(self._plain[0][0]) < 0).any():
+            places = np.concatenate([np.zeros(0, np.int64), *(where for where, _ in self._plain)])
+            rules = self.records.dtype["scores"].shape[0]
+            values = np.concatenate([np.zeros((rules, 0)), *(value for _, value in self._plain)], axis=1)
+            order = np.argsort(places)
+            self._plain = [(places[order], values[:, order])]
+        return self._plain[0]

@@ -36,6 +36,22 @@ class Sheet:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def some(self, at: NDArray[np.intp]) -> Sheet:
+        """Some of the cases."""
+        scores, unpenalised, empty = (part[:, at] for part in (self.scores, self.unpenalised, self.empty))
+        missed = tuple(column[at] for column in self.missed)
+        return Sheet(
+            scores,
+            unpenalised,
+            empty,
+            self.hit[at],
+            missed,
+            self.listed[at],
+            self.sizes[at],
+            self.mass[at],
+            self.invalid[at],
+        )
+
 
 def sheet(lists: TopLists, y: Any, rules: Sequence[Rule], *, tops: Sequence[int], penalty: float | None) -> Sheet:
     """Score lists by every rule; `tops` are the k of top-k errors."""

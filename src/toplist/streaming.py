@@ -19,6 +19,7 @@ from toplist.io.alignment import Join, Joined, OutOfStepError, in_step, require_
 from toplist.io.batches import Batch, numbers, plain
 from toplist.io.coding import Coder
 from toplist.io.engine import connect
+from toplist.io.gathering import some
 from toplist.io.optional import need
 from toplist.io.sources import Source
 from toplist.kernel import one_thread, threads
@@ -33,6 +34,7 @@ Progress = Callable[[str, int, int | None], None]
 A = TypeVar("A")
 B = TypeVar("B")
 S = TypeVar("S", bound="Sink")
+_PART = 1 << 17
 MISSING = ("error", "common", "pairwise", "reject")
 
 
@@ -170,25 +172,23 @@ def _shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
 def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
     judges = plan.judges()
     with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
-        join = Join(engine, plan.truth, text=_needs_text(plan))
+        place = Path(folder)
+        join = Join(engine, plan.truth, place, text=_needs_text(plan))
         scratches = []
         for at, judge in enumerate(judges):
-            scratch = Scratch.sized(Path(folder) / str(at), plan.scoring, join.cases)
+            scratch = Scratch(place / f"scores-{at}", join.cases, len(judges))
             done = 0
 
             def work(found: Joined, judge: Judge = judge) -> tuple[Joined, Sheet]:
                 return found, judge.sheet(found.batch, found.truth)
 
-            try:
-                for found, sheet in _shared(work, join.look_up(judge.source)):
-                    scratch.put(found.places, sheet, found.batch)
-                    done += len(found.places)
-                    progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
-            except FileError:
-                judge.look_in_order()  # a join meets bad cases in any order: say the first of the file
-                raise
+            for found, sheet in _shared(work, join.look_up(judge.source)):
+                scratch.put(found.places, sheet)
+                done += len(found.places)
+                progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
             scratches.append(scratch)
         lacking = [np.flatnonzero(~scratch.present) for scratch in scratches]
+        cases = [judge.cases for judge in judges]
         if plan.missing == "error":
             require_same_cases(
                 [
@@ -198,37 +198,14 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
                 ],
                 [(name, count, shown) for name, (count, shown) in join.unknown.items()],
             )
-        return _in_order(plan, sink, judges, join, scratches, progress)
-
-
-def _in_order(
-    plan: Plan, sink: Sink, judges: list[Judge], join: Join, scratches: list[Scratch], progress: Progress
-) -> Read:
-    """The scored cases, in the order of the truth."""
-    filled, lo, compared = [0] * len(judges), 0, 0
-    cases = [judge.cases for judge in judges]
-    for truth in plan.truth.batches(together=True):
-        hi = lo + len(truth)
-        present = [scratch.present[lo:hi] for scratch in scratches]
-        sheets = [scratch.sheet(lo, hi) for scratch in scratches]
-        part = truth
-        if plan.missing == "common":
-            keep = np.flatnonzero(np.logical_and.reduce(present))
-            part, sheets, present = _some(truth, keep), [scratch.sheet(lo, hi, keep) for scratch in scratches], []
-        elif plan.missing == "reject":
-            for at, (judge, there) in enumerate(zip(judges, present, strict=True)):
-                away = np.flatnonzero(~there)
-                if len(away):
-                    sheets[at] = scratches[at].filled(sheets[at], away, _rejected(judge, _some(truth, away)))
-                    filled[at] += len(away)
-            present = []
-        lo = hi
-        if len(part):
-            sink.add(sink.make(part, sheets, present))
-            compared += len(part)
-        progress("adding up", lo, join.cases)
-    if not compared:
-        raise AlignmentError("there is no case that all predictors and the truth have.")
+        for judge, scratch, away in zip(judges, scratches, lacking, strict=True):
+            if plan.missing == "reject":
+                _reject(judge, scratch, away, join.truth)
+            elif not judge.cases:
+                raise AlignmentError(f"{judge.source.name} has none of the cases of the truth.")
+        compared = _in_order(plan, sink, scratches, progress)
+    filled = [len(away) if plan.missing == "reject" else 0 for away in lacking]
+    beyond = [join.unknown.get(judge.source.name, (0, []))[0] for judge in judges]
     origins = tuple(
         Origin(
             judge.source.name,
@@ -236,26 +213,46 @@ def _in_order(
             judge.source.layout.kind,
             count,
             filled=fills,
-            left_out=join.unknown.get(judge.source.name, (0, []))[0]
-            + (count - compared if plan.missing == "common" else 0),
+            left_out=unknown + (count - compared if plan.missing == "common" else 0),
             repairs=dict(judge.repaired),
         )
-        for judge, fills, count in zip(judges, filled, cases, strict=True)
+        for judge, fills, unknown, count in zip(judges, filled, beyond, cases, strict=True)
     )
     return Read(origins, join.cases, compared)
 
 
-def _rejected(judge: Judge, truth: Batch) -> Sheet:
-    """Empty lists, scored."""
-    empty = Batch(
-        judge.source.path,
-        np.zeros(len(truth), np.int64),
-        None,
-        np.zeros(len(truth) + 1, np.int64),
-        need("pyarrow").array([], plain(truth.classes).type if truth.classes is not None else need("pyarrow").string()),
-        np.zeros(0),
-    )
-    return judge.sheet(empty, truth)
+def _in_order(plan: Plan, sink: Sink, scratches: list[Scratch], progress: Progress) -> int:
+    """The scored cases, in the order of the truth; how many there were."""
+    lo = compared = 0
+    for truth in plan.truth.batches(together=True):
+        hi = lo + len(truth)
+        present = [scratch.present[lo:hi] for scratch in scratches]
+        sheets = [scratch.sheet(lo, hi) for scratch in scratches]
+        part = truth
+        if plan.missing == "common":
+            keep = np.flatnonzero(np.logical_and.reduce(present))
+            part, sheets, present = some(truth, keep), [sheet.some(keep) for sheet in sheets], []
+        if len(part):
+            sink.add(sink.make(part, sheets, present))
+        lo, compared = hi, compared + len(part)
+        progress("adding up", lo, scratches[0].cases)
+    if not compared:
+        raise AlignmentError("there is no case that all predictors and the truth have.")
+    return compared
+
+
+def _reject(judge: Judge, scratch: Scratch, away: NDArray[np.intp], truth: Batch) -> None:
+    """Absent predictions are empty lists."""
+    for lo in range(0, len(away), _PART):
+        at = away[lo : lo + _PART]
+        happened = some(truth, at)
+        scratch.put(at, judge.sheet(_empty_lists(judge, happened), happened))
+
+
+def _empty_lists(judge: Judge, truth: Batch) -> Batch:
+    pa, n = need("pyarrow"), len(truth)
+    kind = pa.string() if truth.classes is None else plain(truth.classes).type
+    return Batch(judge.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
 
 
 def _weights(truth: Batch, name: str) -> NDArray[np.float64]:
@@ -273,25 +270,6 @@ def _groups(column: Any) -> Grouping:
         raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
     text = pc.fill_null(pc.cast(column, pa.string()), "(blank)").dictionary_encode()
     return Grouping(text.dictionary.to_pylist(), text.indices.to_numpy(zero_copy_only=False).astype(np.int32))
-
-
-def _some(batch: Batch, at: NDArray[np.intp]) -> Batch:
-    """Some of the cases."""
-    if len(at) == len(batch):
-        return batch
-    pa = need("pyarrow")
-    sizes = np.diff(batch.offsets)[at]
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    where = np.repeat(batch.offsets[at] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return Batch(
-        batch.source,
-        batch.rows[at],
-        None if batch.ids is None else batch.ids.take(pa.array(at)),
-        offsets,
-        None if batch.classes is None else batch.classes.take(pa.array(where)),
-        batch.confidences[where],
-        {name: column.take(pa.array(at)) for name, column in batch.extra.items()},
-    )
 
 
 def _has_integers(source: Source) -> bool:

@@ -227,9 +227,7 @@ READERS = [
     ("pandas", "read_parquet"),
     ("polars", "read_parquet"),
     ("pyarrow.parquet", "read_table"),
-    pytest.param(
-        *("polars", "scan_parquet"), marks=pytest.mark.xfail(reason="polars warns that asking for columns is expensive")
-    ),
+    ("polars", "scan_parquet"),
 ]
 
 

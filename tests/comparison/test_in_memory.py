@@ -253,8 +253,8 @@ def test_groups_and_clusters_are_numbers_text_or_anything_that_has_a_name() -> N
         (["b", "a"] * 3, ["a", "b"]),
         ([True, False] * 3, ["False", "True"]),
         ([1, "a", 1, "a", 1, "a"], ["1", "a"]),
-        ([None, "a"] * 3, ["None", "a"]),
-        ([1.5, math.nan] * 3, ["1.5", "nan"]),
+        ([None, "a"] * 3, ["(blank)", "a"]),
+        ([1.5, math.nan] * 3, ["(blank)", "1.5"]),
         (np.array(["2020-01-01", "2021-01-01"] * 3, "datetime64[D]"), ["2020-01-01", "2021-01-01"]),
     ):
         board = tl.compare(made, y, space=M, by=by)

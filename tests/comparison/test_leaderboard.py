@@ -84,7 +84,6 @@ def test_a_predictor_is_found_by_name_and_by_place() -> None:
         board[8]
 
 
-@pytest.mark.xfail(reason="a number of numpy is taken for a name")
 def test_a_place_may_be_a_number_of_numpy() -> None:
     board = board_of()
     assert board[np.int64(0)] == board[0]  # type: ignore[index]
@@ -224,7 +223,6 @@ def test_a_leaderboard_says_what_was_asked() -> None:
     assert board["double"].marks[0].reference_skill == 0.0
 
 
-@pytest.mark.xfail(reason="both are null")
 def test_an_infinite_penalty_is_told_apart_from_the_default_in_the_record() -> None:
     """JSON has no infinity, but it has text."""
     made = {"a": [{0: 0.9, 1: 0.001}], "b": [0]}

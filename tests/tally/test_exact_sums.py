@@ -115,7 +115,6 @@ def test_no_permutation_and_no_split_shows(values: list[tuple[float, float]], se
     assert (sum(exact_sums(part, asked) for part in parts) == want).all()
 
 
-@pytest.mark.xfail(kernel.NATIVE, reason="the compiled kernel looks at the stride of an axis that has one entry")
 def test_one_row_is_summed_however_numpy_strides_it() -> None:
     """Which numpy is free to do: an axis of one entry has no next one."""
     one = np.zeros((2, 5))[:, np.array([1])]
@@ -201,9 +200,6 @@ def test_a_rounded_sum_is_that_of_fsum(values: list[float]) -> None:
     assert to_float(exact_sums(np.array([values]))[0, 0]) == math.fsum(values)
 
 
-@pytest.mark.xfail(
-    kernel.NATIVE, reason="the product of the largest factors is infinite, and its exponent is not asked"
-)
 def test_products_are_exact_where_the_largest_factors_are_far_apart() -> None:
     """No product is near the largest double, though the largest factors would make one."""
     columns = np.array([[1e200] + [1e100] * 15, [1e-200] + [1e120] * 15])

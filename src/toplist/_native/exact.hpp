@@ -62,8 +62,9 @@ struct Grids {
 
   explicit Grids(double largest) {
     int exponent = 0;
-    std::frexp(largest, &exponent);  // largest < 2**exponent
-    usable = exponent < 900 && exponent - GRIDS * STEPS > -900;
+    usable = std::isfinite(largest);  // the product of two finite numbers may not be
+    if (usable) std::frexp(largest, &exponent);  // largest < 2**exponent
+    usable = usable && exponent < 900 && exponent - GRIDS * STEPS > -900;
     for (int g = 0; g < GRIDS; ++g) magic[g] = usable ? std::ldexp(1.5, exponent - (g + 1) * STEPS + 52) : 0.0;
   }
 };

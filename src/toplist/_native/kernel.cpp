@@ -133,7 +133,7 @@ void bind_exact(nb::module_& m) {
         [](Columns columns, In<std::int32_t> left, In<std::int32_t> right, std::optional<In<std::int32_t>> codes,
            nb::ndarray<std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) {
           const std::size_t groups = out.shape(0), width = out.shape(1), count = columns.shape(0);
-          if (width != count + left.shape(0) || out.shape(2) != 4 * DIGITS || columns.stride(1) != 1)
+          if (width != count + left.shape(0) || out.shape(2) != 4 * DIGITS || (columns.shape(1) > 1 && columns.stride(1) != 1))
             throw std::invalid_argument("out must be (groups, columns + products, EXACT_BYTES)");
           const std::size_t stride = static_cast<std::size_t>(columns.stride(0));
           const std::int32_t* group = codes ? codes->data() : nullptr;

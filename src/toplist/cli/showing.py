@@ -44,14 +44,15 @@ def demo(*, json: bool, output: Sequence[Path] | None) -> None:
 
 def hidden(board: Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
-    sentences = []
+    sentences, rule = [], board.results.rules[0]
     for a, b in permutations(board, 2):
         found = board.difference(a.name, b.name)
         if a.accuracy > b.accuracy and found.low is not None and found.low > 0:
+            mean, other = (row.marks[0].score.value for row in (a, b))
             sentences.append(
-                f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by "
-                f"{board.results.rules[0]} it is surely worse ({a.marks[0].score.value:.3f} against {b.marks[0].score.value:.3f}), "
-                "because a wrong answer with full confidence costs more than an honest refusal."
+                f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by {rule} it is surely worse "
+                f"({mean:.3f} against {other:.3f}), because a wrong answer with full confidence costs more than an honest "
+                "refusal."
             )
             break
     never = [row.name for row in board if not row.marks[-1].infinite]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import AlignmentError, FileError
-from toplist.io.batches import Batch, plain
-from toplist.io.engine import connect, guarded, quoted
+from toplist.io.batches import Batch
+from toplist.io.columns import as_numpy
+from toplist.io.engine import connect, guarded
+from toplist.io.gathering import Spill, gathered, some
 from toplist.io.optional import need
 from toplist.io.sources import Source
 
@@ -82,7 +85,8 @@ class _Unique:
 
     def require(self) -> None:
         if not self.rising:
-            with connect() as engine, stream_of(engine, self.source, lists=False):
+            text = need("pyarrow").types.is_string(self.last.type)
+            with connect() as engine, stream_of(engine, self.source.ids(), self.source, text=text):
                 require_unique(engine, "stream", self.source)
 
 
@@ -109,45 +113,20 @@ def _times(count: int) -> str:
     return "twice" if count == 2 else f"{count:,} times"
 
 
-def stream_of(engine: Any, source: Source, *, lists: bool, text: bool = False) -> Any:
-    """A source as the table `stream` of the engine: id, row, file, and with `lists` what each case says."""
+def stream_of(engine: Any, ids: Iterator[tuple[Any, Rows]], source: Source, *, text: bool) -> Any:
+    """The ids of a source as the table `stream` of the engine: id, row of the file, place among all cases."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
-    batches = source.batches(together=True)
-    first = next(batches, None)
-    as_text = text or (first is not None and first.ids is not None and pa.types.is_string(first.ids.type))
-    kind = pa.string() if as_text else pa.int64()
-    fields = [("id", kind), ("row", pa.int64()), ("file", pa.string())]
-    if lists:
-        item = pa.string() if first is None or first.classes is None else first.classes.type
-        t = pa.float64() if first is None else pa.from_numpy_dtype(first.confidences.dtype)
-        fields += [("classes", pa.large_list(item)), ("confidences", pa.large_list(t)), ("all", pa.bool_())]
-        fields += [] if first is None else [(f"x_{name}", column.type) for name, column in first.extra.items()]
-    schema = pa.schema(fields)
+    kind = pa.string() if text else pa.int64()
+    schema = pa.schema([("id", kind), ("row", pa.int64()), ("place", pa.int64())])
 
-    def rows() -> Iterator[Any]:
-        for batch in _chain(first, batches):
-            ids = pc.cast(batch.ids, kind)
-            columns = [ids, pa.array(batch.rows), pa.array([batch.source] * len(batch))]
-            if lists:
-                at = pa.array(batch.offsets)
-                empty = pa.array(np.zeros(len(batch) + 1, np.int64))
-                listed = batch.classes is not None
-                values = plain(batch.classes).cast(item) if listed else pa.array([], item)
-                columns += [
-                    pa.LargeListArray.from_arrays(at if listed else empty, values),
-                    pa.LargeListArray.from_arrays(at, pa.array(batch.confidences).cast(t)),
-                    pa.array(np.full(len(batch), not listed)),
-                    *batch.extra.values(),
-                ]
-            yield pa.record_batch(columns, schema=schema)
+    def numbered() -> Iterator[Any]:
+        start = 0
+        for column, rows in ids:
+            places = np.arange(start, start + len(rows))
+            start += len(rows)
+            yield pa.record_batch([pc.cast(column, kind), pa.array(rows), pa.array(places)], schema=schema)
 
-    return guarded(rows(), schema, engine, source.path)
-
-
-def _chain(first: Batch | None, others: Iterator[Batch]) -> Iterator[Batch]:
-    if first is not None:
-        yield first
-    yield from others
+    return guarded(numbered(), schema, engine, source.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,80 +139,93 @@ class Joined:
 
 
 class Join:
-    """The cases of the truth, and predictions looked up among them; on disk where memory would not do."""
+    """The cases of the truth, and predictions looked up among them by their ids.
 
-    def __init__(self, engine: Any, truth: Source, *, text: bool) -> None:
-        self.engine, self.truth, self.text = engine, truth, text
-        with stream_of(engine, truth, lists=True, text=text):
-            engine.execute("CREATE TEMP TABLE truth AS SELECT *, row_number() OVER () - 1 AS place FROM stream")
-        require_unique(engine, "truth", truth)
-        self.cases = int(engine.execute("SELECT count(*) FROM truth").fetchone()[0])
+    Only ids go through DuckDB, on disk where memory would not do; predictions are then read in their own order.
+    """
+
+    def __init__(self, engine: Any, truth: Source, folder: Path, *, text: bool) -> None:
+        self.engine, self.source, self.folder, self.text = engine, truth, folder, text
+        batches: list[Batch] = []
+
+        unique = _Unique(truth)
+
+        def seen() -> Iterator[tuple[Any, Rows]]:
+            for batch in truth.batches(together=True):
+                batches.append(replace(batch, ids=None))
+                unique.see(batch.ids)
+                yield batch.ids, batch.rows
+
+        with stream_of(engine, seen(), truth, text=text):
+            engine.execute("CREATE TEMP TABLE truth AS SELECT * FROM stream")
+        if not unique.rising:
+            require_unique(engine, "truth", truth)
+        if not batches:
+            raise FileError(truth.path, "there are no cases.")
+        self.truth = gathered(batches, truth.path)
+        self.cases = len(self.truth)
         self.unknown: dict[str, tuple[int, list[Any]]] = {}
 
     def look_up(self, source: Source) -> Iterator[Joined]:
-        """The predictions of a source in an order that suits the join; those without a truth are counted."""
-        self.engine.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-        extra = "".join(", t." + quoted(f"x_{name}") for name in self.truth.layout.extra)
-        query = (
-            "SELECT s.id, s.row, s.file, s.classes, s.confidences, s.all, coalesce(t.place, -1) AS place, "
-            f"t.row AS t_row, t.file AS t_file, t.classes AS t_classes, t.confidences AS t_confidences, t.all AS t_all"
-            f"{extra} FROM stream s LEFT JOIN truth t ON s.id = t.id"
-        )
-        with stream_of(self.engine, source, lists=True, text=self.text):
-            for table in self.engine.sql(query).to_arrow_reader(1 << 16):
-                known = self._known(table, source)
-                for part in _uniform(known):
-                    places = part.column("place").to_numpy()
-                    yield Joined(places, _batch(part, ""), _batch(part, "t_", self.truth.layout.extra))
+        """The predictions of a source in their own order; those without a truth are counted and left out."""
+        if source.layout.kind == "long":
+            spill = Spill.of(source.batches(together=True), self.folder / f"{len(list(self.folder.iterdir()))}.arrow")
+            places, batches = self._places(source, ((b.ids, b.rows) for b in spill.batches())), spill.batches()
+        else:
+            places, batches = self._places(source, source.ids()), source.batches()
+            self._require_new(source, places)
+        lo = 0
+        for batch in batches:
+            hi = lo + len(batch)
+            here, part = places[lo:hi], batch
+            lo = hi
+            there = np.flatnonzero(here >= 0)
+            if len(there) < len(here):
+                self._leave_out(source, batch, here)
+                here, part = here[there], some(batch, there)
+            if len(here):
+                yield Joined(here, part, some(self.truth, here))
 
-    def _known(self, table: Any, source: Source) -> Any:
-        there = table.column("place").to_numpy() >= 0
-        if there.all():
-            return table
-        pa = need("pyarrow")
+    def _places(self, source: Source, ids: Iterator[tuple[Any, Rows]]) -> Rows:
+        """Where each case of a source stands in the truth; -1 where it does not."""
+        out = np.full(1 << 16, -1)
+        count = 0
+        query = "SELECT s.place AS at, t.place FROM stream s LEFT JOIN truth t ON s.id = t.id"
+        # The build side of the join is the truth, whose size is known, not the stream.
+        self.engine.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        with stream_of(self.engine, ids, source, text=self.text):
+            for table in self.engine.sql(query).to_arrow_reader(1 << 17):
+                at, place = as_numpy(table.column("at")), table.column("place")
+                count += len(at)
+                if len(at) and at.max() >= len(out):
+                    out = np.concatenate((out, np.full(max(len(out), int(at.max()) + 1), -1)))
+                out[at] = as_numpy(need("pyarrow.compute").fill_null(place, -1))
+        return out[:count]
+
+    def _require_new(self, source: Source, places: Rows) -> None:
+        """No case may be there twice; the rows of a long table are one case."""
+        there = np.flatnonzero(places >= 0)
+        if np.bincount(places[there], minlength=1).max() < 2:
+            return
+        order = there[np.argsort(places[there], stable=True)]
+        at, start = int(order[1:][np.diff(places[order]) == 0].min()), 0
+        for batch in source.batches():
+            if at < start + len(batch):
+                row, name = batch.rows[at - start], None if batch.ids is None else batch.ids[at - start].as_py()
+                raise FileError(batch.source, f"case {name!r} is there twice.", row=int(row))
+            start += len(batch)
+
+    def _leave_out(self, source: Source, batch: Batch, places: Rows) -> None:
+        away = np.flatnonzero(places < 0)
         count, shown = self.unknown.get(source.name, (0, []))
-        ids = table.column("id").filter(pa.array(~there))
-        self.unknown[source.name] = (count + len(ids), shown or ids.slice(0, 3).to_pylist())
-        return table.filter(pa.array(there))
+        ids = [] if batch.ids is None else [batch.ids[int(i)].as_py() for i in away[:3]]
+        self.unknown[source.name] = (count + len(away), shown or ids)
 
     def ids(self, places: Any) -> list[Any]:
         """The ids of some cases of the truth."""
         shown = ", ".join(str(int(place)) for place in places)
         found = self.engine.execute(f"SELECT id FROM truth WHERE place IN ({shown}) ORDER BY place").fetchall()
         return [row[0] for row in found]
-
-
-def _uniform(table: Any) -> Iterator[Any]:
-    """Rows of one file at a time, and of one shape."""
-    kinds = np.zeros(len(table), np.int64)
-    for name in ("file", "t_file"):
-        codes = plain(table.column(name)).dictionary_encode()
-        kinds = kinds * (len(codes.dictionary) + 1) + codes.indices.to_numpy(zero_copy_only=False)
-    for name in ("all", "t_all"):
-        kinds = kinds * 2 + table.column(name).to_numpy(zero_copy_only=False)
-    for kind in np.unique(kinds):
-        where = np.flatnonzero(kinds == kind)
-        yield table if len(where) == len(table) else table.take(need("pyarrow").array(where))
-
-
-def _batch(table: Any, prefix: str, extra: Sequence[str] = ()) -> Batch:
-    classes, t = table.column(f"{prefix}classes"), table.column(f"{prefix}confidences")
-    offsets, values = _flat(t)
-    full = table.column(f"{prefix}all")[0].as_py()
-    return Batch(
-        table.column(f"{prefix}file")[0].as_py(),
-        table.column(f"{prefix}row").to_numpy(),
-        table.column("id"),
-        offsets,
-        None if full else plain(_flat(classes)[1]),
-        values.to_numpy(zero_copy_only=False),
-        {name: plain(table.column(f"x_{name}")) for name in extra},
-    )
-
-
-def _flat(column: Any) -> tuple[Rows, Any]:
-    offsets = column.offsets.to_numpy().astype(np.int64)
-    return offsets - offsets[0], column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
 
 
 def require_same_cases(

@@ -10,11 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import FileError
+from toplist.io.columns import (
+    Column,
+    blanks,
+    identifiers,
+    kind_of,
+    numbers,
+    offsets_of,
+    plain,
+    text_if_none,
+    truths,
+)
 from toplist.io.layouts import Layout
 from toplist.io.optional import need
 from toplist.io.readers import Piece
+from toplist.io.showing import shown
 
-Column = Any  # pyarrow.Array
+__all__ = ["Batch", "Column", "numbers", "plain", "to_batch", "to_batches", "truths"]
+
+_WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +98,8 @@ def _rows(piece: Piece) -> NDArray[np.int64]:
 
 def _last_run(table: Any, layout: Layout) -> int:
     """Where the last case begins: it may go on in the next batch."""
-    starts = _starts(plain(table.column(layout.case)))
+    ids = text_if_none(plain(table.column(layout.case)))
+    starts = _starts(ids) if not need("pyarrow").types.is_nested(ids.type) else np.ones(min(len(ids), 1), bool)
     return int(np.flatnonzero(starts)[-1]) if len(starts) else 0
 
 
@@ -93,7 +108,7 @@ def _starts(ids: Column) -> NDArray[np.bool_]:
     new = np.ones(len(ids), bool)
     if len(ids) > 1:
         same = pc.fill_null(pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1)), False)
-        new[1:] = ~same.to_numpy(zero_copy_only=False)
+        new[1:] = ~truths(same)
     return new
 
 
@@ -101,7 +116,7 @@ def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout) -
     pa = need("pyarrow")
     ids = identifiers(table.column(layout.case), source, rows)
     classes, t = plain(table.column(layout.classes[0])), table.column(layout.confidences[0])
-    blank = _blanks(classes) & _blanks(t)
+    blank = blanks(classes) & blanks(t)
     _require_pairs(classes, t, source, rows)
     starts = _starts(ids)
     case = np.cumsum(starts) - 1
@@ -111,7 +126,7 @@ def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout) -
     if odd.any():
         row = int(rows[np.flatnonzero(blank & odd[case])[0]])
         raise FileError(source, "a blank row stands for an empty list, but the case has other rows.", row=row)
-    values = numbers(t, source, rows)[~blank]
+    values = numbers(t, source, rows, layout.confidences[0])[~blank]
     kept = np.flatnonzero(~blank)
     order = np.lexsort((-values, case[kept]))
     firsts = np.flatnonzero(starts)
@@ -120,7 +135,7 @@ def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout) -
         rows[firsts],
         ids.take(pa.array(firsts)),
         offsets_of(listed),
-        classes.take(pa.array(kept[order])),
+        text_if_none(classes).take(pa.array(kept[order])),
         values[order],
         {name: plain(table.column(name)).take(pa.array(firsts)) for name in layout.extra},
     )
@@ -131,8 +146,10 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
     for name in (layout.classes[0], layout.confidences[0]):
         column = table.column(name)
         if column.null_count:
-            row = int(rows[np.flatnonzero(_blanks(column))[0]])
-            raise FileError(source, f"{name!r} is null: an empty list is written [].", row=row)
+            row = int(rows[np.flatnonzero(blanks(column))[0]])
+            raise FileError(source, f"{shown(name)} is null: an empty list is written [].", row=row)
+        if not hasattr(column, "flatten"):
+            raise FileError(source, f"the values in {shown(name)} are {kind_of(column.type)}, but lists elsewhere.")
         columns.append(_flat(column))
     (at, classes), (also, t) = columns
     if not np.array_equal(at, also):
@@ -142,9 +159,9 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
         raise FileError(source, problem, row=int(rows[case]))
     for name, values in ((layout.classes[0], classes), (layout.confidences[0], t)):
         if values.null_count:
-            case = int(np.searchsorted(at, np.flatnonzero(_blanks(values))[0], side="right")) - 1
-            raise FileError(source, f"a value in {name!r} is null.", row=int(rows[case]))
-    return at, classes, numbers(t, source, np.repeat(rows, np.diff(at)))
+            case = int(np.searchsorted(at, np.flatnonzero(blanks(values))[0], side="right")) - 1
+            raise FileError(source, f"a value in {shown(name)} is null.", row=int(rows[case]))
+    return at, text_if_none(classes), numbers(t, source, np.repeat(rows, np.diff(at)), layout.confidences[0])
 
 
 def _flat(column: Any) -> tuple[NDArray[np.int64], Column]:
@@ -161,8 +178,8 @@ def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
     pa, column = need("pyarrow"), table.column(layout.classes[0])
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return np.arange(len(column) + 1, dtype=np.int64), column, np.ones(len(column))
-    classes = plain(column)
-    blank = _blanks(classes)
+    classes = text_if_none(plain(column))
+    blank = blanks(classes)
     kept = classes if not blank.any() else classes.filter(pa.array(~blank))
     return offsets_of((~blank).astype(np.int64)), kept, np.ones(len(kept))
 
@@ -170,8 +187,11 @@ def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
 def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     n, k = len(table), len(layout.classes)
-    columns = [plain(table.column(name)) for name in layout.classes]
+    columns = [text_if_none(plain(table.column(name))) for name in layout.classes]
     kinds = {column.type for column in columns}
+    nested = next((kind for kind in kinds if pa.types.is_nested(kind)), None)
+    if nested is not None:
+        raise FileError(source, f"classes are text or numbers, not {kind_of(nested)}.")
     if len(kinds) > 1:
         columns = [pc.cast(column, pa.string()) for column in columns]
     values = np.empty((n, k))
@@ -179,8 +199,8 @@ def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
     for i, (column, name) in enumerate(zip(columns, layout.confidences, strict=True)):
         t = table.column(name)
         _require_pairs(column, t, source, rows)
-        there[:, i] = ~_blanks(column)
-        values[:, i] = numbers(t, source, rows)
+        there[:, i] = ~blanks(column)
+        values[:, i] = numbers(t, source, rows, name)
     # Column after column as Arrow has them; row after row as lists are.
     order = (np.arange(n)[:, None] + n * np.arange(k)).ravel()[there.ravel()]
     classes = pa.chunked_array(columns, columns[0].type).combine_chunks().take(pa.array(order))
@@ -193,10 +213,10 @@ def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64])
     single = all(column.type == pa.float32() for column in columns)
     values = np.empty((n, m), np.float32 if single else np.float64)
     there = np.ones((n, m), bool)
-    for i, column in enumerate(columns):
-        values[:, i] = numbers(column, source, rows)
+    for i, (column, name) in enumerate(zip(columns, layout.classes, strict=True)):
+        values[:, i] = numbers(column, source, rows, name, _WIDE)
         if column.null_count:
-            there[:, i] = ~_blanks(column)
+            there[:, i] = ~blanks(column)
     if there.all():
         return np.arange(n + 1, dtype=np.int64) * m, None, values.ravel()
     names = pa.array(layout.classes).take(pa.array(np.nonzero(there)[1]))
@@ -206,86 +226,8 @@ def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64])
 _MAKERS = {"lists": _from_lists, "labels": _from_labels, "ranked": _from_ranked, "wide": _from_wide}
 
 
-def identifiers(column: Any, source: str, rows: NDArray[np.int64]) -> Column:
-    """Case ids as integers or text."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    ids = plain(column)
-    if ids.null_count:
-        raise FileError(source, "there is no case id.", row=int(rows[np.flatnonzero(_blanks(ids))[0]]))
-    if pa.types.is_integer(ids.type):
-        return pc.cast(ids, pa.int64()) if not pa.types.is_uint64(ids.type) else pc.cast(ids, pa.string())
-    if pa.types.is_string(ids.type):
-        return ids
-    if pa.types.is_floating(ids.type):
-        whole = pc.equal(ids, pc.floor(ids))
-        if not pc.all(whole, min_count=0).as_py():
-            bad = np.flatnonzero(~whole.to_numpy(zero_copy_only=False))[0]
-            raise FileError(
-                source, f"{ids[int(bad)].as_py()!r} is no case id: text or whole numbers.", row=int(rows[bad])
-            )
-        return pc.cast(ids, pa.int64())
-    if pa.types.is_temporal(ids.type) or pa.types.is_boolean(ids.type):
-        return pc.cast(ids, pa.string())
-    raise FileError(source, f"case ids are text or whole numbers, not {ids.type}.")
-
-
-def numbers(column: Any, source: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Confidences as float32 or float64; nulls, which others have dealt with, as NaN."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    kind = column.type
-    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    if pa.types.is_float16(kind):
-        return pc.cast(column, pa.float32()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    text = plain(column)
-    if not pa.types.is_string(text.type):
-        raise FileError(source, f"confidences are numbers, not {kind}.")
-    trimmed = pc.utf8_trim_whitespace(text)
-    try:
-        return pc.cast(trimmed, pa.float64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-    except pa.ArrowInvalid:
-        bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
-        value = text[bad].as_py()
-        shown = value if len(value) <= 40 else value[:37] + "..."
-        raise FileError(source, f"{shown!r} is no number.", row=int(rows[bad])) from None
-
-
-def _is_number(value: str) -> bool:
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    try:
-        pc.cast(pa.array([value]), pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def plain(column: Any) -> Column:
-    """One array, not chunked or encoded; text as Arrow's string."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
-        column = pc.cast(column, pa.string())
-    return column
-
-
-def offsets_of(sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each list begins, and the end."""
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
-
-
-def _blanks(column: Any) -> NDArray[np.bool_]:
-    blanks: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
-    return blanks
-
-
 def _require_pairs(classes: Column, t: Any, source: str, rows: NDArray[np.int64]) -> None:
-    odd = _blanks(classes) != _blanks(t)
+    odd = blanks(classes) != blanks(t)
     if odd.any():
         at = int(np.flatnonzero(odd)[0])
         lacks = "class" if not classes[at].is_valid else "confidence"

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError
-from toplist.io.batches import Batch, plain
+from toplist.io.batches import Batch, plain, truths
 from toplist.io.optional import need
+from toplist.io.showing import several, shown
 from toplist.space import ClassSpace, show_size
 
 Codes = NDArray[np.int64]
@@ -75,10 +76,13 @@ class Coder:
     def _values(self, batch: Batch, names: tuple[str, ...]) -> Any:
         """The names of the classes: all that are listed, or those of the columns where every column is."""
         pa = need("pyarrow")
-        if batch.classes is None:
-            return pa.array(names, pa.string())
+        values = pa.array(names, pa.string()) if batch.classes is None else batch.classes
         if self.sets is not None:
-            return label_sets(batch.classes, self.sets)
+            return label_sets(values, self.sets)
+        if batch.classes is None:
+            return values
+        if pa.types.is_struct(batch.classes.type):
+            raise FileError(batch.source, "classes are text or numbers, not objects.")
         if pa.types.is_nested(batch.classes.type):
             raise FileError(batch.source, 'a class is a list of labels: say that classes are label sets (sets=";").')
         return batch.classes
@@ -92,7 +96,7 @@ class Coder:
         else:
             values = _text(values)
             found = pc.index_in(values, value_set=self._labels)
-            bad = found.is_null().to_numpy(zero_copy_only=False)
+            bad = truths(found.is_null())
             codes = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if bad.any() and (space.complete or error is ClassError):
             raise _unknown(values, int(np.flatnonzero(bad)[0]), batch, space, error)
@@ -108,10 +112,10 @@ class Coder:
             seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
             self._seen = seen
         if len(seen) > size:
-            shown = ", ".join(repr(name.as_py()) for name in seen[-3:])
             raise SpaceError(
-                f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
-                f"(among them {shown}), but there are only {show_size(size)}. Declare the right number of classes."
+                f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named (among "
+                f"them {several(seen[-3:].to_pylist())}), but there are only {show_size(size)}. Declare the right "
+                "number of classes."
             )
 
 
@@ -169,6 +173,6 @@ def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) 
     known = f"the {len(labels):,} labels" if space.complete else "the labels"
     return FileError(
         batch.source,
-        f"{what} {name!r} is not among {known}. {space.suggest(name)}".rstrip(),
+        f"{what} {shown(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
         row=None if tiled else int(batch.rows[case]),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toplist.errors import FileError
+from toplist.io.showing import shown
 
 FORMATS = {
     "csv": (".csv",),
@@ -34,8 +35,15 @@ def find(path: str | os.PathLike[str]) -> Files:
     """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
     text = os.fspath(path)
     place = Path(text)
-    if "\0" in text:
-        raise FileError(repr(text), "this is no path.")
+    if "\0" in text or len(text) > 4000:
+        raise FileError(shown(text), "this is no path.")
+    try:
+        return _found(text, place)
+    except OSError as error:
+        raise FileError(shown(text), f"this cannot be opened: {error.strerror}.") from None
+
+
+def _found(text: str, place: Path) -> Files:
     if place.is_dir():
         inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and format_of(p))
         if not inside:

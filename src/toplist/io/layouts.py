@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from toplist.errors import FileError, TopListError
 from toplist.io.optional import need
+from toplist.io.showing import several, shown
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]
@@ -66,14 +68,17 @@ def recognise(schema: Any, source: str, hints: Hints, *, text: bool) -> Layout:
     """The layout of a table, or an error that says what was looked for."""
     if hints.layout not in ("auto", *KINDS):
         raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{_near(hints.layout, KINDS)}")
-    names = [str(name) for name in schema.names]
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    try:
+        names = [str(name) for name in schema.names]
+    except UnicodeDecodeError:
+        raise FileError(source, "the name of a column is not UTF-8 text.") from None
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise FileError(source, f"the column {twice!r} is there twice.")
+        raise FileError(source, f"the column {shown(twice)} is there twice.")
     for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
         if wanted not in names:
-            raise FileError(source, f"there is no column {wanted!r}.{_near(wanted, names) or _there_are(names)}")
-    case = hints.case or _first(names, CASE)
+            raise FileError(source, f"there is no column {shown(wanted)}.{_near(wanted, names) or _there_are(names)}")
+    case = hints.case or _case(names, hints.labels or ())
     free = [name for name in names if name != case and name not in hints.extra]
     found = _Table(schema, source, hints, case, free, text)
     for kind in KINDS if hints.layout == "auto" else (hints.layout,):
@@ -102,6 +107,11 @@ class _Table:
     def is_number(self, name: str) -> bool:
         types, kind = need("pyarrow").types, self.schema.field(name).type
         return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind) or types.is_null(kind))
+
+    def is_confidence(self, name: str) -> bool:
+        """Whether this can be no class: by its name, or as a number with a fraction."""
+        types, kind = need("pyarrow").types, self.schema.field(name).type
+        return _first([name], CONFIDENCE) is not None or types.is_floating(kind) or types.is_decimal(kind)
 
     def layout(self, kind: Kind, classes: Sequence[str], confidences: Sequence[str] = ()) -> Layout:
         return Layout(kind, self.case, tuple(classes), tuple(confidences), self.hints.extra)
@@ -132,7 +142,7 @@ def _ranked(table: _Table) -> Layout | None:
     if not classes or not confidences:
         return None
     if classes.keys() != confidences.keys():
-        odd = sorted(classes.keys() ^ confidences.keys())[0]
+        odd = min(classes.keys() ^ confidences.keys())
         has, lacks = ("class", "confidence") if odd in classes else ("confidence", "class")
         raise FileError(table.source, f"there is a {has} column number {odd}, but no {lacks} column with that number.")
     order = sorted(classes)
@@ -172,9 +182,7 @@ def _labels(table: _Table) -> Layout | None:
     scalar = [n for n in table.free if not table.is_list(n) or (hints.truth or hints.sets is not None)]
     named = hints.classes if hints.classes in scalar else _first(scalar, CLASS)
     if named is None and len(scalar) == 1 and (hints.labels is None or scalar[0] not in hints.labels):
-        named = scalar[0]
-    if named is None and hints.layout != "labels":
-        return None
+        named = None if table.is_confidence(scalar[0]) else scalar[0]
     return None if named is None else table.layout("labels", [named])
 
 
@@ -182,6 +190,7 @@ def _wide(table: _Table) -> Layout | None:
     hints = table.hints
     scalar = [name for name in table.free if not table.is_list(name)]
     if hints.labels is not None:
+        _require_no_typo(scalar, hints.labels, table.source)
         scalar = [name for name in scalar if name in hints.labels]
     elif not table.text and not all(table.is_number(name) for name in scalar):
         return None
@@ -189,7 +198,25 @@ def _wide(table: _Table) -> Layout | None:
     return table.layout("wide", scalar) if len(scalar) >= enough else None
 
 
+def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str) -> None:
+    """Columns that are no class are left alone, unless a class without a column is called almost the same."""
+    without = {label.strip().casefold(): label for label in labels if label not in set(names)}
+    if len(without) < len(labels):
+        for name in [name for name in names if name not in labels][:20]:
+            near = difflib.get_close_matches(name.strip().casefold(), without, n=1, cutoff=0.8)
+            if near:
+                meant = shown(without[near[0]])
+                raise FileError(source, f"the column {shown(name)} is not among the labels. Did you mean {meant}?")
+
+
 _FINDERS = {"lists": _lists, "long": _long, "wide": _wide, "ranked": _ranked, "labels": _labels}
+
+
+def _case(names: Sequence[str], labels: Collection[str]) -> str | None:
+    """The column with case ids; a class that is called id, as Indonesian is, is none where all classes are columns."""
+    others = [name for name in names if name not in labels]
+    wide = bool(labels) and len(names) - len(others) == len(labels)
+    return _first(others, CASE) or (None if wide else _first(names, CASE))
 
 
 def _first(names: Sequence[str], known: Sequence[str]) -> str | None:
@@ -199,9 +226,8 @@ def _first(names: Sequence[str], known: Sequence[str]) -> str | None:
 
 def _near(name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return f" Did you mean {shown(near[0])}?" if near else ""
 
 
 def _there_are(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f" The columns are {shown}." if names else " There are no columns."
+    return f" The columns are {several(names)}." if names else " There are no columns."

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from toplist.errors import TopListError
-from toplist.io.batches import Batch, plain, to_batch, to_batches
+from toplist.errors import FileError, TopListError
+from toplist.io.batches import Batch, to_batch, to_batches
+from toplist.io.columns import identifiers, kind_of, plain, text_if_none
 from toplist.io.engine import connect, guarded
 from toplist.io.layouts import Hints, Layout, recognise
 from toplist.io.optional import need
-from toplist.io.readers import Piece, Reader, open_frame, open_path
+from toplist.io.readers import JsonReader, Piece, Reader, open_frame, open_path
+from toplist.io.soundness import sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,18 @@ class Source:
     def batches(self, *, together: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart."""
         pieces = self.reader.pieces(self.layout.columns)
+        if not self.reader.text:
+            pieces = map(sound, pieces)
         if self.layout.kind != "long":
-            yield from (to_batch(piece, self.layout) for piece in pieces)
+            yield from _of_one_kind(to_batch(piece, self.layout) for piece in pieces)
             return
-        yield from to_batches(_together(pieces, self) if together else pieces, self.layout)
+        yield from _of_one_kind(to_batches(_together(pieces, self) if together else pieces, self.layout))
+
+    def ids(self) -> Iterator[tuple[Any, Any]]:
+        """The case ids alone, and their rows, of any layout but the long one."""
+        for piece in self.reader.pieces([str(self.layout.case)]):
+            rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
+            yield identifiers(piece.table.column(0), piece.source, rows), rows
 
 
 def open_source(what: Any, name: str, hints: Hints) -> Source:
@@ -52,7 +63,23 @@ def open_source(what: Any, name: str, hints: Hints) -> Source:
         raise TopListError(f"{name}: nothing was given.")
     else:
         reader = open_frame(what, name)
-    return Source(name, reader, recognise(reader.schema, reader.name, hints, text=reader.text))
+    layout = recognise(reader.schema, reader.name, hints, text=reader.text)
+    if isinstance(reader, JsonReader):
+        reader.floats = layout.classes if layout.kind == "wide" else layout.confidences
+    return Source(name, reader, layout)
+
+
+def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Files that belong together name classes in one way."""
+    types, known = need("pyarrow").types, None
+    for batch in batches:
+        if batch.classes is not None and len(batch.classes):
+            whole = types.is_integer(batch.classes.type)
+            if known not in (None, whole):
+                other = "text in the files before it" if whole else "whole numbers in the files before it"
+                raise FileError(batch.source, f"classes are {'whole numbers' if whole else 'text'} here, but {other}.")
+            known = whole
+        yield batch
 
 
 def _together(pieces: Iterator[Piece], source: Source) -> Iterator[Piece]:
@@ -70,29 +97,39 @@ def _together(pieces: Iterator[Piece], source: Source) -> Iterator[Piece]:
             if not files or files[-1] != piece.source:
                 files.append(piece.source)
             rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
-            columns = [plain(column) for column in piece.table.columns]
-            yield pa.record_batch(
-                [*columns, pa.array(rows), pa.array(np.full(len(rows), len(files) - 1, np.int32))],
-                names=[*names, "row", "file"],
-            )
+            columns = [_cast(*pair, piece.source) for pair in zip(piece.table.columns, schema, strict=False)]
+            columns += [pa.array(rows), pa.array(np.full(len(rows), len(files) - 1, np.int32))]
+            yield pa.record_batch(columns, schema=schema)
 
-    schema = pa.schema(
-        [(name, plain(column.slice(0, 0)).type) for name, column in zip(names, first.table.columns, strict=True)]
-        + [("row", pa.int64()), ("file", pa.int32())]
-    )
+    kinds = [text_if_none(plain(column.slice(0, 0))).type for column in first.table.columns]
+    schema = pa.schema([*zip(names, kinds, strict=True), ("row", pa.int64()), ("file", pa.int32())])
     with connect() as engine, guarded(numbered(), schema, engine, source.path) as stream:  # noqa: F841
         engine.execute("CREATE TEMP TABLE raw AS SELECT *, row_number() OVER () AS seq FROM stream")
-        engine.execute(f"CREATE TEMP TABLE firsts AS SELECT {case}, min(seq) AS f FROM raw GROUP BY {case}")
-        query = (
-            f"SELECT {', '.join(f'raw.{name}' for name in names)}, raw.row, raw.file FROM raw LEFT JOIN firsts "
-            f"ON raw.{case} IS NOT DISTINCT FROM firsts.{case} ORDER BY firsts.f, raw.seq"
+        # A case that goes on in another file stays with the file, and the row, where it began.
+        engine.execute(
+            f"CREATE TEMP TABLE firsts AS SELECT {case}, min(seq) AS f, arg_min(file, seq) AS home, "
+            f"arg_min(row, seq) AS head FROM raw GROUP BY {case}"
         )
-        start = 0
+        query = (
+            f"SELECT {', '.join(f'raw.{name}' for name in names)}, if(raw.file = home, raw.row, head) AS row, home "
+            f"FROM raw LEFT JOIN firsts ON raw.{case} IS NOT DISTINCT FROM firsts.{case} ORDER BY firsts.f, raw.seq"
+        )
         for batch in engine.sql(query).to_arrow_reader(1 << 17):
-            rows, which = (batch.column(name).to_numpy() for name in ("row", "file"))
-            table = batch.select(names).rename_columns(layout.columns)
-            yield Piece(files[int(which[0])], start, table, rows)
-            start += len(batch)
+            home = batch.column("home").to_numpy()
+            cuts = [0, *(np.flatnonzero(np.diff(home)) + 1).tolist(), len(batch)]
+            for lo, hi in pairwise(cuts):
+                part = batch.slice(lo, hi - lo)
+                table = part.select(names).rename_columns(layout.columns)
+                yield Piece(files[int(home[lo])], 0, table, part.column("row").to_numpy())
+
+
+def _cast(column: Any, field: Any, source: str) -> Any:
+    pa, values = need("pyarrow"), text_if_none(plain(column))
+    try:
+        return values if values.type == field.type else values.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        kinds = f"{kind_of(values.type)} here, but {kind_of(field.type)} in the files before it"
+        raise FileError(source, f"a column holds {kinds}.") from None
 
 
 def _chain(first: Piece, others: Iterator[Piece]) -> Iterator[Piece]:

@@ -28,7 +28,7 @@ def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArra
         if c.dtype == np.uint64 and c.size and c.max() > np.iinfo(np.int64).max:
             raise ClassError(f"class {c.max()} is too large for a code.", "Codes go up to 2**63 - 1; use labels.")
         return np.ascontiguousarray(c.astype(np.int64 if c.dtype.itemsize >= 4 else np.int32)), space
-    if c.size == 0 or (c.dtype.kind == "f" and (c == np.floor(c)).all()):
+    if c.size == 0 or (c.dtype.kind == "f" and np.isfinite(c).all() and (c == np.floor(c)).all()):
         return c.astype(np.int64), space
     if c.dtype.kind not in "USOT":
         raise ClassError(f"classes must be codes or labels, not {c.dtype}.")

@@ -38,9 +38,9 @@ def _estimate(tally: Tally, rule: int, pair: tuple[int, int], terms: tuple[int, 
         xx = s["xx"][a, b] - 2 * s["xy"][a, b] + s["xx"][b, a]
     mean = x / w
     if tally.clusters:
-        units = len(tally.clusters)
-        spread = 0
-        for weight, sums in tally.clusters.values():
+        weighty = [found for found in tally.clusters.values() if found[0]]
+        units, spread = len(weighty), 0
+        for weight, sums in weighty:
             own = sums[rule, a] if len(terms) == 1 else sums[rule, a] - sums[rule, b]
             spread += (w * own - x * weight) ** 2
         spread //= UNIT  # the same units as below; what is cut off is below the last digit
@@ -49,7 +49,10 @@ def _estimate(tally: Tally, rule: int, pair: tuple[int, int], terms: tuple[int, 
         spread = w * w * xx - 2 * x * w * wx + x * x * s["ww"][pair]
     if units < 2:
         return Estimate(mean, why="one cluster has no spread" if tally.clusters else "one case has no spread")
-    variance = (spread * units * UNIT) / (w**4 * (units - 1))
+    try:
+        variance = (spread * units * UNIT) / (w**4 * (units - 1))
+    except OverflowError:
+        return Estimate(mean, why="the variance is too large for a number")
     half = _quantile(level, units - 1) * math.sqrt(max(variance, 0.0))
     return Estimate(mean, mean - half, mean + half)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toplist.ranking.intervals import difference, mean_score
@@ -27,8 +27,16 @@ def sections(tallies: Mapping[Hashable, Tally], terms: Terms) -> tuple[Section, 
     """The standings over all cases, and over each group of them, in the order of the groups' names."""
     if list(tallies) == [None]:
         return section(None, tallies[None], terms), ()
-    named = sorted((("" if key is None else str(key)), key) for key in tallies)
-    return section(None, overall(tallies), terms), tuple(section(name, tallies[key], terms) for name, key in named)
+    return section(None, overall(tallies), terms), tuple(section(str(k), tallies[k], terms) for k in _in_order(tallies))
+
+
+def _in_order(groups: Iterable[Hashable]) -> list[Hashable]:
+    """Numbers by size, text by the alphabet."""
+    names = list(groups)
+    try:
+        return sorted(names, key=lambda name: (float(str(name)), str(name)))
+    except ValueError:
+        return sorted(names, key=str)
 
 
 def section(group: str | None, tally: Tally, terms: Terms) -> Section:
@@ -43,7 +51,8 @@ def section(group: str | None, tally: Tally, terms: Terms) -> Section:
         mean = means[a].value
         ratio = relative[0][a]
         lead = (math.inf if ratio is None else ratio) if terms.pairwise else 0.0
-        return (float(tally.sums["infinite"][0, a, a]), lead, mean if math.isfinite(mean) else _finite(tally, 0, a), a)
+        finite = mean if math.isfinite(mean) else _finite(tally, 0, a)
+        return (float(tally.sums["infinite"][0, a, a]), lead, math.inf if math.isnan(finite) else finite)
 
     order = sorted(everyone, key=place)
     leader = order[0]
@@ -108,13 +117,18 @@ def _skill(tally: Tally, r: int, a: int, reference: int) -> float | None:
 
 
 def _relative(tally: Tally, r: int, a: int) -> float | None:
-    """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included."""
+    """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included.
+
+    A predictor with an infinite score has no mean: it has no relative skill, and the others are compared without it.
+    """
     x, infinite, w = tally.sums["x"][r], tally.sums["infinite"][r], tally.sums["w"][r]
+    if infinite[a, a] or not w[a, a]:
+        return None
     logs = []
     for b in range(len(x)):
-        if not w[a, b]:
+        if infinite[b, b] or not w[a, b]:
             continue
-        if infinite[a, b] or infinite[b, a] or x[a, b] <= 0 or x[b, a] <= 0:
+        if x[a, b] <= 0 or x[b, a] <= 0:
             return None
         logs.append(math.log(x[a, b] / x[b, a]))
-    return math.exp(math.fsum(logs) / len(logs)) if logs else None
+    return math.exp(math.fsum(logs) / len(logs))

@@ -31,7 +31,7 @@ def as_dict(results: Results) -> dict[str, Any]:
         "missing": results.missing,
         "weighted": bool(results.weighted),
         "reference": _text(results.reference),
-        "penalty": _finite(results.penalty),
+        "penalty": "infinite" if results.penalty == math.inf else results.penalty,
         "level": float(results.level),
         "method": _text(results.method),
         "by": _text(results.by),

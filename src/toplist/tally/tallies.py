@@ -15,7 +15,8 @@ from toplist.sheets import Sheet
 from toplist.tally.exact import UNIT, Integers, exact_sums
 
 Floats = NDArray[np.float64]
-_LARGEST = 1e150  # a score whose square is still a double
+_LARGEST = 1e150  # a score or weight whose square is still a double
+_SMALLEST = 1e-140  # a weight whose square has all its digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +91,8 @@ def tally(
     clusters: Grouping | None = None,
 ) -> dict[Hashable, Tally]:
     """Tallies by group of the same cases under several predictors; `present` says which cases each predicts."""
+    if weights is not None:
+        _require_squares(weights)
     at = Grouping([None]) if groups is None else groups
     adding = _Adding(at, weights, len(sheets[0]))
     there = [None] * len(sheets) if not present else [None if p is None or p.all() else p for p in present]
@@ -100,6 +103,13 @@ def tally(
         key: Tally(int(counts[g]), {name: value[g] for name, value in sums.items()}, by_cluster.get(key, {}))
         for g, key in enumerate(at.keys)
     }
+
+
+def _require_squares(weights: Floats) -> None:
+    if weights.max(initial=0.0) > _LARGEST:
+        raise TopListError("a score or weight is above 1e150: scale the weights, only their proportions matter.")
+    if (weights[weights > 0] < _SMALLEST).any():
+        raise TopListError("a weight is below 1e-140: scale the weights, only their proportions matter.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,10 @@ class _Adding:
             return np.array([self.cases if mask is None else np.count_nonzero(mask)])
         codes = self.groups.codes if mask is None else self.groups.codes[mask]
         return np.bincount(codes, minlength=len(self.groups.keys))
+
+    def weighty(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Cases by group that have weight: one without is no case."""
+        return self.count(mask if self.weights is None else mask & (self.weights > 0))
 
     def total(self, column: NDArray[Any], mask: NDArray[np.bool_] | None) -> Integers:
         """The weighted sum of a column by group; whole numbers without weights need no exact sums."""
@@ -174,7 +188,7 @@ def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> 
             "empty": _stack([adding.finite_total(column, mask) for column in sheet.empty], adding),
             "invalid_cases": adding.count(kept.astype(bool)).astype(object),
             "unpenalised_infinite": _stack(
-                [adding.count(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding
+                [adding.weighty(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding
             ),
         }
         for name, value in found.items():
@@ -225,7 +239,7 @@ def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Int
     made = adding.exact(columns, products, rows)
     first, grams = made[:, :k], made[:, len(columns) :]
     which = np.ones(adding.cases, bool) if rows is None else np.bincount(rows, minlength=adding.cases).astype(bool)
-    count = adding.count(which if w is None else which & (w > 0))
+    count = adding.weighty(which)
     to["both"] += count[:, None, None].astype(object)
     weight = count.astype(object) * UNIT if w is None else made[:, k]
     to["w"] += weight[:, None, None]
@@ -260,14 +274,14 @@ def _add_incomplete(
         inside[rows] = True
         for i, j, own in ((a, b, "a"), (b, a, "b")) if a != b else ((a, a, "a"),):
             common = inside & (True if there[i] is None else there[i]) & (True if there[j] is None else there[j])
-            to["both"][:, i, j] += adding.count(inside & both & (w > 0))
+            to["both"][:, i, j] += adding.weighty(inside & both)
             to["w"][:, i, j] += sums["w"]
             to["ww"][:, i, j] += sums["ww"]
             to["x"][:, i, j] += sums[own]
             to["wx"][:, i, j] += sums["w" + own]
             to["xx"][:, i, j] += sums[own * 2]
             to["xy"][:, i, j] += sums["ab"]
-            to["infinite"][:, i, j] += adding.count(common & np.isinf(scores[i]))
+            to["infinite"][:, i, j] += adding.weighty(common & np.isinf(scores[i]))
 
 
 def _by_cluster(
@@ -276,7 +290,7 @@ def _by_cluster(
     """The weight and the sums of every cluster, by group."""
     width = len(clusters.keys)
     own = np.zeros(len(sheets[0]), np.int64) if clusters.codes is None else clusters.codes.astype(np.int64)
-    codes = own if groups.codes is None else groups.codes * width + own
+    codes = own if groups.codes is None else groups.codes.astype(np.int64) * width + own
     present, local = np.unique(codes, return_inverse=True)
     w = np.ones(len(sheets[0])) if weights is None else weights
     columns = [np.where(np.isfinite(s), s, 0.0) * w for sheet in sheets for s in sheet.scores]

@@ -45,11 +45,12 @@ class ArrowReader:
 
 @dataclass
 class MemoryReader:
-    """A table that is in memory already."""
+    """A table that is in memory already; `unnamed` if its columns are classes by their place alone."""
 
     table: Any
     name: str
     text: bool = False
+    unnamed: bool = False
     rows: int | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,23 +80,24 @@ def _cut(batch: Any) -> Iterator[Any]:
 
 def _entries(column: Any) -> int:
     types = need("pyarrow").types
-    return len(column.flatten()) if types.is_list(column.type) or types.is_large_list(column.type) else len(column)
+    return len(column.values) if types.is_list(column.type) or types.is_large_list(column.type) else len(column)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
-        with pa.memory_map(str(path)) if path.stat().st_size else pa.OSFile(str(path)) as source:
-            try:
+        place = str(path.absolute())
+        with pa.memory_map(place) if path.stat().st_size else pa.OSFile(place) as source:
+            if source.read(6) == b"ARROW1":
                 file = ipc.open_file(source)
                 yield file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
-            except pa.ArrowInvalid as not_a_file:
+            else:
                 source.seek(0)
                 try:
                     stream = ipc.open_stream(source)
-                except pa.ArrowInvalid:
-                    raise not_a_file from None
+                except (pa.ArrowException, OSError):
+                    raise FileError(str(path), "this is no Arrow file, and no Arrow stream.") from None
                 yield stream.schema, iter(stream)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError) as error:
         raise FileError(str(path), f"this is no readable Arrow file: {first_sentence(error)}") from None

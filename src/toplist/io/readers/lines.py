@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from toplist.errors import FileError
-from toplist.io.files import compression_of
 from toplist.io.optional import need
+from toplist.io.readers import objects
 from toplist.io.readers.base import Piece
-from toplist.io.readers.parquet import first_sentence
+from toplist.io.readers.streams import head_of, lines_of, opened
 
 _BLOCK = 1 << 22  # bytes parsed at a time; no line may be longer
 _PEEK = 100  # lines that tell which columns there are
+_SEARCH = 20_000  # lines that are looked at as long as all lists are empty
 
 
 @dataclass
@@ -28,102 +26,70 @@ class JsonReader:
     name: str
     text: bool = False
     rows: int | None = field(default=None, init=False)
+    floats: tuple[str, ...] = ()  # fields that hold 0.5 in one line and 1 in another
+    _known: dict[Path, dict[str, Any]] = field(default_factory=dict, init=False)
 
-    @cached_property
+    @property
     def schema(self) -> Any:
         """Names and types, by the first lines of the first file."""
-        pa = need("pyarrow")
-        kinds: dict[str, Any] = {}
-        for row, line in enumerate(_first_lines(self.paths[0]), 1):
-            record = _parse(line, str(self.paths[0]), row)
-            for key, value in record.items():
-                kind = _type_of(value)
-                kinds[key] = _wider(kinds.get(key), kind)
-        if not kinds:
-            raise FileError(str(self.paths[0]), "there is no line in this file.")
-        return pa.schema([(key, pa.string() if kind is None else kind) for key, kind in kinds.items()])
+        pa, kinds = need("pyarrow"), self._kinds(self.paths[0])
+        return pa.schema([(key, pa.null() if kind is None else kind) for key, kind in kinds.items()])
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """The named fields, batch by batch."""
         pa, reader = need("pyarrow"), need("pyarrow.json")
-        wanted = pa.schema([self.schema.field(name) for name in columns])
-        options = reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
         for path in self.paths:
+            kinds = {**self._kinds(self.paths[0]), **self._kinds(path)}
+            wanted = pa.schema([(n, objects.settled(kinds[n], floats=n in self.floats)) for n in columns])
+            options = reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
             start = 0
-            try:
-                with pa.input_stream(str(path), compression=compression_of(path)) as source:
-                    batches = reader.open_json(source, reader.ReadOptions(block_size=_BLOCK), options)
-                    for batch in batches:
+            with opened(path) as source:
+                try:
+                    for batch in reader.open_json(source, reader.ReadOptions(block_size=_BLOCK), options):
                         yield Piece(str(path), start, batch.select(list(columns)))
                         start += len(batch)
-            except (pa.ArrowException, OSError, EOFError) as error:
-                raise _complaint(error, path, start) from None
+                except pa.ArrowException as error:
+                    raise _complaint(error, path, wanted, start) from None
+
+    def _kinds(self, path: Path) -> dict[str, Any]:
+        """The types of the fields, as far as the first lines tell."""
+        if path not in self._known:
+            kinds: dict[str, Any] = {}
+            for row, line in enumerate(_first_lines(path), 1):
+                record = objects.parse(line, str(path), row)
+                kinds |= {key: objects.wider(kinds.get(key), objects.type_of(value)) for key, value in record.items()}
+                if row >= _PEEK and not any(map(objects.is_open, kinds.values())):
+                    break
+            if not kinds:
+                raise FileError(str(path), "there is no line in this file.")
+            self._known[path] = kinds
+        return self._known[path]
 
 
 def _first_lines(path: Path) -> Iterator[bytes]:
-    pa = need("pyarrow")
-    try:
-        with pa.input_stream(str(path), compression=compression_of(path)) as source:
-            head = source.read(_BLOCK)
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(str(path), f"this cannot be read: {first_sentence(error)}") from None
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    whole = lines if len(head) < _BLOCK else lines[:-1]
-    if not whole:
-        raise FileError(str(path), f"the first line is longer than {_BLOCK:,} bytes.")
-    return iter([line for line in whole[:_PEEK] if line.strip()])
+    head = head_of(path, _BLOCK)
+    if len(head) >= _BLOCK - 3 and b"\n" not in head:
+        raise FileError(str(path), f"this line is longer than {_BLOCK:,} bytes.", row=1)
+    for at, line in enumerate(lines_of(path)):
+        if at >= _SEARCH:
+            return
+        if line.strip():
+            yield line
 
 
-def _parse(line: bytes, source: str, row: int) -> dict[str, Any]:
-    try:
-        record = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise FileError(source, "this is not UTF-8 text.", row=row) from None
-    except (ValueError, RecursionError):
-        shown = line[:60].decode("utf-8", "replace")
-        raise FileError(source, f"this is not JSON: {shown!r}.", row=row) from None
-    if not isinstance(record, dict):
-        raise FileError(source, f"a line holds one object with named fields, not {type(record).__name__}.", row=row)
-    return record
-
-
-def _type_of(value: Any) -> Any:
-    """The Arrow type of a value; None for null, which says nothing."""
-    pa = need("pyarrow")
-    if isinstance(value, bool):
-        return pa.bool_()
-    if isinstance(value, int):
-        return pa.int64() if abs(value) < 2**63 else pa.float64()
-    if isinstance(value, float):
-        return pa.float64()
-    if isinstance(value, str):
-        return pa.string()
-    if isinstance(value, list):
-        inner = None
-        for item in value:
-            inner = _wider(inner, _type_of(item))
-        return pa.list_(pa.null() if inner is None else inner)
-    if isinstance(value, dict):
-        return pa.struct([(key, _type_of(item) or pa.string()) for key, item in value.items()])
-    return None
-
-
-def _wider(known: Any, other: Any) -> Any:
-    """The type that holds both: a null or an empty list says nothing, an integer may be a float."""
-    pa = need("pyarrow")
-    if known is None or other is None or known == other:
-        return known if other is None else other
-    if pa.types.is_null(known) or pa.types.is_null(other):
-        return other if pa.types.is_null(known) else known
-    if pa.types.is_list(known) and pa.types.is_list(other):
-        return pa.list_(_wider(known.value_type, other.value_type))
-    numbers = (pa.int64(), pa.float64())
-    return pa.float64() if known in numbers and other in numbers else known
-
-
-def _complaint(error: BaseException, path: Path, start: int) -> FileError:
-    text = first_sentence(error)
-    found = re.search(r"in row (\d+)", text)
-    row = None if found is None else start + int(found.group(1)) + 1
-    text = re.sub(r"^JSON (parse|conversion) error: ", "", re.sub(r" in row \d+", "", text))
-    return FileError(str(path), f"this line does not fit the ones before it: {text}.", row=row)
+def _complaint(error: BaseException, path: Path, wanted: Any, start: int) -> FileError:
+    """What is wrong with the first line that cannot be read, found by reading again, line by line."""
+    row = 0
+    for line in lines_of(path):
+        row += bool(line.strip())
+        if row <= start or not line.strip():
+            continue
+        if len(line) > _BLOCK:
+            return FileError(str(path), f"this line is longer than {_BLOCK:,} bytes.", row=row)
+        record = objects.parse(line, str(path), row)
+        for name, kind in zip(wanted.names, wanted.types, strict=True):
+            problem = objects.misfit(record.get(name), kind)
+            if problem:
+                return FileError(str(path), f"{name!r} {problem}.", row=row)
+    text = str(error).strip().partition("\n")[0]
+    return FileError(str(path), f"this cannot be read: {text[:200].rstrip('.')}.")

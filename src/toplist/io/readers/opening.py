@@ -14,6 +14,7 @@ from toplist.io.readers.base import Reader
 from toplist.io.readers.delimited import DelimitedReader
 from toplist.io.readers.lines import JsonReader
 from toplist.io.readers.parquet import ParquetReader
+from toplist.io.showing import shown
 
 
 def open_path(path: str | os.PathLike[str]) -> Reader:
@@ -38,14 +39,28 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
 def open_frame(frame: Any, name: str) -> Reader:
     """A reader for a table in memory: pandas, polars, pyarrow, a DuckDB relation, anything narwhals knows."""
     nw, pa = need("narwhals"), need("pyarrow")
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.table(frame)
     if isinstance(frame, pa.Table):
         return MemoryReader(frame, name)
     try:
         known = nw.from_native(frame)
     except TypeError:
         raise TopListError(f"{name}: {type(frame).__name__} is no table that narwhals knows.") from None
+    except nw.exceptions.DuplicateError:
+        raise FileError(name, "two columns have the same name.") from None
     eager = known.collect("pyarrow") if isinstance(known, nw.LazyFrame) else known
+    eager = eager.rename({column: str(column) for column in eager.columns if not isinstance(column, str)})
     try:
         return MemoryReader(eager.to_arrow(), name)
-    except (pa.ArrowException, TypeError) as error:
-        raise FileError(name, f"a column holds values of different kinds: {error}") from None
+    except (pa.ArrowException, TypeError):
+        odd = next((column for column in eager.columns if not _converts(eager[column])), "?")
+        raise FileError(name, f"the column {shown(odd)} holds values of different kinds.") from None
+
+
+def _converts(series: Any) -> bool:
+    try:
+        series.to_arrow()
+    except (need("pyarrow").ArrowException, TypeError):
+        return False
+    return True

@@ -1,0 +1,144 @@
+"""Columns of Arrow as what they mean: case ids, numbers, text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import FileError
+from toplist.io.optional import need
+from toplist.io.showing import shown
+
+Column = Any  # pyarrow.Array
+_TYPES = {"double": "f8", "float": "f4"} | {f"int{8 * size}": f"i{size}" for size in (1, 2, 4, 8)}
+
+
+def identifiers(column: Any, source: str, rows: NDArray[np.int64]) -> Column:
+    """Case ids as integers or text."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    ids = plain(column)
+    if ids.null_count:
+        raise FileError(source, "there is no case id.", row=int(rows[np.flatnonzero(blanks(ids))[0]]))
+    if pa.types.is_integer(ids.type):
+        return pc.cast(ids, pa.int64()) if not pa.types.is_uint64(ids.type) else pc.cast(ids, pa.string())
+    if pa.types.is_string(ids.type):
+        return ids
+    if pa.types.is_floating(ids.type) or pa.types.is_decimal(ids.type):
+        values = as_numpy(pc.cast(ids, pa.float64(), safe=False))
+        odd = (values != np.floor(values)) | (np.abs(values) >= 2.0**53)
+        if odd.any():
+            at = int(np.flatnonzero(odd)[0])
+            problem = f"{shown(ids[at].as_py())} is no case id: ids are text, or whole numbers below 2^53 in size."
+            raise FileError(source, problem, row=int(rows[at]))
+        return pa.array(values.astype(np.int64))
+    if pa.types.is_temporal(ids.type) or pa.types.is_boolean(ids.type):
+        return pc.cast(ids, pa.string())
+    raise FileError(source, f"case ids are text or whole numbers, not {kind_of(ids.type)}.")
+
+
+def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", hint: str = "") -> NDArray[Any]:
+    """Confidences as float32 or float64; nulls, which others have dealt with, as NaN."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    kind = column.type
+    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        return as_numpy(column)
+    if pa.types.is_float16(kind):
+        return as_numpy(pc.cast(column, pa.float32()))
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return as_numpy(pc.cast(column, pa.float64(), safe=False))
+    text, where = plain(column), f" in {shown(name)}" if name else ""
+    if not pa.types.is_string(text.type):
+        raise FileError(source, f"the values{where} are {kind_of(kind)}, but confidences are numbers.{hint}")
+    trimmed = pc.utf8_trim_whitespace(text)
+    try:
+        return as_numpy(pc.cast(trimmed, pa.float64()))
+    except pa.ArrowInvalid:
+        bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
+        problem = f"{shown(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
+        raise FileError(source, problem, row=int(rows[bad])) from None
+
+
+def _is_number(value: str) -> bool:
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    try:
+        pc.cast(pa.array([value]), pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _remedy(value: str) -> str:
+    if value.endswith("%") and _is_number(value[:-1].strip()):
+        return ' Leave out the percent signs and pass units="percent".'
+    if value.count(",") == 1 and _is_number(value.replace(",", ".")):
+        return " Write numbers with a decimal point."
+    return ""
+
+
+def plain(column: Any) -> Column:
+    """One array, not chunked or encoded; text as Arrow's string."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = pc.cast(column, pa.string())
+    return column
+
+
+def offsets_of(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each list begins, and the end."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+
+
+def blanks(column: Any) -> NDArray[np.bool_]:
+    """Which values are null."""
+    return truths(column.is_null())
+
+
+def truths(column: Any) -> NDArray[np.bool_]:
+    """A column of true and false, none of them null; Arrow's own way takes ten times as long."""
+    if not len(column):
+        return np.zeros(0, bool)
+    bits = np.frombuffer(column.buffers()[1], np.uint8)
+    return np.unpackbits(bits, count=column.offset + len(column), bitorder="little")[column.offset :].view(bool)
+
+
+def as_numpy(column: Column) -> NDArray[Any]:
+    """The values of a column. Numbers come straight from its buffer: Arrow's own way would import pandas."""
+    kind = _TYPES.get(str(column.type))
+    if kind is None or column.null_count:
+        array: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return array
+    buffer = column.buffers()[1]
+    if buffer is None or not len(column):
+        return np.zeros(0, kind)
+    return np.frombuffer(buffer, kind)[column.offset : column.offset + len(column)]
+
+
+def text_if_none(column: Column) -> Column:
+    """A column that holds nothing, and so has no type, as text."""
+    pa = need("pyarrow")
+    return column.cast(pa.string()) if pa.types.is_null(column.type) else column
+
+
+def kind_of(kind: Any) -> str:
+    """A type of Arrow in a word that people know."""
+    types = need("pyarrow").types
+    known = (
+        (types.is_boolean, "true or false"),
+        (types.is_struct, "objects"),
+        (types.is_map, "maps"),
+        (types.is_nested, "lists"),
+        (types.is_temporal, "dates or times"),
+        (types.is_null, "blank"),
+        (types.is_string, "text"),
+        (types.is_integer, "numbers"),
+        (types.is_floating, "numbers"),
+        (types.is_decimal, "numbers"),
+    )
+    return next((word for test, word in known if test(kind)), str(kind))

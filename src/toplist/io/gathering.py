@@ -1,0 +1,107 @@
+"""Batches put together, taken apart, and kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.io.batches import Batch
+from toplist.io.columns import offsets_of, plain
+from toplist.io.optional import need
+
+
+def some(batch: Batch, at: NDArray[Any]) -> Batch:
+    """Some of the cases, in any order."""
+    pa = need("pyarrow")
+    where = pa.array(at)
+    sizes = np.diff(batch.offsets)[at]
+    offsets = offsets_of(sizes)
+    entries = np.repeat(batch.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return replace(
+        batch,
+        rows=batch.rows[at],
+        ids=None if batch.ids is None else batch.ids.take(where),
+        offsets=offsets,
+        classes=None if batch.classes is None else batch.classes.take(pa.array(entries)),
+        confidences=batch.confidences[entries],
+        extra={name: column.take(where) for name, column in batch.extra.items()},
+    )
+
+
+def gathered(batches: Sequence[Batch], source: str) -> Batch:
+    """All cases as one batch, without their ids."""
+    sizes = [np.diff(batch.offsets) for batch in batches]
+    listed = all(batch.classes is not None for batch in batches)
+    return Batch(
+        batches[0].source if len({batch.source for batch in batches}) == 1 else source,
+        np.concatenate([batch.rows for batch in batches]),
+        None,
+        offsets_of(np.concatenate(sizes)),
+        _one([batch.classes for batch in batches]) if listed else None,
+        np.concatenate([batch.confidences for batch in batches]),
+        {name: _one([batch.extra[name] for batch in batches]) for name in batches[0].extra},
+    )
+
+
+def _one(columns: Sequence[Any]) -> Any:
+    """One column of several; text may be more than two gigabytes."""
+    pa = need("pyarrow")
+    if any(pa.types.is_string(column.type) for column in columns):
+        columns = [column.cast(pa.large_string()) for column in columns]
+    return pa.concat_arrays(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """Batches of lists on disk, for those that are costly to make again."""
+
+    path: Path
+    files: tuple[str, ...]
+
+    @classmethod
+    def of(cls, batches: Iterator[Batch], path: Path) -> Spill:
+        """Write them down."""
+        pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+        files: list[str] = []
+        writer = None
+        with pa.OSFile(str(path), "wb") as sink:
+            for batch in batches:
+                if not files or files[-1] != batch.source:
+                    files.append(batch.source)
+                at = pa.array(batch.offsets)
+                columns = {
+                    "id": batch.ids,
+                    "row": pa.array(batch.rows),
+                    "file": pa.array(np.full(len(batch), len(files) - 1, np.int32)),
+                    "classes": pa.LargeListArray.from_arrays(at, plain(batch.classes)),
+                    "confidences": pa.LargeListArray.from_arrays(at, pa.array(batch.confidences)),
+                }
+                table = pa.record_batch(list(columns.values()), names=list(columns))
+                writer = writer or ipc.new_file(sink, table.schema)
+                writer.write_batch(table)
+            if writer is not None:
+                writer.close()
+        return cls(path, tuple(files))
+
+    def batches(self) -> Iterator[Batch]:
+        """Read them again."""
+        if not self.files:
+            return
+        pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+        with pa.memory_map(str(self.path)) as source:
+            file = ipc.open_file(source)
+            for table in (file.get_batch(i) for i in range(file.num_record_batches)):
+                classes, t = table.column("classes"), table.column("confidences")
+                yield Batch(
+                    self.files[table.column("file")[0].as_py()],
+                    table.column("row").to_numpy(),
+                    table.column("id"),
+                    t.offsets.to_numpy(),
+                    classes.values,
+                    t.values.to_numpy(zero_copy_only=False),
+                )

@@ -1,0 +1,63 @@
+"""Leaderboards as numbers, and truths as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.io.drawn import Drawn
+from tests.io.written import Record, as_lists, as_wide, save
+from toplist.comparison import compare
+from toplist.leaderboard import Leaderboard
+
+LABELS = ("csv", "tsv", "parquet", "jsonl", "feather")
+SOFT = ("lists.parquet", "lists.jsonl", "wide.csv", "wide.parquet", "long.csv")
+
+
+def hard_truth(drawn: Drawn, path: Path, *, ids: bool = True) -> Path:
+    """What happened, with all else that is known of a case."""
+    records: list[Record] = [
+        {"case": case, "outcome": y, "region": group, "weight": w, "source": c, "options": m}
+        for case, y, group, w, c, m in zip(
+            drawn.ids, drawn.outcomes, drawn.groups, drawn.weights, drawn.clusters, drawn.sizes, strict=True
+        )
+    ]
+    return save([record if ids else {k: v for k, v in record.items() if k != "case"} for record in records], path)
+
+
+def soft_truth(drawn: Drawn, folder: Path, form: str) -> Path:
+    """What may have happened, as distributions."""
+    import random
+    from dataclasses import replace
+
+    from tests.io.written import as_long
+
+    layout, _, suffix = form.partition(".")
+    believed = replace(drawn, lists=drawn.soft)
+    make = {"lists": as_lists, "wide": as_wide, "long": as_long}[layout]
+    return save(make(believed, random.Random(1)), folder / f"truth.{suffix}")
+
+
+def numbers(board: Leaderboard) -> dict[str, dict[str, Any]]:
+    """All numbers of each predictor that do not depend on who else is there."""
+    out = {}
+    for section in [board.to_dict()["overall"], *board.to_dict()["groups"]]:
+        for row in section["standings"]:
+            marks = [{k: v for k, v in mark.items() if k != "behind"} for mark in row["marks"]]
+            out[f"{section['group']}/{row['name']}"] = {**row, "name": None, "rank": None, "marks": marks}
+    return out
+
+
+def agree(board: Leaderboard) -> dict[str, Any]:
+    """The numbers that all predictors share: bit by bit, or it is an error."""
+    seen: dict[str, dict[str, Any]] = {}
+    for key, row in numbers(board).items():
+        group, name = key.split("/", 1)
+        first = seen.setdefault(group, row)
+        assert row == first, f"{name} differs in {group}: {row} is not {first}"
+    return seen["None"]
+
+
+def only(what: Any, truth: Any, **options: Any) -> Any:
+    """The standing of one predictor."""
+    return compare({"it": what}, truth, **options)["it"]

@@ -1,0 +1,220 @@
+"""Spoiled files, in every layout: each gives a right answer or one clear sentence.
+
+`python -m tests.io.mutations --count 1000` tries a thousand of each and prints how they ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tests.io import slow
+from tests.io.damages import ALL, DAMAGES, Damage
+from tests.io.drawn import Drawn, draw
+from tests.io.written import LAYOUTS, as_jsonl, as_text, packed, save, save_array
+from toplist import ClassSpace
+from toplist.comparison import compare
+from toplist.errors import TopListError
+
+FORMS = (
+    *("lists.parquet", "lists.feather", "lists.arrow", "lists.jsonl", "lists.jsonl.gz"),
+    *("long.csv", "long.csv.zst", "long.tsv", "long.parquet", "long.jsonl", "scattered.csv"),
+    *("wide.csv", "wide.parquet", "ranked.csv", "ranked.parquet"),
+    *("labels.csv", "labels.parquet", "labels.jsonl", "dense.npz", "csr.npz", "top.npz"),
+)
+_INTERNAL = re.compile(
+    r"Traceback|Arrow(Invalid|\w*Error)|duckdb|DuckDB|pyarrow|struct_pack|Binder|Exception|0x[0-9a-f]{6}"
+)
+
+
+class Violation(AssertionError):  # noqa: N818
+    """A file with neither a right answer nor a clear sentence."""
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """A file, what was done to it, and what it should say."""
+
+    seed: int
+    form: str
+    damage: str
+    harmless: bool
+    path: Path
+    truth: Path
+    drawn: Drawn
+    labels: bool  # whether the labels of all classes are declared, or only their number
+
+    @property
+    def layout(self) -> str:
+        return self.form.partition(".")[0]
+
+    @property
+    def space(self) -> Any:
+        return ClassSpace(labels=list(map(str, self.drawn.classes))) if self.labels else self.drawn.m
+
+
+def spoil(seed: int, form: str, folder: Path) -> Spoiled:
+    """One file with one damage, by the seed."""
+    rng = random.Random(f"{seed} {form}")
+    layout, _, suffix = form.partition(".")
+    kind = {"labels": "hard", "dense": "full", "top": "top"}.get(layout, rng.choice(["ragged", "ragged", "full"]))
+    codes = suffix == "npz" or rng.random() < 0.3
+    drawn = draw(seed, 8, kind=kind, names="codes" if codes else "text", m=4)
+    truth = save([{"case": i, "class": y} for i, y in zip(drawn.ids, drawn.outcomes, strict=True)], folder / "y.csv")
+    path = folder / f"p.{suffix}"
+    if rng.random() < 0.02:
+        return Spoiled(seed, form, _misplace(rng, path), False, path, truth, drawn, False)
+    while True:
+        damage = rng.choice([d for d in DAMAGES if d.on in _works_on(suffix)])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _write(rng, damage, drawn, form, path)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, IndexError, NotImplementedError):
+            continue  # no such file can be written
+        harmless = ("lists" if suffix == "npz" else "long" if layout == "scattered" else layout) in damage.harmless
+        return Spoiled(seed, form, damage.name, harmless, path, truth, drawn, rng.random() < 0.3)
+
+
+def _works_on(suffix: str) -> tuple[str, ...]:
+    if suffix == "npz":
+        return ("arrays", "bytes")
+    text = suffix.removesuffix(".gz").removesuffix(".zst")
+    return ("records", "bytes", *((text,) if text in ("csv", "jsonl") else ()))
+
+
+def _misplace(rng: random.Random, path: Path) -> str:
+    what = rng.choice(["missing", "a folder", "an empty folder", "a pipe", "a loop"])
+    if "folder" in what:
+        path.mkdir()
+        if what == "a folder":
+            (path / "notes.txt").write_text("nothing to read")
+    elif what == "a pipe":
+        os.mkfifo(path)
+    elif what == "a loop":
+        path.symlink_to(path)
+    return what
+
+
+def _write(rng: random.Random, damage: Damage, drawn: Drawn, form: str, path: Path) -> None:
+    layout, _, suffix = form.partition(".")
+    if suffix == "npz":
+        save_array(drawn, path, form)
+        if damage.on == "arrays":
+            with np.load(path) as loaded:
+                arrays = damage.do(rng, {key: loaded[key] for key in loaded.files})
+            np.savez(path, **arrays)
+    else:
+        records = LAYOUTS[layout](drawn, rng)
+        records = damage.do(rng, records) if damage.on == "records" else records
+        if not records:
+            path.write_bytes(b"")
+            return
+        save(records, path)
+        if damage.on in ("csv", "jsonl"):
+            plain = as_jsonl(records) if damage.on == "jsonl" else as_text(records)
+            made = damage.do(rng, plain)
+            path.write_bytes(packed(made.decode(), suffix))
+    if damage.on == "bytes":
+        path.write_bytes(damage.do(rng, path.read_bytes()))
+
+
+def outcome(spoiled: Spoiled) -> str:
+    """`right` or `sentence`; anything else is a violation."""
+    drawn, names = spoiled.drawn, list(map(slow.name_of, spoiled.drawn.classes))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            board = compare({"it": spoiled.path}, spoiled.truth, space=spoiled.space)
+    except TopListError as error:
+        require_clear(str(error), spoiled.path)
+        if spoiled.harmless:
+            raise Violation(f"the file is fine, but: {error}") from None
+        return "sentence"
+    row = board["it"]
+    if (row.cases, board.results.compared) != (len(drawn.ids), len(drawn.ids)):
+        raise Violation(f"{row.cases} of {len(drawn.ids)} cases")
+    try:
+        lists = slow.said(spoiled.path, spoiled.layout, names if spoiled.labels else None)
+    except (slow.UnreadableError, OSError, EOFError) as error:
+        raise Violation(f"an answer, but the file says nothing that makes sense: {error}") from None
+    wrong = slow.flaw(lists, list(map(str, drawn.ids)), drawn.m, names if spoiled.labels else None)
+    if wrong not in ("", "?"):
+        raise Violation(f"an answer to {wrong}")
+    outcomes = {str(case): slow.name_of(y) for case, y in zip(drawn.ids, drawn.outcomes, strict=True)}
+    expected = slow.mean_brier(lists, outcomes, drawn.m)
+    if row.mean_size != sum(map(len, lists.values())) / len(lists):
+        raise Violation(f"lists of {row.mean_size} classes on average")
+    if expected is not None and abs(row.marks[0].score.value - expected) > 1e-6:
+        raise Violation(f"a score of {row.marks[0].score.value}, not {expected}")
+    return "right"
+
+
+def require_clear(sentence: str, path: Path) -> None:
+    """One line that names the file, or what it is called, without a word from inside."""
+    text = sentence.replace(f"{path.parent}/", "")
+    if "\n" in text or len(text) > 400 or _INTERNAL.search(text):
+        raise Violation(f"not a clear sentence: {sentence[:2000]!r}")
+    if path.name not in text and not re.match(r"it (lacks|has) ", text):
+        raise Violation(f"no file is named: {sentence!r}")
+
+
+def run(form: str, seeds: range, show: bool = False) -> Counter[str]:
+    """How many files ended how; the first violation says which file it was."""
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as folder:
+            spoiled = spoil(seed, form, Path(folder))
+            try:
+                how = outcome(spoiled)
+            except Exception as error:
+                how = "violation"
+                told = f"{form}, seed {seed}, {spoiled.damage}: {type(error).__name__}: {error}"
+                if not show:
+                    raise Violation(told) from error
+                print(told[:600], file=sys.stderr)
+            counts[how] += 1
+            counts[f"{how}: {spoiled.damage}"] += 1
+    return counts
+
+
+def main() -> None:
+    """Print a table; exit with 1 if any file ended badly."""
+    options = argparse.ArgumentParser(description="Spoil files in every layout and see what is said about them.")
+    options.add_argument("--count", type=int, default=1000)
+    options.add_argument("--start", type=int, default=0)
+    options.add_argument("--form", choices=FORMS, action="append")
+    options.add_argument("--damages", action="store_true", help="count them too")
+    chosen = options.parse_args()
+    print(f"{'layout':16} {'files':>6} {'right answers':>14} {'clear sentences':>16} {'violations':>11}")
+    violations = 0
+    for form in chosen.form or FORMS:
+        counts = run(form, range(chosen.start, chosen.start + chosen.count), show=True)
+        violations += counts["violation"]
+        print(
+            f"{form:16} {chosen.count:6,} {counts['right']:14,} {counts['sentence']:16,} {counts['violation']:11,}",
+            flush=True,
+        )
+        if chosen.damages:
+            for key in sorted(key for key in counts if ": " in key):
+                print(f"    {key:60} {counts[key]:6,}")
+    sys.exit(bool(violations))
+
+
+assert ALL  # the layouts that damages know
+
+
+if __name__ == "__main__":
+    main()

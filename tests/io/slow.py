@@ -1,0 +1,217 @@
+"""What a file says, read slowly by other means: the csv and json modules, pyarrow and numpy row by row."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+Pairs = list[tuple[str, float]]
+Said = dict[str, Pairs]  # by case, in text
+
+
+class UnreadableError(Exception):
+    """The file does not say anything that makes sense."""
+
+
+def said(path: Path, layout: str, labels: Sequence[str] | None = None) -> Said:
+    """The lists of all cases; where labels are known, other columns of a wide table are none."""
+    try:
+        if path.suffix in (".npz", ".npy"):
+            return _unique(_arrays(path))
+        return _unique(_cases(_records(path), layout, labels))
+    except (UnreadableError, OSError, EOFError):
+        raise
+    except Exception as error:
+        raise UnreadableError(str(error)) from error
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    name = path.name.removesuffix(".gz").removesuffix(".zst")
+    if name.endswith((".csv", ".tsv", ".jsonl")):
+        raw = path.read_bytes()
+        raw = gzip.decompress(raw) if path.name.endswith(".gz") else raw
+        if path.name.endswith(".zst"):
+            raw = pa.CompressedInputStream(pa.BufferReader(raw), "zstd").read()
+        text = raw.decode("utf-8-sig")
+        return _objects(text) if name.endswith(".jsonl") else _rows(text, "\t" if name.endswith(".tsv") else None)
+    if name.endswith(".parquet"):
+        return list(pa.parquet.read_table(path, partitioning=None).to_pylist())
+    data = path.read_bytes()
+    table = (pa.ipc.open_file if data[:6] == b"ARROW1" else pa.ipc.open_stream)(pa.py_buffer(data)).read_all()
+    table.validate(full=True)
+    return list(table.to_pylist())
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    found = [json.loads(line, object_pairs_hook=_once) for line in text.split("\n") if line.strip()]
+    if not all(isinstance(one, dict) for one in found):
+        raise UnreadableError("not all objects")
+    names = list(dict.fromkeys(key for one in found for key in one))
+    return [{name: one.get(name) for name in names} for one in found]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise UnreadableError("a field twice")
+    return dict(pairs)
+
+
+def _rows(text: str, delimiter: str | None) -> list[dict[str, Any]]:
+    lines = text.lstrip("\r\n")
+    first = lines.splitlines()[0]
+    mark = delimiter or max(",;\t|", key=first.count)
+    header, *rows = [row for row in csv.reader(io.StringIO(lines, newline=""), delimiter=mark, strict=True) if row]
+    if len(header) > 1 and all(name.startswith(" ") for name in header[1:]):
+        header, rows = [name.strip() for name in header], [[cell.strip() for cell in row] for row in rows]
+    # a delimiter too many at the end of a line is one too many, and no more
+    rows = [row[:-1] if len(row) == len(header) + 1 and not row[-1] else row for row in rows]
+    if len(set(header)) < len(header) or any(len(row) != len(header) for row in rows):
+        raise UnreadableError("a crooked table")
+    return [{name: cell if cell else None for name, cell in zip(header, row, strict=True)} for row in rows]
+
+
+def _cases(records: Sequence[dict[str, Any]], layout: str, labels: Sequence[str] | None) -> list[tuple[str, Pairs]]:
+    if not records:
+        return []
+    names = list(records[0])
+    known = {name.strip().lower(): name for name in names}
+    if "case" not in known:
+        raise UnreadableError("no case")
+    case = known["case"]
+    others = [name for name in names if name != case]
+    if layout in ("long", "scattered"):
+        keys = known["class"], known["confidence" if "confidence" in known else "p"]
+        rows = [(_id(r[case]), *(r[key] for key in keys)) for r in records]
+        return _gathered(rows)
+    if layout == "lists":
+        keys = [known.get("classes"), known.get("confidences")]
+        free = [name for name in others if name not in keys and isinstance(records[0][name], list)]
+        first, second = (key or free[0] for key in keys)
+        return [(_id(r[case]), _zipped(r[first], r[second])) for r in records]
+    if layout == "labels":
+        (label,) = [known["class"]] if "class" in known else others
+        return [(_id(r[case]), [] if r[label] is None else [(name_of(r[label]), 1.0)]) for r in records]
+    if layout == "ranked":
+        ranks = range(1, 1 + sum(name.startswith("class_") for name in known))
+        both = [(known[f"class_{i}"], known[f"p_{i}"]) for i in ranks]
+        return [(_id(r[case]), [_pair(r[c], r[p]) for c, p in both if (r[c], r[p]) != (None, None)]) for r in records]
+    columns = [name for name in others if labels is None or name in labels]
+    return [(_id(r[case]), [(name, _number(r[name])) for name in columns if r[name] is not None]) for r in records]
+
+
+def _gathered(rows: list[tuple[str, Any, Any]]) -> list[tuple[str, Pairs]]:
+    out: dict[str, list[Any]] = {}
+    for case, name, value in rows:
+        out.setdefault(case, []).append(None if (name, value) == (None, None) else _pair(name, value))
+    if any(None in pairs and len(pairs) > 1 for pairs in out.values()):
+        raise UnreadableError("an empty list with entries")
+    return [(case, [pair for pair in pairs if pair is not None]) for case, pairs in out.items()]
+
+
+def _zipped(classes: Any, values: Any) -> Pairs:
+    if not isinstance(classes, list) or not isinstance(values, list) or len(classes) != len(values):
+        raise UnreadableError("lists of two lengths")
+    return [_pair(name, value) for name, value in zip(classes, values, strict=True)]
+
+
+def _pair(name: Any, value: Any) -> tuple[str, float]:
+    if name is None or value is None:
+        raise UnreadableError("half a pair")
+    return name_of(name), _number(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool | list | dict) or value is None:
+        raise UnreadableError(f"{value!r} is no number")
+    return float(value)
+
+
+def name_of(value: Any) -> str:
+    """A class, or a case, in text."""
+    if isinstance(value, list | dict) or value is None:
+        raise UnreadableError(f"{value!r} is no name")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _id(value: Any) -> str:
+    if isinstance(value, float) and not value.is_integer():
+        raise UnreadableError("no id")
+    return name_of(value)
+
+
+def _arrays(path: Path) -> list[tuple[str, Pairs]]:
+    with np.load(path, allow_pickle=False) as loaded:
+        arrays = {key: loaded[key] for key in loaded.files}
+    ids = [name_of(one) for one in arrays["ids" if "ids" in arrays else "case"].tolist()]
+    flat = {"indptr", "indices", "data"} <= arrays.keys() or {"offsets", "classes", "confidences"} <= arrays.keys()
+    if "probs" in arrays and not flat:
+        known = np.ravel(arrays["classes"]) if "classes" in arrays else np.arange(arrays["probs"].shape[1])
+        names = [str(name) for name in known.tolist()]
+        rows = [list(zip(names, row, strict=True)) for row in arrays["probs"].astype(float).tolist()]
+    elif not flat:
+        both = arrays["classes"].tolist(), arrays["confidences"].astype(float).tolist()
+        rows = [list(zip(map(name_of, c), p, strict=True)) for c, p in zip(*both, strict=True)]
+    else:
+        at = arrays.get("indptr", arrays.get("offsets")).tolist()
+        classes = [name_of(c) for c in arrays.get("indices", arrays.get("classes")).tolist()]
+        values = arrays.get("data", arrays.get("confidences")).astype(float).tolist()
+        if at[0] != 0 or at[-1] != len(classes) or len(classes) != len(values) or sorted(at) != at:
+            raise UnreadableError("offsets")
+        rows = [list(zip(classes[lo:hi], values[lo:hi], strict=True)) for lo, hi in zip(at, at[1:], strict=False)]
+    return list(zip(ids, rows, strict=True))
+
+
+def _unique(cases: list[tuple[str, Pairs]]) -> Said:
+    found = dict(cases)
+    if len(found) < len(cases):
+        raise UnreadableError("a case twice")
+    return found
+
+
+# What can be said about it
+
+
+def flaw(lists: Said, cases: Sequence[str], m: int, labels: Sequence[str] | None) -> str:
+    """Why these are no predictions for these cases, or nothing; "?" where rounding decides."""
+    if set(lists) != set(cases):
+        return "other cases"
+    for pairs in lists.values():
+        names, values = [name for name, _ in pairs], [t for _, t in pairs]
+        total = math.fsum(values) if all(map(math.isfinite, values)) else math.nan
+        if len(set(names)) < len(names) or len(names) > m:
+            return "a class twice, or too many"
+        if not all(0 <= t <= 1 for t in values) or math.isnan(total) or total > 1.001:
+            return "?" if all(-1e-6 <= t <= 1.000001 for t in values) else "no probabilities"
+        if total > 1 or (len(names) == m and total != 1):
+            return "?" if abs(total - 1) < 1e-3 else "no distribution"
+        if labels is not None and not set(names) <= set(labels):
+            return "unknown classes"
+    return ""
+
+
+def mean_brier(lists: Said, outcomes: dict[str, str], m: int) -> float | None:
+    """The mean padded Brier score by its definition; None where a list is invalid, and pays a penalty."""
+    scores = []
+    for case, y in outcomes.items():
+        p = dict(lists[case])
+        share = 0.0 if len(p) == m else max(0.0, 1 - math.fsum(p.values())) / (m - len(p))
+        if any(t < share for t in p.values()):
+            return None
+        squares = math.fsum(t * t for t in p.values()) + (m - len(p)) * share * share
+        scores.append(squares - 2 * p.get(y, share) + 1)
+    return math.fsum(scores) / len(scores)
