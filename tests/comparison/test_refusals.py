@@ -97,7 +97,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "said"), OPTIONS, ids=lambda x: str(x)[:60])
+@pytest.mark.parametrize(("options", "said"), OPTIONS, ids=lambda x: re.sub(r" at 0x\w+", "", str(x))[:60])
 def test_an_option_that_makes_no_sense_is_refused(options: dict[str, Any], said: str) -> None:
     assert re.search(said, refusal(lambda: compare(**options)))
 
@@ -134,7 +134,7 @@ PREDICTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("made", "said"), PREDICTIONS, ids=lambda x: str(x)[:60])
+@pytest.mark.parametrize(("made", "said"), PREDICTIONS, ids=lambda x: re.sub(r" at 0x\w+", "", str(x))[:60])
 def test_predictions_that_make_no_sense_are_refused_by_name(made: Any, said: str) -> None:
     assert re.search(said, refusal(lambda: compare(made)))
 
@@ -161,7 +161,7 @@ OUTCOMES = [
 ]
 
 
-@pytest.mark.parametrize(("y", "said"), OUTCOMES, ids=lambda x: str(x)[:60])
+@pytest.mark.parametrize(("y", "said"), OUTCOMES, ids=lambda x: re.sub(r" at 0x\w+", "", str(x))[:60])
 def test_outcomes_that_make_no_sense_are_refused(y: Any, said: str) -> None:
     assert re.search(said, refusal(lambda: compare(y=y)))
 

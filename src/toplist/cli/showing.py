@@ -50,9 +50,9 @@ def hidden(board: Leaderboard) -> list[str]:
         if a.accuracy > b.accuracy and found.low is not None and found.low > 0:
             mean, other = (row.marks[0].score.value for row in (a, b))
             sentences.append(
-                f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by {rule} it is surely worse "
-                f"({mean:.3f} against {other:.3f}), because a wrong answer with full confidence costs more than an honest "
-                "refusal."
+                f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by {rule} it is surely "
+                f"worse ({mean:.3f} against {other:.3f}), because a wrong answer with full confidence costs more than "
+                "an honest refusal."
             )
             break
     never = [row.name for row in board if not row.marks[-1].infinite]
