@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import TopListError
-from toplist.evaluation import lists_of
+from toplist.evaluation import lists_of, require_all_columns
 from toplist.io.batches import Batch
 from toplist.io.coding import Coder, label_sets
 from toplist.io.optional import need
@@ -38,6 +38,8 @@ def convert(
         raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
     pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
     coder, cases = Coder(known, False, sets), 0
+    if space is not None:
+        require_all_columns(source, space)
     with Writer(path) as writer:
         for batch in source.batches(together=True):
             codes = coder.own_codes(batch, source.names)
@@ -111,7 +113,11 @@ class Writer:
     def write(self, table: Any) -> None:
         """The next rows."""
         if self._open is None:
-            self._open = _WRITERS[self.path.suffix.lower()](self.part, table.schema)
+            try:
+                self._open = _WRITERS[self.path.suffix.lower()](self.part, table.schema)
+            except OSError as error:
+                why = os.strerror(error.errno) if error.errno else str(error)
+                raise TopListError(f"{self.path}: this cannot be written: {why}.") from None
         self._open.write_table(table)
 
     def __enter__(self) -> Writer:

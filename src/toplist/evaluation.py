@@ -62,23 +62,24 @@ class Judge:
         hard = self.truth.layout.kind == "labels"
         if hard:
             _require_outcomes(truth)
-        self._require_all_columns(space)
+        require_all_columns(self.source, space)
         codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
         lists = lists_of(batch, self.source.names, codes, space, self.repairs)
         if hard:
             return lists, outcomes
         return lists, lists_of(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
 
-    def _require_all_columns(self, space: ClassSpace) -> None:
-        """Columns that go by their place are either all classes, or something else."""
-        columns = len(self.source.names)
-        if columns and getattr(self.source.reader, "unnamed", False) and (space.per_case or columns != space.size):
-            classes = "a number of classes per case" if space.per_case else f"{show_size(space.size)} classes"
-            remedy = "If they are the most confident ones, save their classes too."
-            raise FileError(self.source.path, f"{columns:,} columns without names, but {classes}. {remedy}")
-
     def _space(self, truth: Batch) -> ClassSpace:
         return ClassSpace(_sizes(truth, str(self.sizes))) if self.coder.space is None else self.coder.space
+
+
+def require_all_columns(source: Source, space: ClassSpace) -> None:
+    """Columns that go by their place are either all classes, or something else."""
+    columns = len(source.names)
+    if columns and getattr(source.reader, "unnamed", False) and (space.per_case or columns != space.size):
+        classes = "a number of classes per case" if space.per_case else f"{show_size(space.size)} classes"
+        remedy = "If they are the most confident ones, save their classes too."
+        raise FileError(source.path, f"{columns:,} columns without names, but {classes}. {remedy}")
 
 
 def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:

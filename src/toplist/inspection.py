@@ -12,9 +12,11 @@ import numpy as np
 
 from toplist import flags, kernel
 from toplist.errors import FileError, TopListError
-from toplist.evaluation import lists_of
+from toplist.evaluation import lists_of, require_all_columns
 from toplist.io.batches import Batch
 from toplist.io.coding import Coder
+from toplist.io.gathering import some
+from toplist.io.showing import shown
 from toplist.io.sources import Source
 from toplist.lists.door import Repairs
 from toplist.space import ClassSpace, show_size
@@ -87,51 +89,90 @@ def inspect(
     if source.names and space is None:
         known = ClassSpace(labels=source.names)
         found.classes = f"{len(source.names)}, by the columns"
-    coder = Coder(known, False, sets)
-    counts: Counter[int] = Counter()
-    firsts: dict[int, str] = {}
-    seen: set[Any] = set()
+    look = _Look(source, Coder(known, False, sets), known, repairs, found)
     try:
+        if space is not None:
+            require_all_columns(source, space)
         for batch in source.batches(together=True):
-            _look(batch, source, coder, known, repairs, found, counts, firsts)
-            _require_new(batch, seen)
+            look.at(batch)
             found.cases += len(batch)
             progress("checking", found.cases, source.reader.rows)
     except TopListError as error:
         found.problems.append(Problem("unreadable", 0, str(error)))
-    found.problems += [Problem(_NAMES[bit], counts[bit], firsts[bit]) for bit in _NAMES if counts[bit]]
+    found.problems += [Problem(kind, look.counts[kind], first) for kind, first in look.firsts.items()]
     return found
 
 
-def _look(
-    batch: Batch,
-    source: Source,
-    coder: Coder,
-    space: ClassSpace,
-    repairs: Repairs,
-    found: Findings,
-    counts: Counter[int],
-    firsts: dict[int, str],
-) -> None:
-    """Good batches at once; in others, the bad cases one by one."""
-    codes = coder.own_codes(batch, source.names)
-    try:
-        lists = lists_of(batch, source.names, codes, space, repairs)
-    except FileError:
-        good = np.ones(len(batch), bool)
-        flagged = _flags(batch, codes, space, repairs)
-        for bit in _NAMES:
-            cases = np.flatnonzero(flagged & bit)
-            counts[bit] += len(cases)
-            good[cases] = False
-            if len(cases) and bit not in firsts:
-                firsts[bit] = _sentence(batch, source, codes, int(cases[0]), space, repairs)
-        if good.all():
-            raise
-        return
-    found.sizes.update(dict(zip(*(a.tolist() for a in np.unique(lists.sizes, return_counts=True)), strict=True)))
-    found.mass += float(lists.mass.sum())
-    found.invalid += int(np.count_nonzero(~lists.is_valid()))
+@dataclass(slots=True)
+class _Look:
+    """A look at batch after batch: what is good goes into the findings, what is bad is counted by its kind."""
+
+    source: Source
+    coder: Coder
+    space: ClassSpace
+    repairs: Repairs
+    found: Findings
+    counts: Counter[str] = field(default_factory=Counter)
+    firsts: dict[str, str] = field(default_factory=dict)
+    seen: set[Any] = field(default_factory=set)
+
+    def at(self, batch: Batch) -> None:
+        """Good batches at once; in others, the bad cases one by one."""
+        self._twice(batch)
+        codes = self.coder.own_codes(batch, self.source.names)
+        try:
+            lists = lists_of(batch, self.source.names, codes, self.space, self.repairs)
+        except FileError:
+            good = self._good(batch, codes)
+            if len(good) == len(batch):
+                raise
+            rest = some(batch, good)
+            codes = self.coder.own_codes(rest, self.source.names)
+            lists = lists_of(rest, self.source.names, codes, self.space, self.repairs)
+        found = self.found
+        found.sizes.update(dict(zip(*(a.tolist() for a in np.unique(lists.sizes, return_counts=True)), strict=True)))
+        found.mass += float(lists.mass.sum())
+        found.invalid += int(np.count_nonzero(~lists.is_valid()))
+
+    def _good(self, batch: Batch, codes: Any) -> Any:
+        """The cases without a problem; of each other case the first problem is counted."""
+        flagged, open_ = _flags(batch, codes, self.space, self.repairs), np.ones(len(batch), bool)
+        for bit, kind in _NAMES.items():
+            cases = np.flatnonzero(open_ & ((flagged & bit) > 0))
+            if bit in self._repaired():
+                cases = np.array([case for case in cases if self._sentence(batch, codes, int(case))], dtype=np.int64)
+            if len(cases):
+                open_[cases] = False
+                self._count(
+                    kind, len(cases), "" if kind in self.firsts else self._sentence(batch, codes, int(cases[0]))
+                )
+        return np.flatnonzero(open_)
+
+    def _repaired(self) -> tuple[int, ...]:
+        """What may be no problem after the repairs."""
+        masses = (flags.ABOVE_ONE, flags.NOT_FULL, flags.MASS) if self.repairs.normalize else ()
+        return (*masses, *((flags.TWICE,) if self.repairs.duplicates == "sum" else ()))
+
+    def _sentence(self, batch: Batch, codes: Any, case: int) -> str:
+        one = batch.part(case, case + 1)
+        own = codes if batch.classes is None else codes[batch.offsets[case] : batch.offsets[case + 1]]
+        try:
+            lists_of(one, self.source.names, own, self.space, self.repairs)
+        except TopListError as error:
+            return str(error)
+        return ""
+
+    def _twice(self, batch: Batch) -> None:
+        ids = [] if batch.ids is None else batch.ids.to_pylist()
+        for row, name in zip(batch.rows, ids, strict=False):
+            if name in self.seen:
+                problem = FileError(batch.source, f"case {shown(name)} is there twice.", row=int(row))
+                self._count("case twice", 1, str(problem))
+            self.seen.add(name)
+
+    def _count(self, kind: str, cases: int, first: str) -> None:
+        self.counts[kind] += cases
+        self.firsts.setdefault(kind, first)
 
 
 def _flags(batch: Batch, codes: Any, space: ClassSpace, repairs: Repairs) -> Any:
@@ -141,22 +182,3 @@ def _flags(batch: Batch, codes: Any, space: ClassSpace, repairs: Repairs) -> Any
     size, log_size = space.as_floats
     rows = kernel.Rows(batch.offsets, np.ascontiguousarray(classes), np.ascontiguousarray(t), None, size, log_size)
     return kernel.inspect(rows)[1]
-
-
-def _sentence(batch: Batch, source: Source, codes: Any, case: int, space: ClassSpace, repairs: Repairs) -> str:
-    one = batch.part(case, case + 1)
-    own = codes if batch.classes is None else codes[batch.offsets[case] : batch.offsets[case + 1]]
-    try:
-        lists_of(one, source.names, own, space, repairs)
-    except TopListError as error:
-        return str(error)
-    return ""
-
-
-def _require_new(batch: Batch, seen: set[Any]) -> None:
-    if batch.ids is None:
-        return
-    for row, name in zip(batch.rows, batch.ids.to_pylist(), strict=True):
-        if name in seen:
-            raise FileError(batch.source, f"case {name!r} is there twice.", row=int(row))
-        seen.add(name)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.io.drawn import Drawn
-from tests.io.written import Record, as_lists, as_wide, save
+from tests.io.drawn import Drawn, chance
+from tests.io.written import Record, as_lists, as_long, as_wide, save
 from toplist.comparison import compare
 from toplist.leaderboard import Leaderboard
 
@@ -27,15 +28,10 @@ def hard_truth(drawn: Drawn, path: Path, *, ids: bool = True) -> Path:
 
 def soft_truth(drawn: Drawn, folder: Path, form: str) -> Path:
     """What may have happened, as distributions."""
-    import random
-    from dataclasses import replace
-
-    from tests.io.written import as_long
-
     layout, _, suffix = form.partition(".")
     believed = replace(drawn, lists=drawn.soft)
     make = {"lists": as_lists, "wide": as_wide, "long": as_long}[layout]
-    return save(make(believed, random.Random(1)), folder / f"truth.{suffix}")
+    return save(make(believed, chance(1)), folder / f"truth.{suffix}")
 
 
 def numbers(board: Leaderboard) -> dict[str, dict[str, Any]]:

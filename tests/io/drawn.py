@@ -38,12 +38,17 @@ class Drawn:
 
     def shuffled(self, seed: int) -> Drawn:
         """The same cases in another order."""
-        return self.take(random.Random(seed).sample(range(len(self.ids)), len(self.ids)))
+        return self.take(chance(seed).sample(range(len(self.ids)), len(self.ids)))
+
+
+def chance(*seed: Any) -> random.Random:
+    """Random choices that are the same every time."""
+    return random.Random(" ".join(map(str, seed)))  # noqa: S311
 
 
 def draw(seed: int, n: int = 40, *, kind: str = "ragged", names: str = "text", ids: str = "int", m: int = 6) -> Drawn:
     """Cases of one kind: ragged, full (all classes listed), top (three each) or hard (labels, or nothing)."""
-    rng = random.Random(f"{seed} {kind} {names} {ids} {m}")
+    rng = chance(seed, kind, names, ids, m)
     classes: list[Any] = list(range(m)) if names == "codes" else list(NAMES[:m])
     longest = {"ragged": m, "full": m, "top": 3, "hard": 1}[kind]
     lists = [

@@ -8,6 +8,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def _rows(text: str, delimiter: str | None) -> list[dict[str, Any]]:
     rows = [row[:-1] if len(row) == len(header) + 1 and not row[-1] else row for row in rows]
     if len(set(header)) < len(header) or any(len(row) != len(header) for row in rows):
         raise UnreadableError("a crooked table")
-    return [{name: cell if cell else None for name, cell in zip(header, row, strict=True)} for row in rows]
+    return [{name: cell or None for name, cell in zip(header, row, strict=True)} for row in rows]
 
 
 def _cases(records: Sequence[dict[str, Any]], layout: str, labels: Sequence[str] | None) -> list[tuple[str, Pairs]]:
@@ -172,7 +173,7 @@ def _arrays(path: Path) -> list[tuple[str, Pairs]]:
         values = arrays.get("data", arrays.get("confidences")).astype(float).tolist()
         if at[0] != 0 or at[-1] != len(classes) or len(classes) != len(values) or sorted(at) != at:
             raise UnreadableError("offsets")
-        rows = [list(zip(classes[lo:hi], values[lo:hi], strict=True)) for lo, hi in zip(at, at[1:], strict=False)]
+        rows = [list(zip(classes[lo:hi], values[lo:hi], strict=True)) for lo, hi in pairwise(at)]
     return list(zip(ids, rows, strict=True))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.io.boards import LABELS, SOFT, agree, hard_truth, numbers, only, soft_truth
-from tests.io.drawn import Drawn, brier, draw
+from tests.io.drawn import Drawn, brier, chance, draw
 from tests.io.written import as_labels, as_lists, as_long, everything, save, save_array
 from toplist import ClassSpace, TopLists
 from toplist.comparison import compare
@@ -27,8 +27,9 @@ def _means(drawn: Drawn) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("names", ["text", "codes"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "names"), [("ragged", "text"), ("ragged", "codes"), ("full", "text"), ("top", "codes"), ("hard", "text")]
+)
 @pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
 def test_every_layout_and_format_gives_the_same_numbers_bit_by_bit(
     kind: str, names: str, shuffle: bool, tmp_path: Path
@@ -81,29 +82,25 @@ def test_ids_may_be_numbers_in_one_file_and_text_in_the_other(suffix: str, tmp_p
     as_text = replace(drawn, ids=list(map(str, drawn.ids)))
     truth = hard_truth(as_text.shuffled(5), tmp_path / f"y.{suffix}")
     made = {
-        "numbers": save(as_lists(drawn, _rng()), tmp_path / "numbers.parquet"),
-        "text": save(as_long(as_text, _rng()), tmp_path / "text.parquet"),
-        "floats": save(as_lists(replace(drawn, ids=list(map(float, drawn.ids))), _rng()), tmp_path / "floats.parquet"),
-        "csv": save(as_long(drawn, _rng()), tmp_path / "text.csv"),
+        "numbers": save(as_lists(drawn, chance(0)), tmp_path / "numbers.parquet"),
+        "text": save(as_long(as_text, chance(0)), tmp_path / "text.parquet"),
+        "floats": save(
+            as_lists(replace(drawn, ids=list(map(float, drawn.ids))), chance(0)), tmp_path / "floats.parquet"
+        ),
+        "csv": save(as_long(drawn, chance(0)), tmp_path / "text.csv"),
     }
     assert agree(compare(made, truth, space=drawn.m))["cases"] == len(drawn.ids)
     for name, path in made.items():
         assert only(path, truth, space=drawn.m).cases == len(drawn.ids), name
 
 
-def _rng() -> object:
-    import random
-
-    return random.Random(0)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_ids_rows_are_cases_in_their_order(kind: str, tmp_path: Path) -> None:
     drawn = draw(4, kind=kind, names="codes")
     truth = hard_truth(drawn, tmp_path / "y.csv", ids=False)
-    records = {"lists.parquet": as_lists(drawn, _rng()), "lists.jsonl": as_lists(drawn, _rng())}
+    records = {"lists.parquet": as_lists(drawn, chance(0)), "lists.jsonl": as_lists(drawn, chance(0))}
     if kind == "hard":
-        records |= {"labels.csv": as_labels(drawn, _rng()), "labels.parquet": as_labels(drawn, _rng())}
+        records |= {"labels.csv": as_labels(drawn, chance(0)), "labels.parquet": as_labels(drawn, chance(0))}
     bare = {name: [{k: v for k, v in r.items() if k != "case"} for r in made] for name, made in records.items()}
     made = {name: save(rows, tmp_path / name) for name, rows in bare.items()}
     if kind == "full":
@@ -117,16 +114,15 @@ def test_without_ids_rows_are_cases_in_their_order(kind: str, tmp_path: Path) ->
 def test_batches_do_not_show(shuffle: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toplist.io.readers.base.ENTRIES", 1)  # a thousand rows at a time, which cut through cases
     drawn = draw(5, 2500, m=4)
-    forms = ("lists.parquet", "lists.feather", "long.csv", "long.parquet", "scattered.csv", "wide.csv", "ranked.csv")
-    made = {name: what for name, what in everything(drawn, "ragged", tmp_path / "all", shuffle=shuffle).items()}
+    forms = ("lists.parquet", "lists.feather", "long.csv", "scattered.parquet", "wide.csv", "ranked.csv")
+    made = everything(drawn, "ragged", tmp_path / "all", shuffle=shuffle)
     board = compare({name: made[name] for name in forms}, hard_truth(drawn, tmp_path / "y.csv"), space=drawn.m)
     shared = agree(board)
     assert shared["cases"] == 2500
     assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(brier(drawn)) / 2500), rel=1e-14)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-@pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
+@pytest.mark.parametrize(("suffix", "shuffle"), [("csv", False), ("parquet", True), ("jsonl", True)])
 def test_a_label_file_a_number_and_a_column_of_sizes_agree(suffix: str, shuffle: bool, tmp_path: Path) -> None:
     drawn = draw(6)
     same = replace(drawn, sizes=[drawn.m] * len(drawn.ids))
@@ -148,7 +144,7 @@ def test_sizes_that_differ_per_case_are_scored_by_the_definition(names: str, tmp
     # more unlisted classes get less each, so that lists stay valid
     truth = hard_truth(drawn, tmp_path / "y.parquet")
     made = everything(drawn, "top", tmp_path / "all", shuffle=True)
-    shared = agree(compare({k: v for k, v in made.items() if k != "dense.npz"}, truth, sizes="options"))
+    shared = agree(compare({name: made[name] for name in list(made)[::2]}, truth, sizes="options"))
     expected = brier(drawn, drawn.sizes)
     assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(expected) / len(expected)), rel=1e-13)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.io.boards import hard_truth
-from tests.io.drawn import Drawn, brier, draw
+from tests.io.drawn import Drawn, brier, chance, draw
 from tests.io.written import LAYOUTS, save
 from toplist.comparison import compare
 from toplist.errors import AlignmentError
@@ -24,12 +24,10 @@ def drawn() -> Drawn:
 
 def _write(drawn: Drawn, at: list[int], path: Path, *, strangers: int = 0) -> Path:
     """Some of the cases, and some that the truth does not have."""
-    from dataclasses import replace
-
     some = drawn.take([*at, *range(strangers)])
     some = replace(some, ids=[*some.ids[: len(at)], *(10_000 + i for i in range(strangers))])
     layout = path.name.partition(".")[0]
-    return save(LAYOUTS[layout](some, random.Random(0)), path)
+    return save(LAYOUTS[layout](some, chance(0)), path)
 
 
 def _mean(drawn: Drawn, at: list[int]) -> float:
@@ -50,7 +48,7 @@ def test_an_error_says_who_lacks_what_and_who_has_what_nobody_asked_for(
     assert f"short lacks 2 cases ({first}, {second})" in str(error.value)
     assert "whole" not in str(error.value)
     more = _write(drawn, list(range(N)), tmp_path / f"{form.replace('.', '.more.', 1)}", strangers=1)
-    with pytest.raises(AlignmentError, match=r"more has 1 case \('10000'\) that the truth does not have"):
+    with pytest.raises(AlignmentError, match=r"more has 1 case \('?10000'?\) that the truth does not have"):
         compare({"more": more}, truth, space=drawn.m)
 
 
@@ -78,8 +76,6 @@ def test_common_compares_what_all_have_and_counts_what_it_leaves_out(form: str, 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_reject_takes_an_absent_prediction_for_the_empty_list(form: str, drawn: Drawn, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     truth = hard_truth(drawn, tmp_path / "y.jsonl")
     there = list(range(0, N, 2))
     board = compare(

@@ -20,7 +20,7 @@ import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 
-from tests.io.drawn import Drawn
+from tests.io.drawn import Drawn, chance
 
 Record = dict[str, Any]
 
@@ -186,7 +186,7 @@ FRAMES: dict[str, Callable[[pa.Table], Any]] = {
     "pandas on arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": pl.from_arrow,
     "pyarrow": lambda table: table,
-    "duckdb": lambda table: duckdb.from_arrow(table),
+    "duckdb": duckdb.from_arrow,
 }
 TEXT = (".csv", ".tsv", ".csv.gz", ".csv.zst")
 TYPED = (".parquet", ".feather", ".arrow")
@@ -212,7 +212,7 @@ def everything(drawn: Drawn, kind: str, folder: Path, seed: int = 0, *, shuffle:
     folder.mkdir(exist_ok=True)
     made: dict[str, Any] = {}
     for at, (layout, suffix) in enumerate((*FILES, *(LABELS if kind == "hard" else ()))):
-        rng = random.Random(f"{seed} {layout} {suffix}")
+        rng = chance(seed, layout, suffix)
         order = drawn.shuffled(seed + at) if shuffle else drawn
         made[f"{layout}{suffix}"] = save(LAYOUTS[layout](order, rng), folder / f"{layout}{suffix}")
     coded = isinstance(drawn.classes[0], int)
@@ -220,7 +220,7 @@ def everything(drawn: Drawn, kind: str, folder: Path, seed: int = 0, *, shuffle:
         order = drawn.shuffled(seed + len(form)) if shuffle else drawn
         made[form] = save_array(order, folder / form, form)
     for name, frame in FRAMES.items():
-        layout = random.Random(f"{seed} {name}").choice(["lists", "long", "wide"])
+        layout = chance(seed, name).choice(["lists", "long", "wide"])
         order = drawn.shuffled(seed + len(name)) if shuffle else drawn
-        made[f"{layout} in {name}"] = frame(as_table(LAYOUTS[layout](order, random.Random(seed))))
+        made[f"{layout} in {name}"] = frame(as_table(LAYOUTS[layout](order, chance(seed))))
     return made

@@ -14,6 +14,7 @@ from typing import Any
 from toplist.cli.failures import UsageError
 from toplist.errors import FileError
 from toplist.io.readers import open_path
+from toplist.io.showing import shown
 from toplist.rules import RULES
 from toplist.space import ClassSpace
 
@@ -33,12 +34,17 @@ def named_files(words: Sequence[str]) -> dict[str, str]:
             pairs.append((_stem(word), word))
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        pairs = [(f"{Path(path).parent.name}/{name}" if names.count(name) > 1 else name, path) for name, path in pairs]
+        pairs = [(_with_folder(name, path) if names.count(name) > 1 else name, path) for name, path in pairs]
         names = [name for name, _ in pairs]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
-        raise UsageError(f"two files are called {twice!r}: give them names, as in old={pairs[0][1]}.")
+        raise UsageError(f"two files are called {twice!r}: give them names, as in old={dict(pairs)[twice]}.")
     return dict(pairs)
+
+
+def _with_folder(name: str, path: str) -> str:
+    folder = Path(path).parent.name
+    return f"{folder}/{name}" if folder else name
 
 
 def _stem(path: str) -> str:
@@ -63,7 +69,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[ClassSpace | None, st
     columns = open_path(truth).schema.names if truth is not None else []
     if word in columns:
         return None, word
-    near = difflib.get_close_matches(word, [*columns, *_files_beside(word)], n=1)
+    near = difflib.get_close_matches(word, [*columns, *_files_beside(word)], n=1) if not Path(word).exists() else []
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
 
@@ -79,19 +85,20 @@ def read_labels(path: Path) -> list[str]:
     labels = [line.strip("\r") for line in text.split("\n")]
     if path.suffix.lower() == ".json":
         try:
-            labels = [str(label) for label in json.loads(text)]
-        except (ValueError, TypeError):
-            raise FileError(str(path), "labels are a JSON list, or text with one label per line.") from None
+            listed = json.loads(text)
+        except (ValueError, RecursionError):
+            listed = None
+        if not isinstance(listed, list) or any(isinstance(label, list | dict) for label in listed):
+            raise FileError(str(path), "labels are a JSON list, or text with one label per line.")
+        labels = [str(label) for label in listed]
     labels = [label for label in labels if label.strip()]
     if not labels:
         raise FileError(str(path), "there are no labels in this file.")
-    twice = (
-        next((row for row, label in enumerate(labels) if label in set(labels[:row])), None)
-        if len(set(labels)) < len(labels)
-        else None
-    )
-    if twice is not None:
-        raise FileError(str(path), f"the label {labels[twice]!r} is there twice.", row=twice + 1)
+    seen: set[str] = set()
+    for row, label in enumerate(labels, 1):
+        if label in seen:
+            raise FileError(str(path), f"the label {shown(label)} is there twice.", row=row)
+        seen.add(label)
     return labels
 
 

@@ -72,6 +72,10 @@ def _opened(
     return open_source(predictions[name], name, hints), space, repairs, sets
 
 
+def _plural(word: str, count: object) -> str:
+    return word if str(count) == "1" else f"{word}{'es' if word.endswith('s') else 's'}"
+
+
 def _in_words(found: Findings) -> str:
     d = found.to_dict()
     lines = [
@@ -83,13 +87,13 @@ def _in_words(found: Findings) -> str:
     if found.sizes:
         sizes = sorted(found.sizes)
         k = str(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
-        lines.append(f"lists of {k} classes (mean {d['mean_size']:.4g}), mean mass {d['mean_mass']:.4g}")
+        lines.append(f"lists of {k} {_plural('class', k)} (mean {d['mean_size']:.4g}), mean mass {d['mean_mass']:.4g}")
         if found.sizes.get(0):
-            lines.append(f"{found.sizes[0]:,} empty lists")
+            lines.append(f"{found.sizes[0]:,} empty {_plural('list', found.sizes[0])}")
     if found.invalid:
         lines.append(f"{found.invalid:,} invalid lists: a confidence is below what unlisted classes get")
     for problem in found.problems:
-        count = f"{problem.cases:,} cases: " if problem.cases else ""
+        count = f"{problem.cases:,} {_plural('case', problem.cases)}: " if problem.cases else ""
         lines.append(f"problem ({problem.kind}): {count}{visible(with_flags(problem.first))}")
     if not found.problems:
         lines.append("no problems")

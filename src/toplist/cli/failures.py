@@ -43,6 +43,11 @@ def reported() -> Iterator[None]:
     except BrokenPipeError:
         sys.stderr.close()
         raise typer.Exit(0) from None
+    except OSError as error:
+        where = "" if error.filename is None else f"{visible(str(error.filename))}: "
+        _say(f"{where}{error.strerror or type(error).__name__}.", BAD_DATA)
+    except MemoryError:
+        _say("this takes more memory than there is.", BAD_DATA)
     except KeyboardInterrupt:
         _say("stopped.", 130)
 

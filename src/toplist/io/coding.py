@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.errors import ClassError, FileError, OutcomeError, SpaceError
+from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch, plain, truths
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
@@ -37,6 +37,8 @@ class Coder:
     _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
+        if self.sets == "":
+            raise TopListError('sets is a delimiter, such as ";", not an empty text.')
         if self.space is not None and self.space.labels is not None and self.sets is None:
             self._labels = need("pyarrow").array([str(label) for label in self.space.labels])
 
@@ -88,8 +90,7 @@ class Coder:
         return batch.classes
 
     def _places(self, values: Any, batch: Batch, error: Any) -> Codes:
-        pc, pa, space = need("pyarrow.compute"), need("pyarrow"), self.space
-        assert space is not None
+        pc, pa, space = need("pyarrow.compute"), need("pyarrow"), cast("ClassSpace", self.space)
         if pa.types.is_integer(values.type) and not _numeric(self._labels):
             codes = _whole(values)
             bad = (codes < 0) | (codes >= len(self._labels))

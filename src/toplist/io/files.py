@@ -35,8 +35,10 @@ def find(path: str | os.PathLike[str]) -> Files:
     """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
     text = os.fspath(path)
     place = Path(text)
-    if "\0" in text or len(text) > 4000:
+    if not text or "\0" in text or len(text) > 4000:
         raise FileError(shown(text), "this is no path.")
+    if "://" in text and not place.exists():
+        raise FileError(text, "this is an address: toplist reads files of this machine.")
     try:
         return _found(text, place)
     except OSError as error:
@@ -58,6 +60,8 @@ def _found(text: str, place: Path) -> Files:
         if not found:
             raise FileError(text, "no file matches this pattern.")
         return _same_format(text, found)
+    if place.is_symlink():
+        raise FileError(text, "this link leads to no file.")
     raise FileError(text, f"there is no such file.{_near(place)}")
 
 

@@ -80,8 +80,13 @@ def recognise(schema: Any, source: str, hints: Hints, *, text: bool) -> Layout:
             raise FileError(source, f"there is no column {shown(wanted)}.{_near(wanted, names) or _there_are(names)}")
     case = hints.case or _case(names, hints.labels or ())
     free = [name for name in names if name != case and name not in hints.extra]
+    if hints.truth and _first(free, CLASS) is None:  # what happened may also be what cases are grouped by
+        free += filter(None, [hints.classes if hints.classes in hints.extra else _first(hints.extra, CLASS)])
     found = _Table(schema, source, hints, case, free, text)
-    for kind in KINDS if hints.layout == "auto" else (hints.layout,):
+    kinds = KINDS if hints.layout == "auto" else (hints.layout,)
+    if hints.layout == "auto" and hints.classes is None and len(set(hints.labels or ()) & set(free)) > 1:
+        kinds = ("wide", *KINDS)  # columns that are called as classes are, even one that is called y
+    for kind in kinds:
         layout = _FINDERS[kind](found)
         if layout is not None:
             return layout
@@ -181,6 +186,8 @@ def _labels(table: _Table) -> Layout | None:
     hints = table.hints
     scalar = [n for n in table.free if not table.is_list(n) or (hints.truth or hints.sets is not None)]
     named = hints.classes if hints.classes in scalar else _first(scalar, CLASS)
+    if named is not None and named != hints.classes and not hints.truth and table.is_confidence(named):
+        named = None  # a class of a wide table that happens to be called y
     if named is None and len(scalar) == 1 and (hints.labels is None or scalar[0] not in hints.labels):
         named = None if table.is_confidence(scalar[0]) else scalar[0]
     return None if named is None else table.layout("labels", [named])

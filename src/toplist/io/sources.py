@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
-from toplist.io.columns import identifiers, kind_of, plain, text_if_none
+from toplist.io.columns import identifiers, kind_of, numbers, plain, text_if_none
 from toplist.io.engine import connect, guarded
 from toplist.io.layouts import Hints, Layout, recognise
 from toplist.io.optional import need
@@ -40,17 +40,19 @@ class Source:
 
     def batches(self, *, together: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart."""
-        pieces = self.reader.pieces(self.layout.columns)
-        if not self.reader.text:
-            pieces = map(sound, pieces)
+        pieces = self._pieces(self.layout.columns)
         if self.layout.kind != "long":
             yield from _of_one_kind(to_batch(piece, self.layout) for piece in pieces)
             return
         yield from _of_one_kind(to_batches(_together(pieces, self) if together else pieces, self.layout))
 
+    def _pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        pieces = self.reader.pieces(columns)
+        return pieces if self.reader.text else map(sound, pieces)
+
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and their rows, of any layout but the long one."""
-        for piece in self.reader.pieces([str(self.layout.case)]):
+        for piece in self._pieces([str(self.layout.case)]):
             rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
             yield identifiers(piece.table.column(0), piece.source, rows), rows
 
@@ -64,9 +66,27 @@ def open_source(what: Any, name: str, hints: Hints) -> Source:
     else:
         reader = open_frame(what, name)
     layout = recognise(reader.schema, reader.name, hints, text=reader.text)
+    if layout.kind == "labels" and _looks_wide(reader, layout, hints):
+        layout = recognise(reader.schema, reader.name, replace(hints, layout="wide"), text=True)
     if isinstance(reader, JsonReader):
         reader.floats = layout.classes if layout.kind == "wide" else layout.confidences
     return Source(name, reader, layout)
+
+
+def _looks_wide(reader: Reader, layout: Layout, hints: Hints) -> bool:
+    """Whether what would be labels is a wide table with a class called y: all columns are numbers, some with fractions."""
+    others = [str(name) for name in reader.schema.names if name != layout.case]
+    if not reader.text or hints.truth or hints.layout != "auto" or hints.classes is not None or len(others) < 2:
+        return False
+    first = next(reader.pieces(others), None)
+    if first is None or not len(first.table):
+        return False
+    head = first.table.slice(0, 100)
+    try:
+        values = [numbers(column, reader.name, np.arange(len(head))) for column in head.columns]
+    except FileError:
+        return False
+    return any((column % 1 > 0).any() for column in values)
 
 
 def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:

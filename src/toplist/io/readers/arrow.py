@@ -11,7 +11,6 @@ from typing import Any
 from toplist.errors import FileError
 from toplist.io.optional import need
 from toplist.io.readers.base import Piece, batch_rows
-from toplist.io.readers.parquet import first_sentence
 
 
 @dataclass
@@ -99,5 +98,5 @@ def _opened(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
                 except (pa.ArrowException, OSError):
                     raise FileError(str(path), "this is no Arrow file, and no Arrow stream.") from None
                 yield stream.schema, iter(stream)
-    except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError) as error:
-        raise FileError(str(path), f"this is no readable Arrow file: {first_sentence(error)}") from None
+    except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
+        raise FileError(str(path), "this is no Arrow file, or it is damaged.") from None

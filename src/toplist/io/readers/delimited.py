@@ -33,6 +33,7 @@ class _Header:
     names: list[str]
     skip: int  # blank lines before it
     padded: bool  # whether spaces stand beside the delimiters
+    more: bool  # whether other lines follow
 
 
 @dataclass
@@ -67,13 +68,12 @@ class DelimitedReader:
             with connect() as engine:
                 try:
                     for batch in engine.sql(query).to_arrow_reader(batch_rows(len(columns))):
-                        piece = Piece(str(path), start, batch.rename_columns(list(columns)))
-                        if header.padded:
-                            _require_unquoted(piece)
-                        yield piece
+                        yield Piece(str(path), start, batch.rename_columns(list(columns)))
                         start += len(batch)
                 except (duckdb.Error, pa.ArrowException, OSError) as error:
                     raise _complaint(error, path, header) from None
+            if header.more and not start:
+                raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
 
     def _header(self, path: Path) -> _Header:
         head = head_of(path, _HEAD)
@@ -101,13 +101,15 @@ class DelimitedReader:
         padded = len(names) > 1 and (
             all(name[:1] == " " for name in names[1:]) or all(name[-1:] == " " for name in names[:-1])
         )
-        names = [name.strip() for name in names] if padded else names
+        if padded:
+            names = [name.strip() for name in next(_records(text, delimiter, skipinitialspace=True))]
         _require_names(names, path)
-        return _Header(delimiter, names, head[: len(head) - len(line)].count(b"\n"), padded)
+        skip, more = head[: len(head) - len(line)].count(b"\n"), len(_counts(text, delimiter)) > 1
+        return _Header(delimiter, names, skip, padded, more)
 
 
-def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    return (record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record)
+def _records(text: str, delimiter: str, **options: Any) -> Iterator[list[str]]:
+    return (record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **options) if record)
 
 
 def _delimiter(text: str) -> str:
@@ -156,16 +158,6 @@ def _query(path: Path, header: _Header, columns: Sequence[str]) -> str:
 def _escaped(path: Path) -> str:
     """The path as DuckDB takes it: not as a pattern, and nobody's home."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
-
-
-def _require_unquoted(piece: Piece) -> None:
-    """A quote after a space is no quote to a reader of CSV."""
-    pc = need("pyarrow.compute")
-    for column in piece.table.columns:
-        found = pc.index(pc.starts_with(column, '"'), True).as_py()
-        if found >= 0:
-            problem = "a quote stands after a space: leave out the spaces beside the delimiters."
-            raise FileError(piece.source, problem, row=piece.start + found + 1)
 
 
 def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:

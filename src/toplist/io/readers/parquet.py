@@ -65,11 +65,5 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with need("pyarrow.parquet").ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(str(path), f"this is no readable Parquet file: {first_sentence(error)}") from None
-
-
-def first_sentence(error: BaseException) -> str:
-    """What another library said, without what follows."""
-    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return text if len(text) <= 200 else text[:197] + "..."
+    except (pa.ArrowException, OSError):
+        raise FileError(str(path), "this is no Parquet file, or it is damaged.") from None

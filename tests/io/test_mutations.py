@@ -1,0 +1,91 @@
+"""A spoiled file gives a right answer or one clear sentence: never a traceback, never a smaller n without a word."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.io.mutations import FORMS, Spoiled, outcome, require_clear, run, spoil
+from toplist import ClassSpace
+from toplist.comparison import compare
+from toplist.conversion import convert
+from toplist.errors import TopListError
+from toplist.inspection import inspect
+from toplist.io.layouts import Hints
+from toplist.io.sources import Source, open_source
+from toplist.lists.door import Repairs
+
+EACH = {"lists": 12, "long": 12, "scattered": 12, "wide": 30, "ranked": 30}  # sixty of each layout
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_spoiled_file_gives_a_right_answer_or_one_clear_sentence(form: str) -> None:
+    each = EACH.get(form.partition(".")[0], 20)
+    counts = run(form, range(each))
+    assert counts["right"] + counts["sentence"] == each
+    assert counts["right"]
+    assert counts["sentence"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_checking_and_converting_say_the_same_as_comparing(form: str, tmp_path: Path) -> None:
+    for seed in range(3000, 3005):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        spoiled = spoil(seed, form, folder)
+        try:
+            source = _opened(spoiled)
+        except TopListError as error:
+            require_clear(str(error), spoiled.path)
+            continue
+        space = ClassSpace(spoiled.space) if isinstance(spoiled.space, int) else spoiled.space
+        found = inspect(source, space, Repairs())
+        for problem in found.problems:
+            require_clear(problem.first, spoiled.path)
+        try:
+            cases = convert(source, folder / "lists.parquet", Repairs(), space)
+        except TopListError:
+            assert found.problems
+            continue
+        assert found.problems or cases == found.cases
+        assert _score(folder / "lists.parquet", spoiled) == pytest.approx(_score(spoiled.path, spoiled), abs=1e-12)
+
+
+def _opened(spoiled: Spoiled) -> Source:
+    labels = frozenset(map(str, spoiled.drawn.classes)) if spoiled.labels else None
+    return open_source(spoiled.path, "it", Hints(labels=labels))
+
+
+def _score(path: Path, spoiled: Spoiled) -> float:
+    """The mean score, or -1."""
+    try:
+        return float(compare({"it": path}, spoiled.truth, space=spoiled.space)["it"].marks[0].score.value)
+    except TopListError:
+        return -1.0
+
+
+@pytest.mark.parametrize("form", ["lists.jsonl", "long.csv", "wide.parquet", "csr.npz"])
+def test_the_command_says_one_sentence_and_nothing_else(form: str, tmp_path: Path) -> None:
+    seed = next(seed for seed in range(100, 200) if _ends(seed, form, tmp_path / str(seed)) == "sentence")
+    spoiled = spoil(seed, form, _fresh(tmp_path / "again"))
+    start = [sys.executable, "-c", "from toplist.cli import main; main()", "compare"]
+    command = [*start, f"it={spoiled.path}", "-t", str(spoiled.truth), "-c", str(spoiled.drawn.m)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert done.stderr.startswith("toplist: ")
+    assert done.stderr.count("\n") == 1
+    require_clear(done.stderr.removeprefix("toplist: ").strip(), spoiled.path)
+
+
+def _fresh(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _ends(seed: int, form: str, folder: Path) -> str:
+    spoiled = spoil(seed, form, _fresh(folder))
+    return outcome(spoiled) if not spoiled.labels else "other"

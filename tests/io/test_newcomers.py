@@ -1,0 +1,229 @@
+"""What people do wrong with files on their first day, and what they are told; or what is not wrong at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tests.io.boards import only
+from toplist import ClassSpace
+from toplist.comparison import compare
+from toplist.errors import FileError, TopListError
+
+TRUTH = "case,class\n1,a\n2,b\n3,c\n4,a\n"
+LONG = "case,class,confidence\n1,a,0.5\n1,b,0.25\n2,,\n4,b,0.75\n3,c,1\n"
+WIDE = "case,a,b,c,d\n1,0.5,0.25,,\n2,,,,\n3,,,1,\n4,,.75,,\n"
+LISTS = [
+    {"case": 1, "classes": ["a", "b"], "confidences": [0.5, 0.25]},
+    {"case": 2, "classes": [], "confidences": []},
+    {"case": 3, "classes": ["c"], "confidences": [1]},
+    {"case": 4, "classes": ["b"], "confidences": [0.75]},
+]
+SCORE = pytest.approx((0.375 + 0.75 + 0 + 1.3854166666666667) / 4)
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    return _put(tmp_path / "y.csv", TRUTH)
+
+
+def _put(path: Path, data: str | bytes) -> Path:
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+def _lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+FINE = {
+    "as it should be": ("p.csv", LONG),
+    "wide": ("p.csv", WIDE),
+    "lists": ("p.jsonl", _lines(LISTS)),
+    "Windows": ("p.csv", LONG.replace("\n", "\r\n")),
+    "an old Mac": ("p.csv", LONG.replace("\n", "\r")),
+    "a mark before the text": ("p.csv", b"\xef\xbb\xbf" + LONG.encode()),
+    "a mark before JSON": ("p.jsonl", b"\xef\xbb\xbf" + _lines(LISTS).encode()),
+    "blank lines first": ("p.csv", "\n\n\n" + LONG),
+    "blank lines within": ("p.csv", LONG.replace("\n", "\n\n")),
+    "spaces after commas": ("p.csv", LONG.replace(",", ", ")),
+    "spaces before commas": ("p.csv", LONG.replace(",", " ,")),
+    "spaces and quotes": ("p.csv", LONG.replace(",", ", ").replace("b,", '"b",').replace("class", '"class"')),
+    "spaces around numbers": ("p.csv", LONG.replace("0.25", " 0.25 ")),
+    "semicolons": ("p.csv", LONG.replace(",", ";")),
+    "tabs in a .csv": ("p.csv", LONG.replace(",", "\t")),
+    "a delimiter too many": ("p.csv", LONG.replace("0.25", "0.25,")),
+    "names in capitals": ("p.csv", LONG.replace("case,class,confidence", "Case,CLASS,Confidence")),
+    "other names": ("p.csv", LONG.replace("case,class,confidence", "question_id,answer,prob")),
+    "parts of a compressed file": ("p.csv.gz", gzip.compress(LONG[:40].encode()) + gzip.compress(LONG[40:].encode())),
+    "numbers as text": ("p.jsonl", _lines([{**r, "confidences": list(map(str, r["confidences"]))} for r in LISTS])),
+    "ids as text": ("p.jsonl", _lines([{**record, "case": str(record["case"])} for record in LISTS])),
+    "further fields": ("p.jsonl", _lines([{**record, "note": None, "x": {"y": [1, "z"]}} for record in LISTS])),
+}
+
+
+@pytest.mark.parametrize("what", FINE)
+def test_this_is_fine(what: str, truth: Path) -> None:
+    name, data = FINE[what]
+    row = only(_put(truth.parent / name, data), truth, space=4)
+    assert (row.cases, row.mean_size) == (4, 1.0)
+    assert row.marks[0].score.value == SCORE
+
+
+TOLD = {
+    "empty": ("p.csv", "", "p.csv: this file is empty: there is not even a header"),
+    "no lines": ("p.jsonl", "\n", "p.jsonl: there is no line in this file"),
+    "percent signs": ("p.csv", LONG.replace("0.25", "25%"), "row 2: '25%' in 'confidence' is no number. Leave out the"),
+    "decimal commas": (
+        "p.csv",
+        LONG.replace(",", ";").replace("0.5", "0,5"),
+        "'0,5' in 'confidence' is no number. Write",
+    ),
+    "words": ("p.csv", LONG.replace("0.25", "likely"), "row 2: 'likely' in 'confidence' is no number"),
+    "wrong names": ("p.csv", LONG.replace("class,conf", "klass,konf"), "'a' in 'klass' is no number. Every column but"),
+    "pandas' index": (
+        "p.csv",
+        LONG.replace("case", ",case"),
+        "the first column has no name, as pandas writes its index",
+    ),
+    "a column twice": ("p.csv", LONG.replace("class", "case"), "the column 'case' is there twice"),
+    "line ends of two kinds": ("p.csv", LONG.replace("\n", "\r\n", 2), "row 2: this line ends in another way"),
+    "a header with another end": ("p.csv", LONG.replace("\n", "\r\n", 1), "this line ends in another way"),
+    "a header within quotes": (
+        "p.csv",
+        LONG.replace("class", '"c\r\nc"'),
+        "the header ends in another way than other lines",
+    ),
+    "blank lines with other ends": ("p.csv", "\r\n\n" + LONG, "the header ends in another way than other lines"),
+    "too few fields": (
+        "p.csv",
+        LONG.replace("1,b,0.25", "1,b"),
+        "row 2: the number of fields is 2, but 3 in the header",
+    ),
+    "a quote without end": ("p.csv", LONG.replace("1,b", '1,"b'), "row 2: a quoted value has no end"),
+    "Latin-1": ("p.csv", LONG.replace("b,0.25", "é,0.25").encode("latin-1"), "row 2: this is not UTF-8 text"),
+    "UTF-16": ("p.csv", LONG.encode("utf-16"), "this is UTF-16 text: save it as UTF-8"),
+    "Excel": ("p.csv", b"PK\x03\x04" + bytes(99), "this is a zip file or an Excel workbook"),
+    "gzip by another name": ("p.csv", gzip.compress(LONG.encode()), "this is compressed by gzip: add .gz to its name"),
+    "no gzip": ("p.csv.gz", LONG, "this is not compressed by gzip"),
+    "gzip cut short": ("p.csv.gz", gzip.compress(LONG.encode())[:-9], "the file is cut short"),
+    "commas in a .tsv": ("p.tsv", LONG, "there is no tab in the header: if commas separate the fields, name it .csv"),
+    "a confidence without a class": ("p.csv", LONG.replace("b,0.25", ",0.25"), "row 2: the class is blank"),
+    "an empty list with entries": (
+        "p.csv",
+        LONG.replace("b,0.25", ","),
+        "row 2: a blank row stands for an empty list, but",
+    ),
+    "one JSON array": ("p.jsonl", json.dumps(LISTS), "row 1: every line holds one object, not a list"),
+    "JSON cut short": ("p.jsonl", _lines(LISTS)[:-9], "row 4: this line is no JSON object"),
+    "a field twice": (
+        "p.jsonl",
+        _lines(LISTS).replace('"case": 3', '"case": 3, "case": 9'),
+        "row 3: the field 'case' is",
+    ),
+    "a list that is none": (
+        "p.jsonl",
+        _lines([*LISTS[:3], {**LISTS[3], "classes": "b"}]),
+        "row 4: 'classes' is text, but",
+    ),
+    "null for a list": (
+        "p.jsonl",
+        _lines([*LISTS[:3], {**LISTS[3], "classes": None}]),
+        "row 4: 'classes' is null: an empty",
+    ),
+    "lists of two lengths": (
+        "p.jsonl",
+        _lines([{**LISTS[0], "confidences": [1]}]),
+        "row 1: 2 classes but 1 confidences",
+    ),
+    "a large id": ("p.jsonl", _lines([{**r, "case": 10**20} for r in LISTS]), r"row 1: 1e\+20 is no case id"),
+    "half an id": ("p.jsonl", _lines([{**r, "case": r["case"] / 2} for r in LISTS]), "row 1: 0.5 is no case id"),
+    "ids in lists": (
+        "p.jsonl",
+        _lines([{**r, "case": [1]} for r in LISTS]),
+        "case ids are text or whole numbers, not lists",
+    ),
+    "one line too long": ("p.jsonl", _lines(LISTS) + "x" * 9_000_000, "row 5: this line is (longer than|no JSON)"),
+    "objects for confidences": (
+        "p.jsonl",
+        _lines([{**r, "confidences": [{}, {}]} for r in LISTS[:1]]),
+        "'confidences' are objects",
+    ),
+    "no numpy file": ("p.npy", b"nothing", "this is no readable numpy file"),
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_this_is_told_in_a_sentence(what: str, truth: Path) -> None:
+    name, data, sentence = TOLD[what]
+    with pytest.raises(TopListError, match=sentence) as error:
+        only(_put(truth.parent / name, data), truth, space=4)
+    assert "\n" not in str(error.value)
+    assert f"/{name}" in str(error.value)
+
+
+def test_compressed_text_that_is_cut_short_is_not_read_as_if_it_were_all(tmp_path: Path) -> None:
+    rows = "".join(f"{case},a{case % 7}\n" for case in range(600_000))
+    data = pa.compress(f"case,class\n{rows}".encode(), "zstd").to_pybytes()
+    _put(tmp_path / "y.csv", f"case,class\n{rows[: rows.index('1000,')]}")
+    for cut in (0.7, 0.9):
+        path = _put(tmp_path / "p.csv.zst", data[: int(cut * len(data))])
+        with pytest.raises(FileError, match=r"p\.csv\.zst: the file is cut short"):
+            only(path, tmp_path / "y.csv", space=9, missing="common")
+
+
+@pytest.mark.parametrize("late", [{"confidences": [0.5]}, {"classes": ["b"], "confidences": [0.25]}])
+def test_what_is_seen_late_in_json_counts_as_well(late: dict[str, Any], tmp_path: Path) -> None:
+    early = {"classes": [], "confidences": []} if "classes" in late else {"classes": ["a"], "confidences": [1]}
+    records = [{"case": case, **early, **(late if case >= 150 else {})} for case in range(200)]
+    truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{case},a\n" for case in range(200)))
+    row = only(_put(tmp_path / "p.jsonl", _lines(records)), truth, space=4)
+    assert (row.cases, row.mean_mass) == (200, pytest.approx(sum(sum(r["confidences"]) for r in records) / 200))
+
+
+def test_text_that_is_not_utf8_is_found_in_typed_files_too(truth: Path) -> None:
+    bad = pa.StringArray.from_buffers(4, pa.py_buffer(np.array([0, 1, 2, 3, 4], np.int32)), pa.py_buffer(b"ab\xffd"))
+    for columns in ({"case": bad, "class": pa.array(["a"] * 4)}, {"case": pa.array([1, 2, 3, 4]), "class": bad}):
+        pa.parquet.write_table(pa.table(columns), truth.parent / "p.parquet")
+        with pytest.raises(FileError, match=r"p\.parquet, row 3: this is not UTF-8 text"):
+            only(truth.parent / "p.parquet", truth, space=4)
+
+
+def test_bytes_are_text_as_some_programs_write_it(truth: Path) -> None:
+    table = pa.table({"case": [b"4", b"3", b"2", b"1"], "class": [b"a", b"c", b"b", b"a"]})
+    pa.parquet.write_table(table, truth.parent / "p.parquet")
+    assert only(truth.parent / "p.parquet", truth, space=4).marks[0].score.value == 0
+
+
+def test_the_most_confident_values_alone_are_no_distribution(tmp_path: Path) -> None:
+    truth = _put(tmp_path / "y.csv", "class\n0\n1\n")
+    np.save(tmp_path / "p.npy", np.array([[0.5, 0.25], [0.5, 0.25]]))
+    with pytest.raises(FileError, match=r"p\.npy: 2 columns without names, but 10 classes"):
+        only(tmp_path / "p.npy", truth, space=10)
+
+
+def test_a_column_that_is_almost_a_label_is_a_typing_error(truth: Path) -> None:
+    path = _put(truth.parent / "p.csv", "case,ants,bee,cat\n1,1,0,0\n")
+    with pytest.raises(FileError, match=r"the column 'ants' is not among the labels\. Did you mean 'ant'"):
+        only(path, truth, space=ClassSpace(labels=["ant", "bee", "cat"]))
+
+
+def test_cases_may_be_grouped_by_what_happened(truth: Path) -> None:
+    board = compare({"it": _put(truth.parent / "p.csv", LONG)}, truth, space=4, by="class")
+    assert {section.group: section.cases for section in board.groups} == {"a": 2, "b": 1, "c": 1}
+
+
+def test_long_names_are_shortened_in_sentences(truth: Path) -> None:
+    path = _put(
+        truth.parent / "p.csv", LONG.replace("a,0.5", "b" * 9000 + ",0.5").replace("b,0.25", "b" * 9000 + ",0.25")
+    )
+    with pytest.raises(FileError, match="is listed twice") as error:
+        only(path, truth, space=4)
+    assert len(error.value.problem) < 200
