@@ -47,12 +47,13 @@ def chance(*seed: Any) -> random.Random:
 
 
 def draw(seed: int, n: int = 40, *, kind: str = "ragged", names: str = "text", ids: str = "int", m: int = 6) -> Drawn:
-    """Cases of one kind: ragged, full (all classes listed), top (three each) or hard (labels, or nothing)."""
+    """Cases of one kind: ragged, full (all classes listed), top (three each), sure (labels) or hard (or nothing)."""
     rng = chance(seed, kind, names, ids, m)
     classes: list[Any] = list(range(m)) if names == "codes" else list(NAMES[:m])
-    longest = {"ragged": m, "full": m, "top": 3, "hard": 1}[kind]
+    longest = {"ragged": m, "full": m, "top": 3, "sure": 1, "hard": 1}[kind]
     lists = [
-        _one(rng, classes, longest if kind in ("full", "top") else rng.randint(0, longest), kind) for _ in range(n)
+        _one(rng, classes, longest if kind in ("full", "top", "sure") else rng.randint(0, longest), kind)
+        for _ in range(n)
     ]
     if kind in ("ragged", "hard"):
         lists[:2] = [{}, _one(rng, classes, longest, kind)]
@@ -77,7 +78,7 @@ def _one(rng: random.Random, classes: list[Any], k: int, kind: str) -> dict[Any,
     """A valid list: no listed confidence is below what each unlisted class gets."""
     chosen = rng.sample(classes, k)
     while True:
-        if kind == "hard":
+        if kind in ("hard", "sure"):
             parts = [64] * k
         else:
             cuts = sorted(rng.choice([0, 8, 16, 32, 48, 64, rng.randint(0, 64)]) for _ in range(k))

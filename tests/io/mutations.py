@@ -67,11 +67,13 @@ class Spoiled:
         return ClassSpace(labels=list(map(str, self.drawn.classes))) if self.labels else self.drawn.m
 
 
-def spoil(seed: int, form: str, folder: Path) -> Spoiled:
-    """One file with one damage, by the seed."""
+def spoil(seed: int, form: str, folder: Path, kind: str | None = None) -> Spoiled:
+    """One file with one damage, by the seed; with cases of one kind."""
     rng = chance(seed, form)
     layout, _, suffix = form.partition(".")
-    kind = {"labels": "hard", "dense": "full", "top": "top"}.get(layout, rng.choice(["ragged", "ragged", "full"]))
+    kind = kind or {"labels": "hard", "dense": "full", "top": "top"}.get(
+        layout, rng.choice(["ragged", "ragged", "full"])
+    )
     codes = suffix == "npz" or rng.random() < 0.3
     drawn = draw(seed, 8, kind=kind, names="codes" if codes else "text", m=4)
     truth = save([{"case": i, "class": y} for i, y in zip(drawn.ids, drawn.outcomes, strict=True)], folder / "y.csv")

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.io import slow
+from tests.io.drawn import chance
 from tests.io.mutations import FORMS, Spoiled, outcome, require_clear, run, spoil
+from tests.io.slow import name_of
+from tests.io.written import LAYOUTS, save
 from toplist import ClassSpace
 from toplist.comparison import compare
 from toplist.conversion import convert
@@ -28,6 +32,25 @@ def test_a_spoiled_file_gives_a_right_answer_or_one_clear_sentence(form: str) ->
     assert counts["right"] + counts["sentence"] == each
     assert counts["right"]
     assert counts["sentence"]
+
+
+@pytest.mark.parametrize("form", ["labels.csv", "labels.parquet", "labels.jsonl"])
+def test_a_spoiled_truth_gives_a_right_answer_or_one_clear_sentence(form: str, tmp_path: Path) -> None:
+    for seed in range(20):
+        folder = _fresh(tmp_path / str(seed))
+        spoiled = spoil(seed, form, folder, "sure")
+        records = LAYOUTS["lists"](spoiled.drawn, chance(seed))
+        try:
+            row = compare({"it": save(records, folder / "q.jsonl")}, spoiled.path, space=spoiled.space)["it"]
+        except TopListError as error:
+            assert not spoiled.harmless
+            if "q.jsonl, by row" not in str(error):  # more classes than there are, in both together
+                require_clear(str(error), spoiled.path)
+            continue
+        outcomes = {case: pairs[0][0] for case, pairs in slow.said(spoiled.path, "labels").items()}
+        predicted = {record["case"]: name_of(record["classes"][0]) for record in records}
+        assert row.cases == len(records)
+        assert row.accuracy == sum(outcomes[str(case)] == name for case, name in predicted.items()) / len(records)
 
 
 @pytest.mark.parametrize("form", FORMS)

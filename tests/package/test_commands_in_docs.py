@@ -16,10 +16,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks() -> list[tuple[str, str]]:
-    found = [
-        (page.name, block) for page in PAGES for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.S)
-    ]
-    return [(page, re.sub(r"^\$ ", "", block, flags=re.M)) for page, block in found]
+    console = re.compile(r"```console\n(.*?)```", re.DOTALL)
+    found = [(page.name, block) for page in PAGES for block in console.findall(page.read_text())]
+    return [(page, re.sub(r"^\$ ", "", block, flags=re.MULTILINE)) for page, block in found]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
@@ -27,7 +26,9 @@ def blocks() -> list[tuple[str, str]]:
 def test_the_commands_run(page: str, block: str, tmp_path: Path) -> None:
     folder = shutil.copytree(demo.folder(), tmp_path / "data")
     here = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-euc", block], cwd=folder, env=here, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(shutil.which("bash")), "-euc", block], cwd=folder, env=here, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert not done.stderr

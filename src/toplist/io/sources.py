@@ -74,7 +74,7 @@ def open_source(what: Any, name: str, hints: Hints) -> Source:
 
 
 def _looks_wide(reader: Reader, layout: Layout, hints: Hints) -> bool:
-    """Whether what would be labels is a wide table with a class called y: all columns are numbers, some with fractions."""
+    """Whether what would be labels is a wide table with a class called y: numbers everywhere, some with fractions."""
     others = [str(name) for name in reader.schema.names if name != layout.case]
     if not reader.text or hints.truth or hints.layout != "auto" or hints.classes is not None or len(others) < 2:
         return False
