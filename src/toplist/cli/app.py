@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -84,16 +84,11 @@ def compare(
     quiet: options.Quiet = False,
 ) -> None:
     """Rank predictions of any shape on one scale, with error bars."""
+    given: dict[str, Any] = dict(locals())
     with reported():
         from toplist.cli import comparing
 
-        comparing.compare(
-            files, truth, classes=classes, rules=rule, reference=reference, by=by, cluster=cluster, weight=weight,
-            missing=missing, top=top, penalty=penalty, level=level, layout=layout, case=case, class_=class_,
-            confidence=confidence, outcome=outcome, sets=sets, units=units,
-            normalize=normalize, normalize_only=normalize_only, duplicates=duplicates,
-            fail_if=fail_if, output=output, detail=detail, json=json, quiet=quiet,
-        )  # fmt: skip
+        comparing.compare(**given)
 
 
 @app.command(epilog=options.SCORE_EXAMPLES)
@@ -119,14 +114,11 @@ def score(
     quiet: options.Quiet = False,
 ) -> None:
     """Score every case of one file; the scores go to a file, the means to the screen."""
+    given: dict[str, Any] = dict(locals())
     with reported():
         from toplist.cli import scoring
 
-        scoring.score(
-            file, truth, classes=classes, rules=rule, output=output, keep=keep, missing=missing, penalty=penalty,
-            layout=layout, case=case, class_=class_, confidence=confidence, outcome=outcome, sets=sets, units=units,
-            normalize=normalize, duplicates=duplicates, json=json, quiet=quiet,
-        )  # fmt: skip
+        scoring.score(**given)
 
 
 @app.command(epilog=options.CHECK_EXAMPLES)
@@ -145,13 +137,11 @@ def check(
     quiet: options.Quiet = False,
 ) -> None:
     """Say what is in a file and what is wrong with it; exit with 1 if anything is."""
+    given: dict[str, Any] = dict(locals())
     with reported():
         from toplist.cli import checking
 
-        checking.check(
-            file, classes=classes, layout=layout, case=case, class_=class_, confidence=confidence, sets=sets,
-            units=units, normalize=normalize, duplicates=duplicates, json=json, quiet=quiet,
-        )  # fmt: skip
+        checking.check(**given)
 
 
 @app.command(epilog=options.CONVERT_EXAMPLES)
@@ -170,13 +160,11 @@ def convert(
     quiet: options.Quiet = False,
 ) -> None:
     """Write predictions of any layout as lists in Parquet: case, classes, confidences."""
+    given: dict[str, Any] = dict(locals())
     with reported():
         from toplist.cli import checking
 
-        checking.convert(
-            file, output, classes=classes, layout=layout, case=case, class_=class_, confidence=confidence, sets=sets,
-            units=units, normalize=normalize, duplicates=duplicates, quiet=quiet,
-        )  # fmt: skip
+        checking.convert(**given)
 
 
 @app.command()
@@ -188,7 +176,8 @@ def demo(
     ] = None,
 ) -> None:
     """Compare four language detectors on real text: a distribution, short lists, a partial distribution, labels."""
+    given: dict[str, Any] = dict(locals())
     with reported():
         from toplist.cli import showing
 
-        showing.demo(json=json, output=output)
+        showing.demo(**given)

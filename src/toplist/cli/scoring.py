@@ -26,7 +26,7 @@ def score(
     truth: str,
     *,
     classes: str | None,
-    rules: Sequence[str] | None,
+    rule: Sequence[str] | None,
     output: Path | None,
     keep: Sequence[str] | None,
     missing: str,
@@ -49,7 +49,7 @@ def score(
     if missing not in ("error", "common", "reject"):
         raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
-    chosen = asking.rules_of(rules)
+    chosen = asking.rules_of(rule)
     repairs = Repairs(
         units=asking.per_predictor(units, names, "units", ("probability", "percent", "log"), "probability")[name],
         normalize=normalize,
