@@ -256,11 +256,13 @@ def _empty_lists(judge: Judge, truth: Batch) -> Batch:
 
 
 def _weights(truth: Batch, name: str) -> NDArray[np.float64]:
-    values = numbers(truth.extra[name], truth.source, truth.rows).astype(np.float64)
+    column = truth.extra[name]
+    values = numbers(column, truth.source, truth.rows, name).astype(np.float64)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
-        row = int(truth.rows[np.argmax(bad)])
-        raise FileError(truth.source, f"the weight is {values[np.argmax(bad)]}: weights are not negative.", row=row)
+        at = int(np.argmax(bad))
+        told = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
+        raise FileError(truth.source, f"{told}: weights are numbers, none below zero.", row=int(truth.rows[at]))
     return values
 
 

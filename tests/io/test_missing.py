@@ -120,3 +120,12 @@ def test_nothing_is_missing_where_nothing_is_missing(missing: str, drawn: Drawn,
     (origin,) = board.results.origins
     assert (board.results.compared, origin.cases, origin.filled, origin.left_out) == (N, N, 0, 0)
     assert board["whole"].marks[0].score.value == pytest.approx(_mean(drawn, list(range(N))), rel=1e-14)
+
+
+def test_a_long_truth_whose_rows_are_apart_is_brought_together(tmp_path: Path) -> None:
+    """Each case is believed to be what the predictions say: the score is the entropy."""
+    path = tmp_path / "soft.csv"
+    path.write_text("case,class,confidence\n1,a,.5\n2,b,1\n1,c,.5\n")
+    board = compare({"same": path}, path, space=4, rules="brier")
+    assert board["same"].cases == 2
+    assert board["same"].marks[0].score.value == 0.25

@@ -16,6 +16,7 @@ from toplist.io.columns import as_numpy
 from toplist.io.engine import connect, guarded
 from toplist.io.gathering import Spill, gathered, some
 from toplist.io.optional import need
+from toplist.io.showing import shown
 from toplist.io.sources import Source
 
 Rows = NDArray[np.int64]
@@ -84,6 +85,8 @@ class _Unique:
         self.rising, self.last = bool(after and inside), ids[len(ids) - 1]
 
     def require(self) -> None:
+        if not self.rising and self.source.layout.kind == "long":
+            raise OutOfStepError  # the rows of a case may be anywhere
         if not self.rising:
             text = need("pyarrow").types.is_string(self.last.type)
             with connect() as engine, stream_of(engine, self.source.ids(), self.source, text=text):
@@ -106,7 +109,13 @@ def require_unique(engine: Any, table: str, source: Source) -> None:
     ).fetchone()
     if twice:
         name, times, first, last = twice
-        raise FileError(source.path, f"case {name!r} is there {_times(times)}, first in row {first:,}.", row=int(last))
+        problem = f"case {shown(name)} is there {_times(times)}, first in row {first:,}.{_perhaps_long(source)}"
+        raise FileError(source.path, problem, row=int(last))
+
+
+def _perhaps_long(source: Source) -> str:
+    """What may be wrong where a row was taken for a label."""
+    return " If this is a long table, name its confidences." if source.layout.kind == "labels" else ""
 
 
 def _times(count: int) -> str:
@@ -212,19 +221,20 @@ class Join:
         for batch in source.batches():
             if at < start + len(batch):
                 row, name = batch.rows[at - start], None if batch.ids is None else batch.ids[at - start].as_py()
-                raise FileError(batch.source, f"case {name!r} is there twice.", row=int(row))
+                problem = f"case {shown(name)} is there twice.{_perhaps_long(source)}"
+                raise FileError(batch.source, problem, row=int(row))
             start += len(batch)
 
     def _leave_out(self, source: Source, batch: Batch, places: Rows) -> None:
         away = np.flatnonzero(places < 0)
-        count, shown = self.unknown.get(source.name, (0, []))
-        ids = [] if batch.ids is None else [batch.ids[int(i)].as_py() for i in away[:3]]
-        self.unknown[source.name] = (count + len(away), shown or ids)
+        count, known = self.unknown.get(source.name, (0, []))
+        ids = [] if batch.ids is None else [batch.ids[int(i)].as_py() for i in away[: 3 - len(known)]]
+        self.unknown[source.name] = (count + len(away), known + ids)
 
     def ids(self, places: Any) -> list[Any]:
         """The ids of some cases of the truth."""
-        shown = ", ".join(str(int(place)) for place in places)
-        found = self.engine.execute(f"SELECT id FROM truth WHERE place IN ({shown}) ORDER BY place").fetchall()
+        wanted = ", ".join(str(int(place)) for place in places)
+        found = self.engine.execute(f"SELECT id FROM truth WHERE place IN ({wanted}) ORDER BY place").fetchall()
         return [row[0] for row in found]
 
 
@@ -242,5 +252,5 @@ def require_same_cases(
 
 
 def _cases(count: int, ids: list[Any]) -> str:
-    shown = ", ".join(repr(one) for one in ids[:3]) + (", ..." if count > len(ids[:3]) else "")
-    return f"{count:,} case{'' if count == 1 else 's'} ({shown})"
+    few = ", ".join(shown(one) for one in ids[:3]) + (", ..." if count > len(ids[:3]) else "")
+    return f"{count:,} case{'' if count == 1 else 's'} ({few})"

@@ -12,6 +12,7 @@ from toplist.errors import FileError
 from toplist.io.optional import need
 from toplist.io.readers.base import Piece, batch_rows
 
+_SAMPLE = 256  # rows that tell how long lists are
 _BUFFER = 1 << 20  # bytes read ahead per column; whole column chunks would be hundreds of megabytes
 
 
@@ -44,26 +45,30 @@ class ParquetReader:
                 missing = [name for name in columns if name not in file.schema_arrow.names]
                 if missing:
                     raise FileError(str(path), f"there is no column {missing[0]!r}.")
-                values = sum(file.metadata.row_group(g).column(c).num_values for g, c in _chunks(file, columns))
-                width = values // max(file.metadata.num_rows, 1)
-                for batch in file.iter_batches(batch_size=batch_rows(width), columns=list(columns)):
+                for batch in file.iter_batches(batch_size=batch_rows(_width(file, columns)), columns=list(columns)):
                     yield Piece(str(path), start, batch.select(list(columns)))
                     start += len(batch)
 
 
-def _chunks(file: Any, columns: Sequence[str]) -> Iterator[tuple[int, int]]:
-    meta = file.metadata
-    if meta.num_row_groups:
-        first = meta.row_group(0)
-        inside = [c for c in range(first.num_columns) if first.column(c).path_in_schema.split(".")[0] in columns]
-        yield from ((g, c) for g in range(meta.num_row_groups) for c in inside)
+def _width(file: Any, columns: Sequence[str]) -> int:
+    """Values per row, by the first rows of some row groups: to ask for damaged column metadata ends the process."""
+    widest, groups = 0, file.num_row_groups
+    for group in range(0, groups, max(1, groups // 4)):
+        first = next(file.iter_batches(batch_size=_SAMPLE, row_groups=[group], columns=list(columns)), None)
+        if first is not None and len(first):
+            widest = max(widest, sum(_entries(column) for column in first.columns) // len(first))
+    return widest
+
+
+def _entries(column: Any) -> int:
+    return len(column.flatten()) if hasattr(column, "flatten") else len(column)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     pa = need("pyarrow")
     try:
-        with need("pyarrow.parquet").ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
+        with need("pyarrow.parquet").ParquetFile(path.absolute(), pre_buffer=False, buffer_size=_BUFFER) as file:
             yield file
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Parquet file, or it is damaged.") from None
