@@ -16,6 +16,7 @@ from toplist.errors import TopListError
 from toplist.evaluation import lists_of, require_all_columns
 from toplist.io.batches import Batch
 from toplist.io.coding import Coder, label_sets
+from toplist.io.columns import as_arrow
 from toplist.io.optional import need
 from toplist.io.sources import Source
 from toplist.lists.door import Repairs
@@ -79,19 +80,18 @@ class Scores:
         self.rules, self.keep = tuple(rules), tuple(keep)
 
     def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `streaming.Sink`."""
-        pa, (sheet,) = need("pyarrow"), sheets
-        columns: dict[str, Any] = {"case": pa.array(truth.rows - 1) if truth.ids is None else truth.ids}
-        there = None if not present or present[0].all() else ~present[0]
-        columns |= {name: pa.array(score, mask=there) for name, score in zip(self.rules, sheet.scores, strict=True)}
-        columns["hit"] = pa.array(sheet.hit.astype(np.float64), mask=there)
-        columns["listed"] = pa.array(sheet.listed.astype(np.float64), mask=there)
-        columns["size"] = pa.array(sheet.sizes.astype(np.int64), mask=there)
-        columns["mass"] = pa.array(sheet.mass, mask=there)
-        columns["valid"] = pa.array(sheet.invalid == 0, mask=there)
+        """See `streaming.Sink`. One file alone has no case without a prediction that counts."""
+        (sheet,) = sheets
+        columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
+        columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
+        columns["hit"] = as_arrow(sheet.hit.astype(np.float64))
+        columns["listed"] = as_arrow(sheet.listed.astype(np.float64))
+        columns["size"] = as_arrow(sheet.sizes.astype(np.int64))
+        columns["mass"] = as_arrow(sheet.mass)
+        columns["valid"] = as_arrow(sheet.invalid == 0)
         for name in self.keep:
             columns[name if name not in columns else f"{name}_"] = truth.extra[name]
-        return pa.table(columns)
+        return need("pyarrow").table(columns)
 
     def add(self, made: Any) -> None:
         """See `streaming.Sink`."""

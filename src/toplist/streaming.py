@@ -18,6 +18,7 @@ from toplist.evaluation import Judge, Scoring
 from toplist.io.alignment import Join, Joined, OutOfStepError, in_step, require_same_cases
 from toplist.io.batches import Batch, numbers, plain
 from toplist.io.coding import Coder
+from toplist.io.columns import as_numpy
 from toplist.io.engine import connect
 from toplist.io.gathering import some
 from toplist.io.optional import need
@@ -271,7 +272,7 @@ def _groups(column: Any) -> Grouping:
     if pa.types.is_nested(column.type):
         raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
     text = pc.fill_null(pc.cast(column, pa.string()), "(blank)").dictionary_encode()
-    return Grouping(text.dictionary.to_pylist(), text.indices.to_numpy(zero_copy_only=False).astype(np.int32))
+    return Grouping(text.dictionary.to_pylist(), as_numpy(text.indices).astype(np.int32))
 
 
 def _has_integers(source: Source) -> bool:

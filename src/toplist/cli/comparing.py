@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import typer
@@ -39,6 +41,9 @@ def compare(
 ) -> None:
     """Compare, print, write, and exit with 3 if a gate is hit."""
     keep_freed_memory()
+    Thread(
+        target=import_module, args=("scipy.special",), daemon=True
+    ).start()  # for the intervals, while files are read
     predictions = asking.named_files(files)
     names = list(predictions)
     space, sizes = asking.space_of(classes, truth)

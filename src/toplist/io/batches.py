@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from toplist.errors import FileError
 from toplist.io.columns import (
     Column,
+    as_numpy,
     blanks,
     identifiers,
     kind_of,
@@ -169,7 +170,7 @@ def _flat(column: Any) -> tuple[NDArray[np.int64], Column]:
     if pa.types.is_fixed_size_list(column.type):
         width = column.type.list_size
         return np.arange(len(column) + 1, dtype=np.int64) * width, plain(column.flatten())
-    offsets = column.offsets.to_numpy().astype(np.int64, copy=False)
+    offsets = as_numpy(column.offsets).astype(np.int64, copy=False)
     values = plain(column.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0])))
     return offsets - offsets[0] if offsets[0] else offsets, values
 

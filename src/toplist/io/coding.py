@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch, plain, truths
+from toplist.io.columns import as_numpy
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
 from toplist.space import ClassSpace, show_size
@@ -59,7 +60,7 @@ class Coder:
         pa = need("pyarrow")
         both = pa.concat_arrays([_text(a), _text(b)]).dictionary_encode()
         self._count(both.dictionary, lists)
-        codes = both.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = as_numpy(both.indices).astype(np.int64)
         mine, theirs = codes[: len(a)], codes[len(a) :]
         if self.space is not None:
             return mine, theirs
@@ -98,7 +99,7 @@ class Coder:
             values = _text(values)
             found = pc.index_in(values, value_set=self._labels)
             bad = truths(found.is_null())
-            codes = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+            codes = as_numpy(pc.fill_null(found, -1)).astype(np.int64)
         if bad.any() and (space.complete or error is ClassError):
             raise _unknown(values, int(np.flatnonzero(bad)[0]), batch, space, error)
         return codes
@@ -145,7 +146,7 @@ def _text(values: Any) -> Any:
 
 
 def _whole(values: Any) -> Codes:
-    whole: Codes = plain(values).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    whole: Codes = as_numpy(plain(values)).astype(np.int64, copy=False)
     return whole
 
 

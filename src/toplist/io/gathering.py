@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.io.batches import Batch
-from toplist.io.columns import offsets_of, plain
+from toplist.io.columns import as_numpy, offsets_of, plain
 from toplist.io.optional import need
 
 
@@ -99,9 +99,9 @@ class Spill:
                 classes, t = table.column("classes"), table.column("confidences")
                 yield Batch(
                     self.files[table.column("file")[0].as_py()],
-                    table.column("row").to_numpy(),
+                    as_numpy(table.column("row")),
                     table.column("id"),
-                    t.offsets.to_numpy(),
+                    as_numpy(t.offsets),
                     classes.values,
-                    t.values.to_numpy(zero_copy_only=False),
+                    as_numpy(t.values),
                 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from toplist.errors import FileError
+from toplist.io.columns import as_numpy
 from toplist.io.optional import need
 from toplist.io.readers import Piece
 
@@ -48,7 +49,7 @@ def _damage(problem: str, column: Any, piece: Piece) -> FileError:
     if at is None:  # bytes, which are what they are
         at = next(row for row, value in enumerate(column.to_pylist()) if not _is_text(value))
     elif types.is_list(column.type) or types.is_large_list(column.type):
-        at = int(np.searchsorted(column.offsets.to_numpy(), at, side="right")) - 1
+        at = int(np.searchsorted(as_numpy(column.offsets), at, side="right")) - 1
     elif types.is_dictionary(column.type):
         at = None
     row = None if at is None else piece.start + min(max(at, 0), len(column) - 1) + 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
-from toplist.io.columns import identifiers, kind_of, numbers, plain, text_if_none
+from toplist.io.columns import as_numpy, identifiers, kind_of, numbers, plain, text_if_none
 from toplist.io.engine import connect, guarded
 from toplist.io.layouts import Hints, Layout, recognise
 from toplist.io.optional import need
@@ -135,12 +135,12 @@ def _together(pieces: Iterator[Piece], source: Source) -> Iterator[Piece]:
             f"FROM raw LEFT JOIN firsts ON raw.{case} IS NOT DISTINCT FROM firsts.{case} ORDER BY firsts.f, raw.seq"
         )
         for batch in engine.sql(query).to_arrow_reader(1 << 17):
-            home = batch.column("home").to_numpy()
+            home = as_numpy(batch.column("home"))
             cuts = [0, *(np.flatnonzero(np.diff(home)) + 1).tolist(), len(batch)]
             for lo, hi in pairwise(cuts):
                 part = batch.slice(lo, hi - lo)
                 table = part.select(names).rename_columns(layout.columns)
-                yield Piece(files[int(home[lo])], 0, table, part.column("row").to_numpy())
+                yield Piece(files[int(home[lo])], 0, table, as_numpy(part.column("row")))
 
 
 def _cast(column: Any, field: Any, source: str) -> Any:
