@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,15 @@ def make_text(folder: Path, cases: int) -> dict[str, Path]:
     return paths
 
 
+def main() -> None:
+    """`python -m benchmarks.files FOLDER CASES`: two predictors in the order of the truth, one shuffled."""
+    folder, cases = Path(sys.argv[1]), int(sys.argv[2])
+    for seed, name in enumerate(("a", "b")):
+        make_lists(folder / f"{name}.parquet", cases, seed)
+    make_lists(folder / "shuffled.parquet", cases, 1, shuffled=True)
+    make_truth(folder / "truth.parquet", cases)
+
+
 def _parts(
     order: NDArray[np.int64], seed: int, part: int = _PART
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]]:
@@ -66,3 +76,7 @@ def _parts(
         classes = (rng.integers(0, CLASSES, (len(ids), 1)) + np.cumsum(steps, axis=1)) % CLASSES
         t = np.sort(rng.random((len(ids), K), dtype=np.float32) + np.float32(0.01), axis=1)[:, ::-1]
         yield ids, classes.astype(np.int32), np.ascontiguousarray(t / (1.1 * t.sum(axis=1, keepdims=True)))
+
+
+if __name__ == "__main__":
+    main()
