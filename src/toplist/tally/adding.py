@@ -53,6 +53,11 @@ def tally(
     adding = _Adding(at, weights, len(sheets[0]))
     there = [None] * len(sheets) if not present else [None if p is None or p.all() else p for p in present]
     sums = _singles(adding, sheets, there) | _pairs(adding, sheets, there)
+    for a, sheet in enumerate(sheets):
+        if sheet.unpenalised is sheet.scores:  # nobody pays: the sums are those of the scores
+            for r in range(len(sheet.scores)):
+                sums["unpenalised"][:, a, r] = sums["x"][:, r, a, a]
+                sums["unpenalised_infinite"][:, a, r] = sums["infinite"][:, r, a, a]
     counts = adding.count(None)
     by_cluster = _by_cluster(sheets, weights, at, clusters) if clusters is not None else {}
     return {
@@ -129,8 +134,10 @@ def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> 
     out: dict[str, list[Any]] = {}
     for sheet, mask in zip(sheets, there, strict=True):
         add: Any = lambda column, mask=mask: adding.total(column, mask)  # noqa: E731
-        finite = np.isfinite(sheet.unpenalised)
-        plain = sheet.unpenalised if finite.all() else np.where(finite, sheet.unpenalised, 0.0)
+        nobody = sheet.unpenalised is sheet.scores  # pays a penalty: see `tally`
+        unpenalised = np.zeros((len(sheet.scores), 0)) if nobody else sheet.unpenalised
+        finite = np.isfinite(unpenalised)
+        plain = unpenalised if finite.all() else np.where(finite, unpenalised, 0.0)
         kept = sheet.invalid if mask is None else sheet.invalid * mask
         found = {
             "weight": add(one),
@@ -140,16 +147,21 @@ def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> 
             "size": add(sheet.sizes),
             "mass": add(sheet.mass),
             "invalid": add(sheet.invalid),
-            "unpenalised": _stack([add(column) for column in plain], adding),
+            "unpenalised": _none(adding, plain) if nobody else _stack([add(column) for column in plain], adding),
             "empty": _stack([adding.finite_total(column, mask) for column in sheet.empty], adding),
             "invalid_cases": adding.count(kept.astype(bool)).astype(object),
-            "unpenalised_infinite": _stack(
-                [adding.weighty(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding
-            ),
+            "unpenalised_infinite": _none(adding, plain)
+            if nobody
+            else _stack([adding.weighty(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding),
         }
         for name, value in found.items():
             out.setdefault(name, []).append(value)
     return {name: np.stack(values, axis=1) for name, values in out.items()}
+
+
+def _none(adding: _Adding, columns: Floats) -> Integers:
+    """No sum yet for any of the columns."""
+    return np.zeros((len(adding.groups.keys), len(columns)), object)
 
 
 def _stack(columns: list[Integers], adding: _Adding) -> Integers:
