@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from toplist.errors import CaseError, FileError, OutcomeError, TopListError
-from toplist.io.batches import Batch, plain
+from toplist.io.batches import Batch
 from toplist.io.coding import Coder, Codes
+from toplist.io.columns import plain
 from toplist.io.showing import shown
 from toplist.io.sources import Source
 from toplist.lists import TopLists

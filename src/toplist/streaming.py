@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from toplist.errors import AlignmentError, FileError
 from toplist.evaluation import Judge, Scoring
 from toplist.io.alignment import Join, Joined, OutOfStepError, in_step, require_same_cases
-from toplist.io.batches import Batch, numbers, plain
+from toplist.io.batches import Batch
 from toplist.io.coding import Coder
-from toplist.io.columns import as_numpy
+from toplist.io.columns import as_numpy, numbers, plain
 from toplist.io.engine import connect
 from toplist.io.gathering import some
 from toplist.io.optional import need

@@ -13,8 +13,10 @@ from typing import Any
 
 from toplist.cli.failures import UsageError
 from toplist.errors import FileError
+from toplist.io.layouts import KINDS
 from toplist.io.readers import open_path
 from toplist.io.showing import shown
+from toplist.lists.door import Repairs
 from toplist.rules import RULES
 from toplist.space import ClassSpace
 
@@ -107,10 +109,25 @@ def _files_beside(word: str) -> list[str]:
     return [str(folder / p.name) if str(folder) != "." else p.name for p in folder.iterdir()] if folder.is_dir() else []
 
 
-def per_predictor(
-    words: Sequence[str] | None, names: Sequence[str], what: str, known: Sequence[str], default: str
-) -> Any:
-    """An option for all predictors, or `name=value` for some."""
+_CHOICES = {
+    "layout": ("auto", *KINDS),
+    "units": ("probability", "percent", "log"),
+    "duplicates": ("error", "sum"),
+}
+
+
+def repairs_of(name: str, units: Sequence[str] | None, normalize: bool, duplicates: Sequence[str] | None) -> Repairs:
+    """What is repaired in the file of a command that takes one."""
+    return Repairs(
+        units=per_predictor(units, [name], "units")[name],
+        normalize=normalize,
+        duplicates=per_predictor(duplicates, [name], "duplicates")[name],
+    )
+
+
+def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str) -> Any:
+    """A choice for all predictors, or `name=value` for some; the first of what there is to choose is the default."""
+    known = _CHOICES[what]
     chosen: dict[str, str] = {}
     for word in words or ():
         name, mark, value = word.rpartition("=")
@@ -123,7 +140,7 @@ def per_predictor(
                 f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{_near(name, names)}"
             )
         chosen.update({name: value} if mark else dict.fromkeys(names, value))
-    return {name: chosen.get(name, default) for name in names}
+    return {name: chosen.get(name, known[0]) for name in names}
 
 
 def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], what: str) -> Mapping[str, bool]:

@@ -12,7 +12,7 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import BAD_DATA, UsageError, with_flags
 from toplist.conversion import convert as convert_source
 from toplist.inspection import Findings, inspect
-from toplist.io.layouts import KINDS, Hints
+from toplist.io.layouts import Hints
 from toplist.io.sources import Source, open_source
 from toplist.lists.door import Repairs
 from toplist.report.escape import visible
@@ -62,13 +62,9 @@ def _opened(
     if sizes is not None:
         raise UsageError("--classes is a number, 2^L, inf or a file of labels here.")
     labels = None if space is None or space.labels is None else frozenset(map(str, space.labels))
-    kind = asking.per_predictor(layout, names, "layout", ("auto", *KINDS), "auto")[name]
+    kind = asking.per_predictor(layout, names, "layout")[name]
     hints = Hints(layout=kind, case=case, classes=class_, confidences=confidence, labels=labels, sets=sets)
-    repairs = Repairs(
-        units=asking.per_predictor(units, names, "units", ("probability", "percent", "log"), "probability")[name],
-        normalize=normalize,
-        duplicates=asking.per_predictor(duplicates, names, "duplicates", ("error", "sum"), "error")[name],
-    )
+    repairs = asking.repairs_of(name, units, normalize, duplicates)
     return open_source(predictions[name], name, hints), space, repairs, sets
 
 

@@ -16,7 +16,6 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import GATE, UsageError
 from toplist.cli.memory import keep_freed_memory
 from toplist.comparison import compare as compare_predictions
-from toplist.io.layouts import KINDS
 from toplist.leaderboard import Leaderboard
 
 
@@ -61,10 +60,10 @@ def compare(
             sizes=sizes,
             rules=asking.rules_of(rule),
             top=list(top) if top else 5,
-            layout=asking.per_predictor(layout, names, "layout", ("auto", *KINDS), "auto"),
-            units=asking.per_predictor(units, names, "units", ("probability", "percent", "log"), "probability"),
+            layout=asking.per_predictor(layout, names, "layout"),
+            units=asking.per_predictor(units, names, "units"),
             normalize=asking.flagged(normalize, normalize_only, names, "normalize-only"),
-            duplicates=asking.per_predictor(duplicates, names, "duplicates", ("error", "sum"), "error"),
+            duplicates=asking.per_predictor(duplicates, names, "duplicates"),
             progress=update,
             **_renamed(columns),
         )

@@ -13,8 +13,6 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.conversion import score_file
 from toplist.evaluation import Scoring
-from toplist.io.layouts import KINDS
-from toplist.lists.door import Repairs
 from toplist.planning import plan_of
 from toplist.rules import as_rule
 from toplist.streaming import Adding, run
@@ -50,11 +48,7 @@ def score(
         raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
     chosen = asking.rules_of(rule)
-    repairs = Repairs(
-        units=asking.per_predictor(units, names, "units", ("probability", "percent", "log"), "probability")[name],
-        normalize=normalize,
-        duplicates=asking.per_predictor(duplicates, names, "duplicates", ("error", "sum"), "error")[name],
-    )
+    repairs = asking.repairs_of(name, units, normalize, duplicates)
     plan = plan_of(
         predictions,
         truth,
@@ -62,7 +56,7 @@ def score(
         Scoring(tuple(as_rule(rule) for rule in chosen), (), penalty),
         {name: repairs},
         missing=missing,
-        layout=asking.per_predictor(layout, names, "layout", ("auto", *KINDS), "auto"),
+        layout=asking.per_predictor(layout, names, "layout"),
         case=case,
         classes=class_,
         confidences=confidence,

@@ -27,8 +27,6 @@ from toplist.io.optional import need
 from toplist.io.readers import Piece
 from toplist.io.showing import shown
 
-__all__ = ["Batch", "Column", "numbers", "plain", "to_batch", "to_batches", "truths"]
-
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
 
 

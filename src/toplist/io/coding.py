@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
-from toplist.io.batches import Batch, plain, truths
-from toplist.io.columns import as_numpy
+from toplist.io.batches import Batch
+from toplist.io.columns import as_numpy, plain, truths
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
 from toplist.space import ClassSpace, show_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,7 @@ def _together(pieces: Iterator[Piece], source: Source) -> Iterator[Piece]:
     files: list[str] = []
 
     def numbered() -> Iterator[Any]:
-        for piece in _chain(first, pieces):
+        for piece in chain([first], pieces):
             if not files or files[-1] != piece.source:
                 files.append(piece.source)
             rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
@@ -150,8 +150,3 @@ def _cast(column: Any, field: Any, source: str) -> Any:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         kinds = f"{kind_of(values.type)} here, but {kind_of(field.type)} in the files before it"
         raise FileError(source, f"a column holds {kinds}.") from None
-
-
-def _chain(first: Piece, others: Iterator[Piece]) -> Iterator[Piece]:
-    yield first
-    yield from others

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import ClassError, ShapeError
-from toplist.io.batches import Batch, plain
+from toplist.io.batches import Batch
+from toplist.io.columns import plain
 from toplist.io.layouts import Hints
 from toplist.io.optional import need
 from toplist.io.sources import Source, open_source
