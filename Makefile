@@ -5,14 +5,15 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard src/toplist/_native/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
-.PHONY: help demo test test-pure bench lint docs oracle mutations clean
+.PHONY: help demo test test-pure bench lint docs oracle mutations simulate clean
 help:
-	@echo "make demo     four language detectors on real text, ranked"
+	@echo "make demo     four language detectors on real text, ranked, and a report"
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make bench    speed, as ratios to what one would write today"
 	@echo "make oracle   a million lists against exact arithmetic"
 	@echo "make mutations  a thousand mutated files per layout: a right answer or a clear sentence"
+	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
 	@echo "make lint     format, lint, types, import contracts"
 	@echo "make docs     the documentation, as HTML in docs/_build"
 
@@ -27,7 +28,11 @@ $(VENV)/cli: $(VENV)/base
 	$(BIN)/python -m pip install -q -e ".[cli]"
 	@touch $@
 
-$(VENV)/dev: $(VENV)/cli
+$(VENV)/report: $(VENV)/cli
+	$(BIN)/python -m pip install -q -e ".[cli,report]"
+	@touch $@
+
+$(VENV)/dev: $(VENV)/report
 	$(BIN)/python -m pip install -q -e ".[dev]"
 	@touch $@
 
@@ -35,14 +40,14 @@ $(VENV)/docs: $(VENV)/dev
 	$(BIN)/python -m pip install -q -e ".[docs]"
 	@touch $@
 
-demo: $(VENV)/cli
+demo: $(VENV)/report
 	@$(BIN)/toplist demo
 
 test: $(VENV)/dev
 	$(PYTEST)
 
 # What only reads or prints does not know which kernel there is.
-PURE := $(filter-out tests/io tests/cli tests/report tests/studies tests/__%,$(wildcard tests/*))
+PURE := $(filter-out tests/io tests/cli tests/report tests/page tests/plot tests/simulations tests/studies tests/__%,$(wildcard tests/*))
 test-pure: $(VENV)/dev
 	TOPLIST_PURE_PYTHON=1 $(PYTEST) $(PURE)
 
@@ -54,6 +59,9 @@ oracle: $(VENV)/dev
 
 mutations: $(VENV)/dev
 	$(BIN)/python -m tests.io.mutations --count 1000
+
+simulate: $(VENV)/dev
+	$(BIN)/python -m simulations --write docs/coverage.md
 
 lint: $(VENV)/dev
 	$(BIN)/ruff format --check .

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from toplist.leaderboard import Leaderboard
     from toplist.lists import DeviceLists, TopList, TopLists
     from toplist.majorization import decreasing, majorizes
+    from toplist.monitoring import Monitor, monitor
     from toplist.rules import (
         RULES,
         Brier,
@@ -64,6 +65,7 @@ _HOME = {
     "leaderboard": ("Leaderboard",),
     "lists": ("DeviceLists", "TopList", "TopLists"),
     "majorization": ("decreasing", "majorizes"),
+    "monitoring": ("Monitor", "monitor"),
     "rules": (
         "RULES", "Brier", "Log", "OneVsRest", "Power", "PseudoSpherical", "Renyi", "Rule", "Savage", "Separable",
         "Spherical", "ZeroOne",
@@ -90,6 +92,7 @@ __all__ = [
     "Leaderboard",
     "Log",
     "MassError",
+    "Monitor",
     "OneVsRest",
     "OutcomeError",
     "Power",
@@ -121,6 +124,7 @@ __all__ = [
     "is_true",
     "is_valid",
     "majorizes",
+    "monitor",
     "ranks",
     "score",
     "show_versions",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,16 +13,23 @@ import numpy as np
 from toplist.arguments import as_count, as_number
 from toplist.errors import TopListError
 from toplist.evaluation import Scoring
-from toplist.inmemory import tallied
+from toplist.inmemory import together
 from toplist.leaderboard import Leaderboard
 from toplist.lists import TopList, TopLists
 from toplist.lists.door import Duplicates, Repairs, Units
+from toplist.material import Material, from_files, from_memory
 from toplist.planning import option_of, plan_of
+from toplist.ranking.inference import HOWS, FromCases, How, Inference, in_words
+from toplist.ranking.intervals import FromSums
+from toplist.ranking.pairs import pairs
+from toplist.ranking.panels import Panel
 from toplist.ranking.results import Results
 from toplist.ranking.standings import Terms, sections
 from toplist.rules import RULES, Rule, as_rule
+from toplist.sinks import Adding, Both, Keeping
 from toplist.space import show_size
-from toplist.streaming import MISSING, Adding, run
+from toplist.streaming import MISSING, Plan, Progress, Read, run
+from toplist.tally import Tally, overall
 
 _FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
 _MOST = 10**9  # classes on a list
@@ -38,8 +47,12 @@ def compare(
     sample_weight: Any = None,
     by: Any = None,
     clusters: Any = None,
+    order: Any = None,
     missing: str = "error",
     level: float = 0.95,
+    intervals: str = "auto",
+    horizon: int = 1,
+    seed: int = 0,
     units: Units | Mapping[str, Units] = "probability",
     normalize: bool | Mapping[str, bool] = False,
     duplicates: Duplicates | Mapping[str, Duplicates] = "error",
@@ -56,8 +69,12 @@ def compare(
 
     `predictions` maps names to lists, labels, (n, m) probabilities, dicts, sparse matrices; with `y` in the same
     order. Or to files and dataframes, which are aligned by their case ids; then `y` is a file or frame too, and
-    `sample_weight`, `by`, `clusters` and `sizes` name columns of it, and `case`, `classes`, `confidences` and `outcome`
-    those that are not found by their names. The first rule decides the order.
+    `sample_weight`, `by`, `clusters`, `order` and `sizes` name columns of it, and `case`, `classes`, `confidences` and
+    `outcome` those that are not found by their names; columns of the truth called weight, cluster or order are what
+    their names say, unless others are named, or none (""). The first rule decides the order.
+
+    `intervals` are "t", "normal", "hac" (Diebold-Mariano) or "bootstrap"; by default they follow from what is said of
+    the cases: "hac" where `order` says when they were, else "t", by cluster where there are `clusters`.
 
     >>> board = compare({"list": [{"a": 0.7, "b": 0.2}] * 2, "label": ["a", "b"]}, ["a", "b"], space=3)
     >>> [row.name for row in board]
@@ -87,8 +104,11 @@ def compare(
     if penalty is not None:
         penalty = as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     scoring = Scoring(tuple(chosen), tops, penalty)
-    if missing == "pairwise" and clusters is not None:
-        raise TopListError('clusters do not go with missing="pairwise": choose missing="common".')
+    if intervals not in ("auto", *HOWS):
+        raise TopListError(f"intervals are auto, {', '.join(HOWS)}, not {intervals!r}.")
+    for number, what, least in ((horizon, "horizon", 1), (seed, "seed", 0)):
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
+            raise TopListError(f"{what} is a whole number, at least {least}, not {number!r}.")
     for option, what in ((units, "units"), (normalize, "normalize"), (duplicates, "duplicates"), (layout, "layout")):
         stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
         if stray is not None:
@@ -101,6 +121,7 @@ def compare(
         )
         for name in names
     }
+    again: Callable[[Progress], Material]
     tables = [_is_table(value) for value in (*predictions.values(), y)]
     if any(tables):
         if not all(tables):
@@ -108,17 +129,41 @@ def compare(
         plan = plan_of(
             predictions, y, space, scoring, repairs, missing=missing, layout=layout, case=case, sizes=sizes, sets=sets,
             outcome=outcome, classes=classes, confidences=confidences, weight=sample_weight, by=by, cluster=clusters,
+            order=order, look=True,
         )  # fmt: skip
-        added, read = run(plan, lambda: Adding(plan), progress or (lambda what, done, total: None))
-        tallies = added.tallies
+        sample_weight, clusters, order = plan.weight, plan.cluster, plan.order
+        how = _how(intervals, order, clusters)
+        order = None if how in ("t", "normal") else order  # the caller takes cases as independent all the same
+        plan = replace(plan, order=order, ordered=order is not None or how == "hac")
+        by_case = how in ("hac", "bootstrap") or missing == "pairwise" or plan.space is None
+        tallies, panel, read = _of_files(plan, by_case, progress or (lambda what, done, total: None))
+        again = partial(from_files, plan)
         many = "per case" if plan.space is None else show_size(plan.space.size)
     else:
-        tallies, read, many = tallied(predictions, y, space, scoring, repairs, sample_weight, by, clusters)
+        how = _how(intervals, order, clusters)
+        order = None if how in ("t", "normal") else order
+        held = together(
+            predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters, order=order,
+            ordered=how == "hac",
+        )  # fmt: skip
+        tallies, read, many = held.tallies(), held.read(), held.classes
+        by_case = how in ("hac", "bootstrap") or missing == "pairwise" or held.per_case
+        panel = held.panel() if by_case else None
+        again = lambda progress: from_memory(held)  # noqa: E731
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
+
+    def inference(group: Hashable, tally: Tally) -> Inference:
+        sums = FromSums(tally, level, normal=how == "normal")
+        if panel is None:
+            return sums
+        return FromCases(panel if group is None else panel.group(group), sums, how, horizon, seed)
+
     where = None if reference is None else names.index(reference)
-    terms = Terms(names, labels, tops, where, missing == "pairwise", level)
-    whole, groups = sections(tallies, terms)
+    terms = Terms(names, labels, tops, where, missing == "pairwise")
+    whole, groups = sections(tallies, terms, inference)
+    everything = overall(tallies)
+    sure = inference(None, everything)
     return Leaderboard(
         Results(
             rules=terms.rules,
@@ -127,31 +172,66 @@ def compare(
             compared=read.compared,
             missing=missing,
             weighted=sample_weight is not None,
+            weight=_name(sample_weight, "the weights given"),
             reference=reference,
             penalty=penalty,
             level=level,
-            method=_method(clusters is not None, sample_weight is not None),
-            by=None if by is None else by if isinstance(by, str) else "group",
+            method=in_words(
+                how,
+                clusters=_name(clusters, "the clusters given"),
+                weighted=sample_weight is not None,
+                order=_order_in_words(order, how),
+                units=read.compared if panel is None else panel.count,
+                horizon=horizon,
+                seed=seed,
+            ),
+            by=_name(by, "group"),
+            clusters=_name(clusters, "the clusters given"),
+            order=_name(order, "the order given"),
             origins=read.origins,
             overall=whole,
             groups=groups,
+            pairs=pairs(everything, terms, sure, [row.name for row in whole.standings], level),
+            seed=seed if how == "bootstrap" else None,
         ),
         tallies,
         terms,
+        sure,
+        again,
     )
+
+
+def _of_files(plan: Plan, by_case: bool, progress: Progress) -> tuple[Mapping[Hashable, Tally], Panel | None, Read]:
+    """Sums, scores side by side where they are needed, and what was read."""
+    if not by_case:
+        added, read = run(plan, lambda: Adding(plan), progress)
+        return added.tallies, None, read
+    found, read = run(plan, lambda: Both(Adding(plan), Keeping(plan)), progress)
+    return found.one.tallies, found.other.panel(), read
+
+
+def _how(intervals: str, order: Any, clusters: Any) -> How:
+    """As the caller says, or as it follows from what is known of the cases."""
+    chosen = next((how for how in HOWS if how == intervals), "t" if order is None else "hac")
+    if clusters is not None and (order is not None or chosen == "hac"):
+        raise TopListError("clusters and order do not go together: name the one by which cases depend on each other.")
+    return chosen
+
+
+def _order_in_words(order: Any, how: How) -> str:
+    if order is not None:
+        return f"the order of {order}" if isinstance(order, str) else "the order given"
+    return "the order of the truth" if how == "hac" else ""
+
+
+def _name(column: Any, default: str) -> str | None:
+    return None if column is None else column if isinstance(column, str) else default
 
 
 def _name_of(rule: Rule) -> str:
     """The name of a rule as people know it; with its parameters, where they are not the usual ones."""
     usual = RULES.get(rule.name)
     return rule.name if usual is not None and as_rule(rule.name) == rule else repr(rule)
-
-
-def _method(clustered: bool, weighted: bool) -> str:
-    if clustered:
-        return "cluster-robust t intervals, which assume that clusters are independent of each other"
-    name = "weighted paired t intervals" if weighted else "paired t intervals"
-    return f"{name}, which assume that cases are independent of each other"
 
 
 def _is_table(value: Any) -> bool:

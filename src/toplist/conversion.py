@@ -22,6 +22,7 @@ from toplist.io.sources import Source
 from toplist.lists.door import Repairs
 from toplist.sheets import Sheet
 from toplist.space import ClassSpace
+from toplist.streaming import Sink
 
 WRITTEN = (".parquet", ".csv", ".jsonl")
 
@@ -72,7 +73,7 @@ def convert(
     return cases
 
 
-class Scores:
+class Scores(Sink):
     """A sink that writes each case's scores to a file."""
 
     def __init__(self, path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]) -> None:

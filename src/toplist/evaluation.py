@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -31,6 +32,21 @@ class Scoring:
     penalty: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A batch that was scored, with all that is known of it, for those who want to look closer."""
+
+    lists: TopLists
+    y: Any
+    sheet: Sheet
+    batch: Batch
+    names: tuple[str, ...]  # of the columns, where they are the classes
+    codes: Codes
+    truth: Batch
+    truth_names: tuple[str, ...]
+    outcomes: Codes
+
+
 @dataclass(slots=True)
 class Judge:
     """Scores the batches of one source against the truth."""
@@ -41,24 +57,27 @@ class Judge:
     scoring: Scoring
     repairs: Repairs
     sizes: str | None = None  # the column of the truth that says how many classes each case has
+    watch: Callable[[Seen], None] | None = None
     cases: int = 0
     repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
     def sheet(self, batch: Batch, truth: Batch) -> Sheet:
         """Scores and all else that is known of each case."""
-        lists, y = self.lists(batch, truth)
+        lists, y, codes, outcomes = self._read(batch, truth)
         try:
             made = sheet(lists, y, self.scoring.rules, tops=self.scoring.tops, penalty=self.scoring.penalty)
         except OutcomeError as error:
             raise _in_file(error, truth) from None
+        if self.watch is not None:
+            self.watch(Seen(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         with self._lock:
             self.cases += len(batch)
             self.repaired.update(lists.repairs)
         return made
 
-    def lists(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any]:
-        """The lists of a batch, and what happened as codes or, where the truth is soft, as lists."""
+    def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
+        """The lists of a batch, what happened as codes or, where the truth is soft, as lists, and the codes of both."""
         space = self._space(truth)
         hard = self.truth.layout.kind == "labels"
         if hard:
@@ -66,9 +85,10 @@ class Judge:
         require_all_columns(self.source, space)
         codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
         lists = lists_of(batch, self.source.names, codes, space, self.repairs)
-        if hard:
-            return lists, outcomes
-        return lists, lists_of(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
+        y: Any = outcomes
+        if not hard:
+            y = lists_of(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
+        return lists, y, codes, outcomes
 
     def _space(self, truth: Batch) -> ClassSpace:
         return ClassSpace(_sizes(truth, str(self.sizes))) if self.coder.space is None else self.coder.space

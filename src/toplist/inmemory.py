@@ -1,19 +1,24 @@
-"""Predictions in memory, of any shape and in one order: checked against each other, scored and added up."""
+"""Predictions in memory, of any shape and in one order: checked against each other and scored."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toplist.arguments import as_array, as_vector
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import Scoring
+from toplist.evidence.findings import Exhibit
+from toplist.evidence.gathering import exhibit, gather
 from toplist.lists import TopList, TopLists
 from toplist.lists.door import Repairs
+from toplist.ranking.panels import Panel, one_if_alike, side_by_side
 from toplist.ranking.results import Origin
-from toplist.sheets import sheet
+from toplist.sheets import Sheet, sheet
 from toplist.space import ClassSpace, as_space, show_size
 from toplist.streaming import Read
 from toplist.tally import Grouping, Tally, tally
@@ -21,27 +26,108 @@ from toplist.tally import Grouping, Tally, tally
 BLANK = "(blank)"
 
 
-def tallied(
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Predictions of all predictors for the same cases, in one order."""
+
+    lists: Mapping[str, TopLists]
+    y: Any
+    scoring: Scoring
+    weights: NDArray[np.float64] | None
+    groups: Grouping | None
+    clusters: Grouping | None
+    moments: NDArray[np.int64] | None  # the place of each case in time
+    ordered: bool
+
+    def sheets(self) -> list[Sheet]:
+        """The scored cases of each predictor."""
+        how = self.scoring
+        return [sheet(one, self.y, how.rules, tops=how.tops, penalty=how.penalty) for one in self.lists.values()]
+
+    def tallies(self) -> dict[Hashable, Tally]:
+        """Exact sums, by group."""
+        return tally(self.sheets(), weights=self.weights, groups=self.groups, clusters=self.clusters)
+
+    def panel(self) -> Panel:
+        """The scores side by side."""
+        sheets = self.sheets()
+        units = self.moments
+        if self.clusters is not None and self.clusters.codes is not None:
+            units = self.clusters.codes.astype(np.int64)
+        groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)
+        keys = () if self.groups is None else tuple(self.groups.keys)
+        empty = one_if_alike([sheets[0].empty.T])
+        return Panel(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys)
+
+    def exhibits(self) -> tuple[Exhibit, ...]:
+        """What the lists show beside their scores."""
+        rule = self.scoring.rules[0]
+        made = [
+            gather(one, self.y, scored, rule=rule)
+            for one, scored in zip(self.lists.values(), self.sheets(), strict=True)
+        ]
+        return tuple(exhibit(one, name, rule.name) for name, one in zip(self.lists, made, strict=True))
+
+    def read(self) -> Read:
+        """What was read."""
+        n = len(next(iter(self.lists.values())))
+        origins = (Origin(name, "memory", "lists", n, repairs=dict(one.repairs)) for name, one in self.lists.items())
+        return Read(tuple(origins), n, n)
+
+    @property
+    def per_case(self) -> bool:
+        """Whether the number of classes differs from case to case."""
+        return next(iter(self.lists.values())).space.per_case
+
+    @property
+    def classes(self) -> str:
+        """How many there are."""
+        return show_size(next(iter(self.lists.values())).space.size)
+
+
+def together(
     predictions: Mapping[str, Any],
     y: Any,
     space: Any,
     scoring: Scoring,
     repairs: Mapping[str, Repairs],
-    weight: Any,
-    by: Any,
-    clusters: Any,
-) -> tuple[dict[Hashable, Tally], Read, str]:
-    """Tallies by group, what was read, and how many classes there are."""
+    *,
+    weight: Any = None,
+    by: Any = None,
+    clusters: Any = None,
+    order: Any = None,
+    ordered: bool = False,
+) -> Together:
+    """Check predictions against each other and against what happened."""
     known = _space_of(predictions, space)
     lists = {str(name): _as_lists(what, known, str(name), repairs[str(name)]) for name, what in predictions.items()}
     n = _require_one_length(lists)
     _require_one_order(lists)
     _require_one_space(lists, known, y)
-    weights = None if weight is None else _checked_weights(weight, n)
-    sheets = [sheet(one, y, scoring.rules, tops=scoring.tops, penalty=scoring.penalty) for one in lists.values()]
-    tallies = tally(sheets, weights=weights, groups=_grouping(by, n, "by"), clusters=_grouping(clusters, n, "clusters"))
-    origins = tuple(Origin(name, "memory", "lists", n, repairs=dict(one.repairs)) for name, one in lists.items())
-    return tallies, Read(origins, n, n), show_size(next(iter(lists.values())).space.size)
+    return Together(
+        lists,
+        y,
+        scoring,
+        None if weight is None else _checked_weights(weight, n),
+        _grouping(by, n, "by"),
+        _grouping(clusters, n, "clusters"),
+        None if order is None else _moments(order, n),
+        ordered or order is not None,
+    )
+
+
+def _moments(order: Any, n: int) -> NDArray[np.int64]:
+    """The place of each case in time; the same place for the same value."""
+    values = as_array(order, "order")
+    if values.ndim != 1 or len(values) != n:
+        raise ShapeError(f"order needs one value per case: {n}.")
+    blank = np.array([value is None or value != value for value in values])
+    if blank.any():
+        raise TopListError(f"order has no value for case {int(np.argmax(blank))}.")
+    try:
+        return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    except TypeError:
+        raise TopListError("order has values that cannot be compared with each other.") from None
 
 
 def _space_of(predictions: Mapping[str, Any], space: Any) -> ClassSpace:

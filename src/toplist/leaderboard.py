@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from toplist import plot
+from toplist.arguments import as_number
 from toplist.errors import TopListError
-from toplist.ranking.intervals import difference
-from toplist.ranking.results import Estimate, Results, Section, Standing
+from toplist.material import Material
+from toplist.plot import Plot
+from toplist.ranking.confidence_sets import confidence_set
+from toplist.ranking.inference import Inference
+from toplist.ranking.pairs import POWER, further_cases
+from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results, Section, Standing
 from toplist.ranking.standings import Terms
 from toplist.report import markup, records, terminal, text
+from toplist.streaming import Progress
 from toplist.tally import Tally, overall
+from toplist.versions import versions
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,6 +33,9 @@ class Leaderboard:
     results: Results
     tallies: Mapping[Hashable, Tally]  # exact sums, by group
     terms: Terms
+    inference: Inference  # over all cases
+    again: Callable[[Progress], Material] = field(repr=False)  # looks at the cases once more, for what sums do not say
+    _kept: dict[str, Material] = field(default_factory=dict, repr=False)
 
     # What is in it
 
@@ -56,9 +67,77 @@ class Leaderboard:
             if name not in known:
                 raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, known))}.")
         at = rules.index(rule or rules[0])
-        return difference(overall(self.tallies), at, names.index(a), names.index(b), self.terms.level)
+        return self.inference.difference(at, names.index(a), names.index(b))
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every two predictors under every rule: their difference, its p value by Holm's method, what it would take."""
+        return self.results.pairs
+
+    def further_cases(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
+        """How many cases more would tell a and b apart with this power, if difference and spread stay as they are.
+
+        0 where they are told apart already; None where there is no difference to go by.
+        """
+        found, both = self.difference(a, b, rule), (self.terms.names.index(name) for name in (a, b))
+        cases = int(overall(self.tallies).sums["cases"][tuple(both)])
+        return further_cases(found, cases, self.results.level, power=as_number(power, "power", 0, 1))
+
+    def confidence_set(self, rule: str | None = None, *, level: float | None = None, seed: int = 0) -> ConfidenceSet:
+        """The predictors among which the best one is (Hansen, Lunde and Nason 2011), on the cases that all have."""
+        chosen = self.terms.rules[0] if rule is None else rule
+        if chosen not in self.terms.rules:
+            raise TopListError(f"{chosen!r} is no rule here: there are {', '.join(map(repr, self.terms.rules))}.")
+        return confidence_set(
+            self.material().panel,
+            self.terms.rules.index(chosen),
+            names=self.terms.names,
+            order=[row.name for row in self],
+            rule_name=chosen,
+            level=self.results.level if level is None else level,
+            seed=seed,
+        )
+
+    def material(self, progress: Progress = lambda what, done, total: None) -> Material:
+        """Scores case by case, and what the lists show: files are read once more, at the first time of asking."""
+        if "material" not in self._kept:
+            self._kept["material"] = self.again(progress)
+        return self._kept["material"]
+
+    def showing(self, **found: Any) -> Leaderboard:
+        """The same board with these fields of its results replaced, such as `confidence_set` or `paths`."""
+        return replace(self, results=replace(self.results, **found))
 
     # For people
+
+    def plot(self, kind: str = "intervals", *, rule: str | None = None) -> Plot[Any]:
+        """A figure: intervals, pairs, groups, curves (score against k), reliability, shapes, or path.
+
+        It shows itself in a notebook; `.save("board.svg")` writes it, `.figure()` is matplotlib's, `.data` its values.
+        """
+        if kind in plot.OF_RESULTS:
+            return plot.OF_RESULTS[kind](self.results, rule)
+        if kind in plot.OF_EXHIBITS:
+            return plot.OF_EXHIBITS[kind](self.material().exhibits)
+        if kind not in plot.OF_PATHS:
+            raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
+        if not self.results.paths:
+            raise TopListError("there is no path here: tl.monitor, or compare --sequential, makes one.")
+        return plot.OF_PATHS[kind](self.results.paths[0])
+
+    def report(self, path: Any, *, title: str | None = None, command: str = "", progress: Any = None) -> None:
+        """Write one HTML page with everything: what was compared, who is ahead, what is sure, what was wrong.
+
+        The page needs no network and no other file. `command` is what was typed, to be shown under how to reproduce.
+        """
+        from toplist.report.page import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
+
+        material = self.material(progress or (lambda what, done, total: None))
+        board = self if self.results.confidence_set is not None else self.showing(confidence_set=self.confidence_set())
+        results = board.results
+        seed = results.seed if results.confidence_set is None else results.confidence_set.seed
+        made = Provenance(command=command, versions=versions(), files=material.files, seed=seed)
+        write(Page(results, material.exhibits, made, **({} if title is None else {"title": title})), path)
 
     def __repr__(self) -> str:
         return self.to_text(shutil.get_terminal_size((120, 24)).columns)

@@ -38,10 +38,17 @@ def plan_of(
     weight: Any = None,
     by: Any = None,
     cluster: Any = None,
+    order: Any = None,
     keep: tuple[str, ...] = (),
+    look: bool = False,
 ) -> Plan:
-    """A plan from what the caller named: files or frames, and columns of the truth."""
-    for what, value in (("sample_weight", weight), ("by", by), ("clusters", cluster), ("sizes", sizes)):
+    """A plan from what the caller named: files or frames, and columns of the truth.
+
+    With `look`, columns of the truth that are called weight, cluster or order are what their names say, unless the
+    caller names others, or none ("").
+    """
+    named = (("sample_weight", weight), ("by", by), ("clusters", cluster), ("order", order), ("sizes", sizes))
+    for what, value in named:
         if value is not None and not isinstance(value, str):
             raise TopListError(f"with files and frames, {what} names a column of the truth.")
     known = None if space is None else as_space(space)
@@ -50,18 +57,42 @@ def plan_of(
             "with files and frames, sizes= names the column of the truth that says how many classes there are."
         )
     labels = None if known is None or known.labels is None else frozenset(map(str, known.labels))
-    extra = tuple(dict.fromkeys(filter(None, (weight, by, cluster, sizes, *keep))))
     hints = Hints(classes=classes, confidences=confidences, case=case, labels=labels, sets=sets)
-    truth = open_source(
-        y, "truth", Hints(case=case, classes=outcome, labels=labels, extra=extra, truth=True, sets=sets)
-    )
+    asked = Hints(case=case, classes=outcome, labels=labels, truth=True, sets=sets)
+    truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
+    if look:
+        told = _said(truth, weight, cluster, order)
+        if told != (weight, cluster, order):
+            weight, cluster, order = told
+            truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
     sources = tuple(
         open_source(what, str(name), replace(hints, layout=option_of(layout, str(name), "auto")))
         for name, what in predictions.items()
     )
     if sizes is None and known is None:
         known = _space_of_columns((*sources, truth))
-    return Plan(truth, sources, scoring, repairs, known, sizes, sets, missing, weight, by, cluster, keep)
+    return Plan(
+        truth, sources, scoring, repairs, known, sizes, sets, missing, weight or None, by, cluster or None, order or None,
+        bool(order), keep,
+    )  # fmt: skip
+
+
+def _distinct(*names: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def _said(truth: Source, weight: str | None, cluster: str | None, order: str | None) -> tuple[str | None, ...]:
+    """The columns for weights, clusters and order: as they were named, or else as the truth names them."""
+    layout = truth.layout
+    free = {str(name) for name in truth.reader.schema.names} - {layout.case, *layout.classes, *layout.confidences}
+
+    def said(name: str, given: str | None) -> str | None:
+        return name if given is None and name in free else given
+
+    if not cluster and not order:
+        cluster, order = said("cluster", cluster), said("order", order)
+        order = None if cluster else order  # cases of a cluster may depend on each other in any way
+    return said("weight", weight), cluster, order
 
 
 def _space_of_columns(sources: Sequence[Source]) -> ClassSpace:

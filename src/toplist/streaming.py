@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import AlignmentError, FileError
-from toplist.evaluation import Judge, Scoring
+from toplist.evaluation import Judge, Scoring, Seen
 from toplist.io.alignment import Join, Joined, OutOfStepError, in_step, require_same_cases
 from toplist.io.batches import Batch
 from toplist.io.coding import Coder
-from toplist.io.columns import as_numpy, numbers, plain
+from toplist.io.columns import plain
 from toplist.io.engine import connect
 from toplist.io.gathering import some
 from toplist.io.optional import need
@@ -29,7 +30,6 @@ from toplist.ranking.results import Origin
 from toplist.scratch import Scratch
 from toplist.sheets import Sheet
 from toplist.space import ClassSpace
-from toplist.tally import Grouping, Tally, merge, tally
 
 Progress = Callable[[str, int, int | None], None]
 A = TypeVar("A")
@@ -54,10 +54,12 @@ class Plan:
     weight: str | None = None
     by: str | None = None
     cluster: str | None = None
+    order: str | None = None
+    ordered: bool = False  # whether cases are in the order of time: by the column `order`, or as they come
     keep: tuple[str, ...] = ()
 
-    def judges(self) -> list[Judge]:
-        """One for each source."""
+    def judges(self, watchers: Mapping[str, Callable[[Seen], None]]) -> list[Judge]:
+        """One for each source, with those who look over its shoulder."""
         whole = self.space is None or self.space.labels is None
         whole = whole and all(_has_integers(source) for source in (self.truth, *self.sources))
         return [
@@ -68,6 +70,7 @@ class Plan:
                 self.scoring,
                 self.repairs[source.name],
                 self.sizes,
+                watchers.get(source.name),
             )
             for source in self.sources
         ]
@@ -82,16 +85,23 @@ class Read:
     compared: int
 
 
-class Sink(Protocol):
+class Sink(ABC):
     """Takes the scored cases. What can be done apart from other cases is done in `make`, by several threads."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
         """Something from some cases; `present` is empty where all predict all."""
-        ...
 
+    @abstractmethod
     def add(self, made: Any) -> None:
         """The next of what was made, in the order of the truth."""
-        ...
+
+    @property
+    def watchers(self) -> Mapping[str, Callable[[Seen], None]]:
+        """By the name of a source, who sees its batches as they are scored, in any order and from any thread."""
+        return {}
 
 
 def run(plan: Plan, sink: Callable[[], S], progress: Progress = lambda what, done, total: None) -> tuple[S, Read]:
@@ -107,33 +117,8 @@ def run(plan: Plan, sink: Callable[[], S], progress: Progress = lambda what, don
     return to, _joined(plan, to, progress)
 
 
-@dataclass(slots=True)
-class Adding:
-    """A sink that adds up."""
-
-    plan: Plan
-    tallies: dict[Hashable, Tally] = field(default_factory=dict)
-
-    def make(
-        self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]
-    ) -> dict[Hashable, Tally]:
-        """See `Sink`."""
-        plan = self.plan
-        return tally(
-            sheets,
-            present=present,
-            weights=None if plan.weight is None else _weights(truth, plan.weight),
-            groups=None if plan.by is None else _groups(truth.extra[plan.by]),
-            clusters=None if plan.cluster is None else _groups(truth.extra[plan.cluster]),
-        )
-
-    def add(self, made: dict[Hashable, Tally]) -> None:
-        """See `Sink`."""
-        self.tallies = merge(self.tallies, made)
-
-
 def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
-    judges, done = plan.judges(), 0
+    judges, done = plan.judges(sink.watchers), 0
 
     def work(cases: tuple[Batch, list[Batch]]) -> tuple[int, Any]:
         truth, batches = cases
@@ -171,7 +156,7 @@ def _shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
 
 
 def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
-    judges = plan.judges()
+    judges = plan.judges(sink.watchers)
     with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
         place = Path(folder)
         join = Join(engine, plan.truth, place, text=_needs_text(plan))
@@ -254,25 +239,6 @@ def _empty_lists(judge: Judge, truth: Batch) -> Batch:
     pa, n = need("pyarrow"), len(truth)
     kind = pa.string() if truth.classes is None else plain(truth.classes).type
     return Batch(judge.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
-
-
-def _weights(truth: Batch, name: str) -> NDArray[np.float64]:
-    column = truth.extra[name]
-    values = numbers(column, truth.source, truth.rows, name).astype(np.float64)
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        at = int(np.argmax(bad))
-        told = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
-        raise FileError(truth.source, f"{told}: weights are numbers, none below zero.", row=int(truth.rows[at]))
-    return values
-
-
-def _groups(column: Any) -> Grouping:
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if pa.types.is_nested(column.type):
-        raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
-    text = pc.fill_null(pc.cast(column, pa.string()), "(blank)").dictionary_encode()
-    return Grouping(text.dictionary.to_pylist(), as_numpy(text.indices).astype(np.int32))
 
 
 def _has_integers(source: Source) -> bool:

@@ -54,14 +54,21 @@ def compare(
         str | None, typer.Option("--reference", "-r", help="A predictor to measure skill against.")
     ] = None,
     by: Annotated[str | None, typer.Option(help="A column of the truth: one table per value.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="A column of the truth: cases that belong together.")] = None,
     weight: Annotated[str | None, typer.Option(help="A column of the truth: how much each case counts.")] = None,
     missing: Annotated[
         str, typer.Option(help="What to do about missing cases: error, common, pairwise or reject.")
     ] = "error",
     top: Annotated[list[int] | None, typer.Option(help="The k of top-k errors; may be given several times.")] = None,
     penalty: options.Penalty = None,
-    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    cluster: options.Cluster = None,
+    order: options.Order = None,
+    intervals: options.Intervals = "auto",
+    level: options.Level = 0.95,
+    horizon: options.Horizon = 1,
+    seed: options.Seed = 0,
+    confidence_set: options.ConfidenceSet = False,
+    sequential: options.Sequential = False,
+    baseline: options.Baseline = None,
     layout: options.Layouts = None,
     case: options.Case = None,
     class_: options.Class = None,
@@ -79,6 +86,8 @@ def compare(
         list[Path] | None,
         typer.Option("--output", "-o", help="Write it too, as .json, .csv, .md, .tex, .html or .txt."),
     ] = None,
+    report: options.Report = None,
+    title: Annotated[str | None, typer.Option(help="The title of the report.")] = None,
     detail: Annotated[bool, typer.Option("--detail", help="Every number, in more tables.")] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -174,6 +183,8 @@ def demo(
         list[Path] | None,
         typer.Option("--output", "-o", help="Write it too, as .json, .csv, .md, .tex, .html or .txt."),
     ] = None,
+    report: Annotated[Path, typer.Option("--report", help="Where the HTML report goes.")] = Path("toplist-demo.html"),
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write none.")] = False,
 ) -> None:
     """Compare four language detectors on real text: a distribution, short lists, a partial distribution, labels."""
     given: dict[str, Any] = dict(locals())

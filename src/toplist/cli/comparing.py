@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,6 +18,7 @@ from toplist.cli.failures import GATE, UsageError
 from toplist.cli.memory import keep_freed_memory
 from toplist.comparison import compare as compare_predictions
 from toplist.leaderboard import Leaderboard
+from toplist.monitoring import monitor
 
 
 def compare(
@@ -25,14 +27,19 @@ def compare(
     *,
     classes: str | None,
     rule: Sequence[str] | None,
-    output: Sequence[Path] | None,
-    fail_if: Sequence[str] | None,
     top: Sequence[int] | None,
     layout: Sequence[str] | None,
     units: Sequence[str] | None,
     normalize: bool,
     normalize_only: Sequence[str] | None,
     duplicates: Sequence[str] | None,
+    fail_if: Sequence[str] | None,
+    confidence_set: bool,
+    sequential: bool,
+    baseline: str | None,
+    output: Sequence[Path] | None,
+    report: Path | None,
+    title: str | None,
     detail: bool,
     json: bool,
     quiet: bool,
@@ -46,27 +53,42 @@ def compare(
     predictions = asking.named_files(files)
     names = list(predictions)
     space, sizes = asking.space_of(classes, truth)
+    rules = asking.rules_of(rule)
     gates = [_gate(text, names) for text in fail_if or ()]
-    for path in output or ():
-        if path.suffix.lower() not in (".json", ".csv", ".md", ".tex", ".html", ".txt"):
-            raise UsageError(f"--output is .json, .csv, .md, .tex, .html or .txt, not {path.name!r}.")
-        if not path.parent.is_dir():
-            raise UsageError(f"there is no folder {str(path.parent)!r} for the output.")
+    require_outputs(output, report)
+    if baseline is not None and not sequential:
+        raise UsageError("--baseline goes with --sequential.")
+    reading = {
+        "space": space,
+        "sizes": sizes,
+        "layout": asking.per_predictor(layout, names, "layout"),
+        "units": asking.per_predictor(units, names, "units"),
+        "normalize": asking.flagged(normalize, normalize_only, names, "normalize-only"),
+        "duplicates": asking.per_predictor(duplicates, names, "duplicates"),
+        **{key: columns.pop(flag) for flag, key in _SHARED.items()},
+    }
+    others = {_RENAMED.get(flag, flag): value for flag, value in columns.items()}
     with progress.shown(quiet) as update:
         board = compare_predictions(
-            predictions,
-            truth,
-            space=space,
-            sizes=sizes,
-            rules=asking.rules_of(rule),
-            top=list(top) if top else 5,
-            layout=asking.per_predictor(layout, names, "layout"),
-            units=asking.per_predictor(units, names, "units"),
-            normalize=asking.flagged(normalize, normalize_only, names, "normalize-only"),
-            duplicates=asking.per_predictor(duplicates, names, "duplicates"),
-            progress=update,
-            **_renamed(columns),
+            predictions, truth, rules=rules, top=list(top) if top else 5, progress=update, **reading, **others
         )
+        if confidence_set:
+            board.material(update)
+            board = board.showing(confidence_set=board.confidence_set(seed=others["seed"]))
+        if sequential:
+            found = monitor(
+                predictions,
+                truth,
+                rule=board.terms.rules[0],
+                baseline=baseline,
+                level=others["level"],
+                order=others["order"],
+                penalty=others["penalty"],
+                **reading,
+            )
+            board = board.showing(paths=found.paths)
+        if report is not None:
+            board.report(report, title=title, command=_typed(), progress=update)
     show(board, json=json, detail=detail)
     for path in output or ():
         board.write(path)
@@ -76,10 +98,25 @@ def compare(
         raise typer.Exit(GATE)
 
 
-def _renamed(columns: dict[str, Any]) -> dict[str, Any]:
-    """The flags by the names of the library's arguments."""
-    other = {"weight": "sample_weight", "cluster": "clusters", "class_": "classes", "confidence": "confidences"}
-    return {other.get(name, name): value for name, value in columns.items()}
+_SHARED = {"case": "case", "class_": "classes", "confidence": "confidences", "outcome": "outcome", "sets": "sets"}
+_RENAMED = {"weight": "sample_weight", "cluster": "clusters"}
+
+
+def require_outputs(output: Sequence[Path] | None, report: Path | None) -> None:
+    """Before any work: what is to be written has a name that says how, and a folder."""
+    for path in output or ():
+        if path.suffix.lower() not in (".json", ".csv", ".md", ".tex", ".html", ".txt"):
+            raise UsageError(f"--output is .json, .csv, .md, .tex, .html or .txt, not {path.name!r}.")
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--report is a page: name it {report.stem}.html.")
+    for path in (*(output or ()), *([report] if report else ())):
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no folder {str(path.parent)!r} for the output.")
+
+
+def _typed() -> str:
+    """The command as it was typed."""
+    return shlex.join(["toplist", *sys.argv[1:]])
 
 
 def show(board: Leaderboard, *, json: bool, detail: bool) -> None:

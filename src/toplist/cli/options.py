@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 _READING = "How files are read"
 _VALUES = "What values mean"
+_SURE = "How sure it is"
 
 Truth = Annotated[str, typer.Option("--truth", "-t", help="What happened: a file with case ids and outcomes.")]
 Classes = Annotated[
@@ -50,6 +52,36 @@ DuplicatesOption = Annotated[
     list[str] | None,
     typer.Option("--duplicates", help="error or sum; or name=sum.", rich_help_panel=_VALUES),
 ]
+Cluster = Annotated[
+    str | None, typer.Option(help="A column of the truth: cases that belong together.", rich_help_panel=_SURE)
+]
+Order = Annotated[
+    str | None, typer.Option(help="A column of the truth: when each case was, for intervals.", rich_help_panel=_SURE)
+]
+Intervals = Annotated[
+    str,
+    typer.Option(
+        help="t, normal, hac (for cases in time) or bootstrap; auto follows from --cluster and --order.",
+        rich_help_panel=_SURE,
+    ),
+]
+Level = Annotated[float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=_SURE)]
+Horizon = Annotated[
+    int, typer.Option(help="How many moments lie between a forecast and what happens.", rich_help_panel=_SURE)
+]
+Seed = Annotated[int, typer.Option(help="Of what is drawn.", rich_help_panel=_SURE)]
+ConfidenceSet = Annotated[
+    bool, typer.Option("--confidence-set", help="Say among whom the best one is.", rich_help_panel=_SURE)
+]
+Sequential = Annotated[
+    bool,
+    typer.Option("--sequential", help="What may be said at any time, for those who look often.", rich_help_panel=_SURE),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(help="With --sequential, whom the others are compared with; else the first.", rich_help_panel=_SURE),
+]
+Report = Annotated[Path | None, typer.Option("--report", help="Write everything on one HTML page, such as board.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
@@ -59,7 +91,7 @@ COMPARE_EXAMPLES = """Examples:
 
   toplist compare old=run1/*.parquet new=run2/*.parquet -t y.parquet -c labels.txt --fail-if "new worse than old"
 
-  toplist compare hub/*.csv -t truth.csv -c 28 --missing pairwise --by location --json > board.json
+  toplist compare hub/*.csv -t truth.csv -c 28 --missing pairwise --order week --report board.html
 """
 SCORE_EXAMPLES = """Examples:
 

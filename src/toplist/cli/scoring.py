@@ -15,7 +15,8 @@ from toplist.conversion import score_file
 from toplist.evaluation import Scoring
 from toplist.planning import plan_of
 from toplist.rules import as_rule
-from toplist.streaming import Adding, run
+from toplist.sinks import Adding, Both
+from toplist.streaming import run
 from toplist.tally import overall, to_float
 
 
@@ -71,25 +72,9 @@ def score(
             tallies = sink.tallies
         else:
             with score_file(output, chosen, plan.keep) as make:
-                both, read = run(plan, lambda: _Both(make(), Adding(plan)), update)
-            tallies = both.adding.tallies
+                both, read = run(plan, lambda: Both(make(), Adding(plan)), update)
+            tallies = both.other.tallies
     _say(overall(tallies).sums, chosen, read, output, json)
-
-
-class _Both:
-    """Scores to the file, sums for the summary."""
-
-    def __init__(self, scores: Any, adding: Adding) -> None:
-        self.scores, self.adding = scores, adding
-
-    def make(self, truth: Any, sheets: Any, present: Any) -> Any:
-        """See `streaming.Sink`."""
-        return self.scores.make(truth, sheets, present), self.adding.make(truth, sheets, present)
-
-    def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
-        self.scores.add(made[0])
-        self.adding.add(made[1])
 
 
 def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: bool) -> None:

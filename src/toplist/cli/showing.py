@@ -10,8 +10,9 @@ import typer
 
 from toplist import demo as data
 from toplist.cli import asking
-from toplist.cli.comparing import show
+from toplist.cli.comparing import require_outputs, show
 from toplist.comparison import compare
+from toplist.errors import TopListError
 from toplist.leaderboard import Leaderboard
 from toplist.space import ClassSpace
 
@@ -21,8 +22,9 @@ languages (JSON lines), lingua a distribution over fewer languages (long Parquet
 CLD2 is there twice: as it comes, and told to guess where it would rather refuse."""
 
 
-def demo(*, json: bool, output: Sequence[Path] | None) -> None:
+def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: bool) -> None:
     """The shoot-out, and what accuracy alone would have hidden."""
+    require_outputs(output, report)
     place = data.folder()
     board = compare(
         {name: place / file for name, file in data.PREDICTIONS.items()},
@@ -35,11 +37,22 @@ def demo(*, json: bool, output: Sequence[Path] | None) -> None:
     show(board, json=json, detail=False)
     for path in output or ():
         board.write(path)
+    told = "" if no_report else _reported(board, report)
     if not json:
         typer.echo("\n" + "\n".join(hidden(board)))
+        typer.echo(told)
         typer.echo(
             f"\nThe files are in {place}\nTry: toplist compare NAME=FILE ... --truth truth.csv --classes classes.txt"
         )
+
+
+def _reported(board: Leaderboard, path: Path) -> str:
+    """Write the report, and say where it is; or why there is none."""
+    try:
+        board.report(path, title="Which language is it? Four detectors compared", command="toplist demo")
+    except TopListError as error:
+        return f"\nThere is no report: {error}"
+    return f"\nThe report, one page for any browser, is in {path}"
 
 
 def hidden(board: Leaderboard) -> list[str]:

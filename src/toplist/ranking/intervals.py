@@ -1,63 +1,143 @@
-"""Means and differences of scores with their intervals, from exact sums: rounded once, at the end."""
+"""Means, differences and ratios of scores with their intervals, from exact sums: rounded once, at the end."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any
 
+import numpy as np
+
+from toplist.ranking.estimates import estimate, moved
 from toplist.ranking.results import Estimate
 from toplist.tally import UNIT, Tally
 
+INFINITE = "infinite scores have no interval"
+NO_CASES = "there are no cases"
+_Part = tuple[int, Callable[[int, Any], int]]
+
+
+@dataclass(frozen=True, slots=True)
+class FromSums:
+    """Intervals that assume independent cases, or independent clusters, from a tally.
+
+    The mean of x over units (cases, or clusters) of weight w is X / W; its variance is that of the sums of
+    w (x - X / W) over units, over W squared, times U / (U - 1) for U units. Ratios go by the delta method.
+    """
+
+    tally: Tally
+    level: float
+    normal: bool = False  # normal quantiles instead of Student's
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def mean(self, rule: int, a: int) -> Estimate:
+        """The weighted mean score of predictor a. Infinite where any score is; then there is no interval."""
+        if self.tally.sums["infinite"][rule, a, a]:
+            return Estimate(math.inf, why=INFINITE)
+        s = self._sums(rule)
+        x, w = s["x"][a, a], s["w"][a, a]
+        if not w:
+            return Estimate(math.nan, why=NO_CASES)
+        moments = (s["xx"][a, a], s["wx"][a, a], s["ww"][a, a])
+        return self._estimate(x, w, moments, s["both"][a, a], lambda sums: sums[rule, a])
+
+    def difference(self, rule: int, a: int, b: int) -> Estimate:
+        """The mean of score a minus score b over the cases of both."""
+        above, below = (self.tally.sums["infinite"][rule, p, q] for p, q in ((a, b), (b, a)))
+        if above or below:
+            return Estimate(math.inf if not below else -math.inf if not above else math.nan, why=INFINITE)
+        s = self._sums(rule)
+        w = s["w"][a, b]
+        if not w:
+            return Estimate(math.nan, why=NO_CASES)
+        x, wx = s["x"][a, b] - s["x"][b, a], s["wx"][a, b] - s["wx"][b, a]
+        xx = s["xx"][a, b] - 2 * s["xy"][a, b] + s["xx"][b, a]
+        own = lambda sums: sums[rule, a] - sums[rule, b]  # noqa: E731
+        return self._estimate(x, w, (xx, wx, s["ww"][a, b]), s["both"][a, b], own)
+
+    def skill(self, rule: int, a: int) -> Estimate | None:
+        """One minus the mean over that of the empty list, which is taken to be the same for all cases."""
+        weight, empty = self.tally.sums["weight"][a], self.tally.sums["empty"][a, rule]
+        if self.tally.sums["infinite"][rule, a, a] or not weight or not empty:
+            return None
+        return moved(self.mean(rule, a), -weight / empty, 1.0)
+
+    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+        """One minus the ratio of the mean to that of the reference, on the cases of both."""
+        s, infinite = self._sums(rule), self.tally.sums["infinite"][rule]
+        if infinite[a, reference] or infinite[reference, a]:
+            return None
+        x, y = s["x"][a, reference], s["x"][reference, a]
+        if y <= 0:
+            return None
+        value = float(1.0 - x / y)
+        if a == reference:
+            return Estimate(value, why="it is the reference")
+        spread = y * y * s["xx"][a, reference] - 2 * x * y * s["xy"][a, reference] + x * x * s["xx"][reference, a]
+        mine, theirs = (lambda weight, sums, of=of: sums[rule, of] for of in (a, reference))
+        units, spread = self._spread(spread, s["both"][a, reference], (y, mine), (x, theirs))
+        return self._finish(value, units, spread, y)
+
+    def _sums(self, rule: int) -> dict[str, Any]:
+        return {name: self.tally.sums[name][rule] for name in ("both", "w", "ww", "x", "wx", "xx", "xy")}
+
+    def _estimate(
+        self, x: int, w: int, moments: tuple[int, int, int], cases: int, own: Callable[[Any], int]
+    ) -> Estimate:
+        """The mean x / w."""
+        xx, wx, ww = moments
+        spread = w * w * xx - 2 * x * w * wx + x * x * ww
+        mine = (w, lambda weight, sums: own(sums))
+        units, spread = self._spread(spread, cases, mine, (x, lambda weight, sums: weight))
+        return self._finish(x / w, units, spread, w)
+
+    def _spread(self, spread: int, cases: int, plus: _Part, minus: _Part) -> tuple[int, int]:
+        """How many units there are, and the sum of squares over them: of cases, or of p u - q v over clusters."""
+        if not self.tally.clusters:
+            return cases, spread
+        low, clusters = self._clusters()
+        (p, u), (q, v) = plus, minus
+        more = _zeros(p | q)
+        p, q = p >> more, q >> more
+        squares = sum((p * u(weight, sums) - q * v(weight, sums)) ** 2 for weight, sums in clusters)
+        return len(clusters), (squares << 2 * (low + more)) // UNIT  # what is cut off is below the last digit
+
+    def _clusters(self) -> tuple[int, list[tuple[int, Any]]]:
+        """The clusters that count, without the zeros at the end of all their sums, and how many zeros these are."""
+        if "clusters" not in self._kept:
+            weighty = [found for found in self.tally.clusters.values() if found[0]]
+            low = _zeros(reduce(or_, (int(np.bitwise_or.reduce(sums, axis=None)) | w for w, sums in weighty), 0))
+            self._kept["clusters"] = low, [(w >> low, sums >> low) for w, sums in weighty]
+        found: tuple[int, list[tuple[int, Any]]] = self._kept["clusters"]
+        return found
+
+    def _finish(self, value: float, units: int, spread: int, w: int) -> Estimate:
+        if units < 2:
+            return Estimate(value, why=f"one {'cluster' if self.tally.clusters else 'case'} has no spread")
+        try:
+            variance = (spread * units * UNIT) / (w**4 * (units - 1))
+        except OverflowError:
+            return Estimate(value, why="the variance is too large for a number")
+        return estimate(value, math.sqrt(max(variance, 0.0)), math.inf if self.normal else units - 1, self.level)
+
+
+def _zeros(n: int) -> int:
+    """How many bits at the end are zero.
+
+    >>> _zeros(40)
+    3
+    """
+    return (n & -n).bit_length() - 1 if n else 0
+
 
 def mean_score(tally: Tally, rule: int, a: int, level: float) -> Estimate:
-    """The weighted mean score of predictor a. Infinite where any score is; then there is no interval."""
-    if tally.sums["infinite"][rule, a, a]:
-        return Estimate(math.inf, why="infinite scores have no interval")
-    return _estimate(tally, rule, (a, a), (a,), level)
+    """The weighted mean score of predictor a."""
+    return FromSums(tally, level).mean(rule, a)
 
 
 def difference(tally: Tally, rule: int, a: int, b: int, level: float) -> Estimate:
     """The mean of score a minus score b over the cases of both."""
-    above, below = tally.sums["infinite"][rule, a, b], tally.sums["infinite"][rule, b, a]
-    if above or below:
-        value = math.inf if not below else -math.inf if not above else math.nan
-        return Estimate(value, why="infinite scores have no interval")
-    return _estimate(tally, rule, (a, b), (a, b), level)
-
-
-def _estimate(tally: Tally, rule: int, pair: tuple[int, int], terms: tuple[int, ...], level: float) -> Estimate:
-    """The mean of x_a, or of x_a - x_b, over the cases of the pair."""
-    s = {name: tally.sums[name][rule] for name in ("both", "w", "ww", "x", "wx", "xx", "xy")}
-    a, b = pair
-    cases, w = s["both"][pair], s["w"][pair]
-    if not w:
-        return Estimate(math.nan, why="there are no cases")
-    if len(terms) == 1:
-        x, wx, xx = s["x"][pair], s["wx"][pair], s["xx"][pair]
-    else:
-        x, wx = s["x"][a, b] - s["x"][b, a], s["wx"][a, b] - s["wx"][b, a]
-        xx = s["xx"][a, b] - 2 * s["xy"][a, b] + s["xx"][b, a]
-    mean = x / w
-    if tally.clusters:
-        weighty = [found for found in tally.clusters.values() if found[0]]
-        units, spread = len(weighty), 0
-        for weight, sums in weighty:
-            own = sums[rule, a] if len(terms) == 1 else sums[rule, a] - sums[rule, b]
-            spread += (w * own - x * weight) ** 2
-        spread //= UNIT  # the same units as below; what is cut off is below the last digit
-    else:
-        units = cases
-        spread = w * w * xx - 2 * x * w * wx + x * x * s["ww"][pair]
-    if units < 2:
-        return Estimate(mean, why="one cluster has no spread" if tally.clusters else "one case has no spread")
-    try:
-        variance = (spread * units * UNIT) / (w**4 * (units - 1))
-    except OverflowError:
-        return Estimate(mean, why="the variance is too large for a number")
-    half = _quantile(level, units - 1) * math.sqrt(max(variance, 0.0))
-    return Estimate(mean, mean - half, mean + half)
-
-
-def _quantile(level: float, freedom: int) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415  only here, and not cheap to import
-
-    return float(stdtrit(freedom, 0.5 + level / 2))
+    return FromSums(tally, level).difference(rule, a, b)

@@ -14,6 +14,8 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     why: str = ""
+    error: float | None = None  # the standard error
+    p: float | None = None  # two-sided, that the true value is zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,10 @@ class Mark:
     unpenalised: float  # the same without the penalty for invalid lists
     infinite: int  # cases with an infinite score
     finite: float  # the mean over the others, a diagnostic; NaN where there are none
-    skill: float | None  # 1 - mean / mean of the empty list, on the same cases
-    reference_skill: float | None  # 1 - mean / mean of the reference, on the cases that both predict
+    skill: Estimate | None  # 1 - mean / mean of the empty list, on the same cases
+    reference_skill: Estimate | None  # 1 - mean / mean of the reference, on the cases that both predict
     behind: Estimate | None  # paired difference to the leader on the cases of both; None for the leader
-    relative: float | None  # geometric mean of the ratios of mean scores to all predictors, itself included, on the
+    relative: Estimate | None  # geometric mean of the ratios of mean scores to all predictors, itself included, on the
     # cases of both, for missing="pairwise"; below 1 is better
 
 
@@ -60,6 +62,59 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """Two predictors under one rule; `a` stands above `b` in the table."""
+
+    rule: str
+    a: str
+    b: str
+    cases: int  # that both predict
+    difference: Estimate  # mean score of a minus that of b: below zero, a is better
+    adjusted: float | None  # p by Holm's method over all pairs under this rule
+    more: int | None  # further cases that would separate them 4 times in 5, if difference and spread stay; 0: separated
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceSet:
+    """The predictors among which the best one is, at a level of confidence (Hansen, Lunde and Nason 2011)."""
+
+    rule: str
+    level: float
+    members: tuple[str, ...]  # in the order of the table
+    p: Mapping[str, float]  # of every predictor; it is a member where p > 1 - level
+    cases: int
+    method: str  # how the cases were resampled, and what that assumes
+    seed: int
+    why: str = ""  # why some or all have no p value
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialPath:
+    """Two predictors, looked at after every case: what may be said at any time, however often one looks.
+
+    The columns have one entry for each number of cases in `at`, which ends with all of them and skips some where
+    there are many.
+    """
+
+    rule: str
+    candidate: str
+    baseline: str
+    level: float
+    cases: int
+    at: tuple[int, ...]
+    mean: tuple[float, ...]  # difference of the mean scores so far, candidate minus baseline: below zero is better
+    low: tuple[float, ...]  # of the confidence sequence for the average difference; empty where there is none
+    high: tuple[float, ...]
+    better: tuple[float, ...]  # log of the e-value against "the candidate was never better in expectation"
+    worse: tuple[float, ...]  # log of the e-value against "the baseline was never better in expectation"
+    separated: int | None  # after how many cases the sequence first excluded zero
+    shown_better: int | None  # after how many cases the first e-value first reached 1 / (1 - level)
+    shown_worse: int | None
+    method: str
+    why: str = ""  # why there is no sequence, or where no bet was possible
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where a predictor's lists came from, and what was done to them."""
 
@@ -87,6 +142,13 @@ class Results:
     level: float  # of the intervals
     method: str  # how the intervals were made, and what that assumes
     by: str | None  # what the groups are
+    clusters: str | None  # by what cases belong together
+    order: str | None  # by what cases follow each other
     origins: tuple[Origin, ...]
     overall: Section
     groups: tuple[Section, ...] = ()
+    pairs: tuple[Pair, ...] = ()  # of all predictors, by rule
+    confidence_set: ConfidenceSet | None = None  # where it was asked for
+    paths: tuple[SequentialPath, ...] = ()  # where they were asked for
+    seed: int | None = None  # where anything was drawn
+    weight: str | None = None  # what the weights are

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from toplist.ranking.results import Estimate, Mark, Origin, Results, Section
 from toplist.report.escape import plain
 from toplist.report.notes import notes, reasons, size
-from toplist.report.numbers import MOST, NOTHING, count, excludes_zero, fixed
+from toplist.report.numbers import MOST, NOTHING, count, excludes_zero, fixed, percent, small, spans
 from toplist.report.tables import RULE, Column, Filled, Table, listing, noted, once, table, title
 
 _BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
@@ -20,6 +20,7 @@ def details(results: Results) -> list[Table]:
     for section in results.groups:
         group = _section(results, section)
         found += [*group[:-1], noted(group[-1], (size(section), *reasons(section, detail=True)))]
+    found += [_pairs(results, rule) for rule in results.rules if results.pairs]
     return once([*found, _sources(results.origins)])
 
 
@@ -53,14 +54,42 @@ def _numbers(marks: Sequence[Mark]) -> list[Filled]:
         (Column("unpenalised"), _fixed([mark.unpenalised for mark in marks])),
         (Column("infinite"), [count(mark.infinite) for mark in marks]),
         (Column("mean of finite"), _fixed([mark.finite for mark in marks])),
-        (Column("skill"), _fixed([mark.skill for mark in marks])),
-        (Column("vs reference"), _fixed([mark.reference_skill for mark in marks])),
-        (Column("relative"), _fixed([mark.relative for mark in marks])),
+        (Column("skill", "left"), spans([mark.skill for mark in marks])),
+        (Column("vs reference", "left"), spans([mark.reference_skill for mark in marks])),
+        (Column("relative", "left"), spans([mark.relative for mark in marks])),
     ]
 
 
 def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]:
     return [fixed(x, MOST, signed=signed) for x in values]
+
+
+def _pairs(results: Results, rule: str) -> Table:
+    """Every two predictors, how far apart they are and how sure that is."""
+    found = [pair for pair in results.pairs if pair.rule == rule]
+    note = (
+        "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "
+        f"its p value, adjusted for all pairs under the rule. further cases would separate the two at "
+        f"{percent(results.level)} 4 times in 5, if difference and spread stay as they are."
+    )
+    columns = (
+        Column("first", "left", essential=True, heading=True),
+        Column("second", "left", essential=True),
+        Column("cases"),
+        Column("difference", "left", essential=True, note=note),
+        Column("Holm"),
+        Column("further cases"),
+    )
+    cells = spans([pair.difference for pair in found], signed=True)
+    rows = tuple(
+        (
+            *(plain(pair.a), plain(pair.b), count(pair.cases), cell),
+            NOTHING if pair.adjusted is None else small(pair.adjusted),
+            NOTHING if pair.more is None else count(pair.more),
+        )
+        for pair, cell in zip(found, cells, strict=True)
+    )
+    return Table(f"pairs, {plain(rule, RULE)}", columns, rows)
 
 
 def _sources(origins: Sequence[Origin]) -> Table:

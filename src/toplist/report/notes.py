@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from toplist.ranking.results import Estimate, Results, Section
+from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results, Section
 from toplist.report.escape import plain, visible
 from toplist.report.numbers import count, percent
 
@@ -24,7 +24,37 @@ def notes(results: Results) -> tuple[str, ...]:
     found += [_repaired(o.name, o.repairs) for o in results.origins if any(o.repairs.values())]
     if any(mark.infinite for s in sections(results) for row in s.standings for mark in row.marks):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
-    return (*found, *reasons(results.overall))
+    return (*found, *reasons(results.overall), *_sure(results), *_members(results.confidence_set))
+
+
+def _sure(results: Results) -> list[str]:
+    """How many pairs are told apart, and what it would take where the first two are not."""
+    found = [pair for pair in results.pairs if pair.rule == results.rules[0]]
+    if len(found) < 2:
+        return _to_separate(results, found)
+    far = sum(pair.adjusted is not None and pair.adjusted <= 1 - results.level for pair in found)
+    rule, level = plain(results.rules[0]), percent(results.level)
+    return [
+        f"{count(far)} of {count(len(found))} pairs differ surely in {rule} (Holm, {level}).",
+        *_to_separate(results, found),
+    ]
+
+
+def _to_separate(results: Results, found: list[Pair]) -> list[str]:
+    if not found or not found[0].more:
+        return []
+    a, b = (plain(name) for name in (found[0].a, found[0].b))
+    return [f"{a} and {b} are not told apart; about {cases(found[0].more)} more would do it 4 times in 5."]
+
+
+def _members(found: ConfidenceSet | None) -> list[str]:
+    if found is None:
+        return []
+    if not found.members:
+        return [f"No confidence set for the best in {plain(found.rule)}: {visible(found.why)}."]
+    who = _listed(plain(name) for name in found.members)
+    among = "among " if len(found.members) > 1 else ""
+    return [f"The best in {plain(found.rule)} is {among}{who} at {percent(found.level)} ({visible(found.method)})."]
 
 
 def reasons(section: Section, *, detail: bool = False) -> tuple[str, ...]:
@@ -71,7 +101,8 @@ def cases(n: int) -> str:
 
 def _basis(results: Results) -> str:
     compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
-    weights = ", weighted" if results.weighted else ", all of the same weight"
+    by = f" by {plain(results.weight)}" if results.weight else ""
+    weights = f", weighted{by}" if results.weighted else ", all of the same weight"
     return f"Lower is better; {visible(results.classes)} classes, {cases(results.cases)}{compared}{weights}."
 
 

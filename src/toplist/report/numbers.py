@@ -47,6 +47,15 @@ def rate(x: float | None) -> str:
     return fixed(x, 3)
 
 
+def small(p: float) -> str:
+    """A p value, with three decimals.
+
+    >>> small(0.0413), small(0.00001)
+    ('0.041', '<0.001')
+    """
+    return "<0.001" if p < 0.0005 else f"{p:.3f}"
+
+
 def percent(level: float) -> str:
     """A level of confidence.
 
@@ -69,6 +78,11 @@ def decimals(estimates: Iterable[Estimate | None]) -> int:
     largest = max((abs(e.value) for e in known if math.isfinite(e.value)), default=0.0)
     affordable = MOST + 1 - len(str(int(min(largest, _LARGE))))
     return max(FEWEST, min(wanted, affordable, MOST))
+
+
+def value_of(estimate: Estimate | None) -> float | None:
+    """The value alone, where there is one."""
+    return None if estimate is None else estimate.value
 
 
 def excludes_zero(estimate: Estimate | None) -> bool:

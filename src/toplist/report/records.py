@@ -9,7 +9,17 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from toplist.ranking.results import Estimate, Mark, Origin, Results, Section, Standing
+from toplist.ranking.results import (
+    ConfidenceSet,
+    Estimate,
+    Mark,
+    Origin,
+    Pair,
+    Results,
+    Section,
+    SequentialPath,
+    Standing,
+)
 from toplist.report.optional import load
 
 SCHEMA = "toplist.leaderboard/1"
@@ -30,14 +40,21 @@ def as_dict(results: Results) -> dict[str, Any]:
         "compared": int(results.compared),
         "missing": results.missing,
         "weighted": bool(results.weighted),
+        "weight": _text(results.weight),
         "reference": _text(results.reference),
         "penalty": "infinite" if results.penalty == math.inf else results.penalty,
         "level": float(results.level),
         "method": _text(results.method),
         "by": _text(results.by),
+        "clusters": _text(results.clusters),
+        "order": _text(results.order),
+        "seed": results.seed,
         "origins": [_origin(origin) for origin in results.origins],
         "overall": _section(results.overall),
         "groups": [_section(section) for section in results.groups],
+        "pairs": [_pair(pair) for pair in results.pairs],
+        "confidence_set": None if results.confidence_set is None else _confidence_set(results.confidence_set),
+        "paths": [path_record(path) for path in results.paths],
     }
 
 
@@ -122,16 +139,24 @@ def _flat(mark: Mark) -> dict[str, Any]:
     values = (
         *(_text(mark.rule), _known(mark.score.value), _known(mark.score.low), _known(mark.score.high)),
         *(_text(mark.score.why), _known(mark.unpenalised), int(mark.infinite), _known(mark.finite)),
-        *(_known(mark.skill), _known(mark.reference_skill)),
-        *(_known(behind.value), _known(behind.low), _known(behind.high), _text(behind.why), _known(mark.relative)),
+        *_ends(mark.skill),
+        *_ends(mark.reference_skill),
+        *(_known(behind.value), _known(behind.low), _known(behind.high), _known(behind.p), _text(behind.why)),
+        *_ends(mark.relative),
     )
     return dict(zip(_FLAT, values, strict=True))
 
 
 _FLAT = (
-    *("rule", "mean", "low", "high", "why", "unpenalised", "infinite", "mean_of_finite", "skill", "reference_skill"),
-    *("behind", "behind_low", "behind_high", "behind_why", "relative"),
+    *("rule", "mean", "low", "high", "why", "unpenalised", "infinite", "mean_of_finite"),
+    *("skill", "skill_low", "skill_high", "reference_skill", "reference_skill_low", "reference_skill_high"),
+    *("behind", "behind_low", "behind_high", "behind_p", "behind_why"),
+    *("relative", "relative_low", "relative_high"),
 )
+
+
+def _ends(found: Estimate | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if found is None else (_known(found.value), _known(found.low), _known(found.high))
 
 
 def _harmless(cell: Any) -> Any:
@@ -173,15 +198,79 @@ def _mark(mark: Mark) -> dict[str, Any]:
         "unpenalised": _finite(mark.unpenalised),
         "infinite": int(mark.infinite),
         "finite": _finite(mark.finite),
-        "skill": _finite(mark.skill),
-        "reference_skill": _finite(mark.reference_skill),
+        **_interval("skill", mark.skill),
+        **_interval("reference_skill", mark.reference_skill),
         "behind": None if mark.behind is None else _estimate(mark.behind),
-        "relative": _finite(mark.relative),
+        **_interval("relative", mark.relative),
     }
 
 
+def _interval(name: str, found: Estimate | None) -> dict[str, float | None]:
+    """A number with its interval beside it."""
+    values = (None, None, None) if found is None else (found.value, found.low, found.high)
+    return {key: _finite(x) for key, x in zip((name, f"{name}_low", f"{name}_high"), values, strict=True)}
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {
+        "rule": _text(pair.rule),
+        "a": _text(pair.a),
+        "b": _text(pair.b),
+        "cases": int(pair.cases),
+        "difference": _estimate(pair.difference),
+        "adjusted_p": _finite(pair.adjusted),
+        "further_cases": pair.more,
+    }
+
+
+def _confidence_set(found: ConfidenceSet) -> dict[str, Any]:
+    return {
+        "rule": _text(found.rule),
+        "level": float(found.level),
+        "members": [_text(name) for name in found.members],
+        "p": {_text(name): float(p) for name, p in found.p.items()},
+        "cases": int(found.cases),
+        "method": _text(found.method),
+        "seed": int(found.seed),
+        "why": _text(found.why),
+    }
+
+
+def path_record(path: SequentialPath) -> dict[str, Any]:
+    """An anytime-valid path in types that JSON has: evidence that is infinite is the word."""
+    return {
+        "rule": _text(path.rule),
+        "candidate": _text(path.candidate),
+        "baseline": _text(path.baseline),
+        "level": float(path.level),
+        "cases": int(path.cases),
+        "at": [int(n) for n in path.at],
+        "mean": [_finite(x) for x in path.mean],
+        "low": [_finite(x) for x in path.low],
+        "high": [_finite(x) for x in path.high],
+        "log_evidence_better": [_evidence(x) for x in path.better],
+        "log_evidence_worse": [_evidence(x) for x in path.worse],
+        "separated": path.separated,
+        "shown_better": path.shown_better,
+        "shown_worse": path.shown_worse,
+        "method": _text(path.method),
+        "why": _text(path.why),
+    }
+
+
+def _evidence(x: float) -> float | str:
+    return "infinite" if math.isinf(x) else float(x)
+
+
 def _estimate(e: Estimate) -> dict[str, Any]:
-    return {"value": _finite(e.value), "low": _finite(e.low), "high": _finite(e.high), "why": _text(e.why)}
+    return {
+        "value": _finite(e.value),
+        "low": _finite(e.low),
+        "high": _finite(e.high),
+        "why": _text(e.why),
+        "error": _finite(e.error),
+        "p": _finite(e.p),
+    }
 
 
 def _origin(origin: Origin) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Literal
 from toplist.ranking.results import Mark, Results, Section, Standing
 from toplist.report.escape import plain
 from toplist.report.notes import notes, reasons, sections, size
-from toplist.report.numbers import count, decimals, excludes_zero, fixed, rate, spans
+from toplist.report.numbers import count, decimals, excludes_zero, fixed, rate, spans, value_of
 
 RULE = 30  # characters of a rule's name in a header
 REFERENCE = 16
@@ -128,7 +128,8 @@ def _columns(results: Results, section: Section) -> list[Filled]:
             "relative decides the order: the geometric mean of the ratios of mean scores to all predictors, itself "
             "included, on the cases of both; below 1 is better."
         )
-        found.append((Column("relative", essential=True, note=note), [fixed(mark.relative, 3) for mark in firsts]))
+        cells = spans([mark.relative for mark in firsts])
+        found.append((Column("relative", "left", essential=True, note=note), cells))
     for i, rule in enumerate(results.rules):
         header = plain(rule, RULE)
         found.append((Column(header, "left", essential=not i), spans([row.marks[i].score for row in rows])))
@@ -154,9 +155,9 @@ def _skills(results: Results, marks: list[Mark], known: bool) -> list[Filled]:
     found: list[Filled] = []
     if known:
         note = "skill is one minus the mean score over that of the empty list."
-        found.append((Column("skill", note=note), [fixed(mark.skill, 3) for mark in marks]))
+        found.append((Column("skill", note=note), [fixed(value_of(mark.skill), 3) for mark in marks]))
     if results.reference is not None:
         header = f"vs {plain(results.reference, REFERENCE)}"
         note = f"{header} is one minus the mean score over that of {plain(results.reference)}, on the cases of both."
-        found.append((Column(header, note=note), [fixed(mark.reference_skill, 3) for mark in marks]))
+        found.append((Column(header, note=note), [fixed(value_of(mark.reference_skill), 3) for mark in marks]))
     return found

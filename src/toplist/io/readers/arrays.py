@@ -23,7 +23,8 @@ _PAIRS = (("classes", "confidences"), ("indices", "values"))
 def open_arrays(path: Path) -> MemoryReader:
     """A table of lists, of probabilities or of labels from `.npy` or `.npz`, without pickle."""
     arrays = _load(path)
-    return MemoryReader(_table(arrays, str(path)), str(path), unnamed=not {"classes", "names"} & arrays.keys())
+    unnamed = not {"classes", "names"} & arrays.keys()
+    return MemoryReader(_table(arrays, str(path)), str(path), unnamed=unnamed, paths=(path,))
 
 
 def _load(path: Path) -> dict[str, Any]:

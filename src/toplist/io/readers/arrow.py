@@ -50,6 +50,7 @@ class MemoryReader:
     name: str
     text: bool = False
     unnamed: bool = False
+    paths: tuple[Path, ...] = ()
     rows: int | None = field(init=False)
 
     def __post_init__(self) -> None:

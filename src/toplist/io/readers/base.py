@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 Table = Any  # pyarrow.RecordBatch
@@ -28,6 +29,11 @@ class Reader(Protocol):
     name: str  # for people
     text: bool  # whether every value is text, as in CSV
     rows: int | None  # how many, where that is known without reading
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that are read; none for what is in memory."""
+        ...
 
     @property
     def schema(self) -> Schema:

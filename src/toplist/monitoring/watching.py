@@ -1,0 +1,167 @@
+"""From predictions and outcomes to what may be said after each of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from toplist.arguments import as_number
+from toplist.bounds import largest_loss, subtract
+from toplist.errors import TopListError
+from toplist.evaluation import Scoring
+from toplist.inmemory import together
+from toplist.lists import TopList, TopLists
+from toplist.lists.door import Duplicates, Repairs, Units
+from toplist.monitoring.monitors import Monitor
+from toplist.monitoring.reading import Held, from_files, from_memory
+from toplist.planning import option_of, plan_of
+from toplist.ranking.results import SequentialPath
+from toplist.ranking.sequential import follow
+from toplist.rules import RULES, Rule, as_rule
+from toplist.scoring import default_penalty, score
+
+_FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
+
+
+def monitor(
+    predictions: Mapping[str, Any],
+    y: Any,
+    *,
+    space: Any = None,
+    rule: Any = "brier",
+    baseline: str | None = None,
+    penalty: float | None = None,
+    level: float = 0.95,
+    order: Any = None,
+    units: Units | Mapping[str, Units] = "probability",
+    normalize: bool | Mapping[str, bool] = False,
+    duplicates: Duplicates | Mapping[str, Duplicates] = "error",
+    layout: str | Mapping[str, str] = "auto",
+    case: str | None = None,
+    classes: str | None = None,
+    confidences: str | None = None,
+    sizes: str | None = None,
+    sets: str | None = None,
+    outcome: str | None = None,
+) -> Monitor:
+    """Compare predictors with a baseline after every case, with conclusions that hold however often one looks.
+
+    `predictions` and `y` are what `compare` takes: in memory and in one order, or files and frames that are aligned by
+    case id. Cases are taken in the order of the truth, or by `order`: a value for each case, or with files the name of
+    a column of the truth. The outcome of each case has to be known before the next prediction is made. The baseline is
+    the first predictor if none is named: who is compared with whom is not for the data to choose. Of each pair the
+    cases that both have count. Outcomes may be distributions; then scores are expected scores.
+
+    >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
+    >>> found["seer"].separated, found["seer"].shown_better
+    (40, 26)
+    """
+    names, chosen = _names(predictions), as_rule(rule)
+    first = names[0] if baseline is None else baseline
+    if first not in names:
+        raise TopListError(f"the baseline {first!r} is not among the predictors {', '.join(map(repr, names))}.")
+    level = as_number(level, "level", 0, 1)
+    if not 0 < level < 1:
+        raise TopListError(f"level is between 0 and 1, not {level}.")
+    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    repairs = _repairs(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
+    scoring = Scoring((chosen,), (), penalty)
+    tables = [_is_table(value) for value in (*predictions.values(), y)]
+    if any(tables):
+        if not all(tables):
+            raise TopListError("files and frames go together: predictions and outcomes are all tables, or none is.")
+        plan = plan_of(
+            predictions, y, space, scoring, repairs, missing="common", layout=layout, case=case, sizes=sizes, sets=sets,
+            outcome=outcome, classes=classes, confidences=confidences, order=order,
+        )  # fmt: skip
+        held = from_files(plan)
+    else:
+        held = from_memory(together(predictions, y, space, scoring, repairs, order=order))
+    paths = tuple(_path(held, name, first, chosen, penalty, level) for name in names if name != first)
+    return Monitor(
+        rule=_name_of(chosen),
+        baseline=first,
+        level=level,
+        classes=held.classes,
+        cases=held.cases,
+        left_out={path.candidate: held.cases - path.cases for path in paths},
+        unknown={name: one.unknown for name, one in held.predicted.items()},
+        paths=paths,
+    )
+
+
+def _path(held: Held, candidate: str, baseline: str, rule: Rule, penalty: float | None, level: float) -> SequentialPath:
+    a, b, y, order = held.pair(candidate, baseline)
+    half, why = _half(rule, penalty, a, b)
+    difference = subtract(score(a, y, rule=rule, penalty=penalty), score(b, y, rule=rule, penalty=penalty))
+    return follow(
+        difference[order],
+        largest_loss(a, b, rule=rule, penalty=penalty)[order],
+        largest_loss(b, a, rule=rule, penalty=penalty)[order],
+        half=half,
+        level=level,
+        rule=_name_of(rule),
+        candidate=candidate,
+        baseline=baseline,
+        why=why,
+    )
+
+
+def _half(rule: Rule, penalty: float | None, a: TopLists, b: TopLists) -> tuple[float | None, str]:
+    """How far apart two scores can be, whatever is predicted; or why there is no end to it."""
+    low, high = rule.bounds()
+    if not math.isfinite(high - low):
+        return None, f"There is no confidence sequence, since differences in {_name_of(rule)} have no bounds."
+    due = penalty
+    if due is None:  # the more classes the larger, and later cases may have more
+        due = default_penalty(TopLists.from_dicts([], math.inf) if a.space.per_case else a, rule=rule)
+    if math.isinf(due):
+        if not (a.is_valid().all() and b.is_valid().all()):
+            return None, "There is no confidence sequence, since a list is invalid and the penalty for that infinite."
+        due = 0.0
+    return high - low + due, ""
+
+
+def _names(predictions: Any) -> tuple[str, ...]:
+    if not isinstance(predictions, Mapping) or len(predictions) < 2:
+        raise TopListError("predictions are a mapping from names to what was predicted, with at least two entries.")
+    names = tuple(str(name) for name in predictions)
+    if len(set(names)) < len(names):
+        raise TopListError(f"every predictor needs a name of its own, not {', '.join(map(repr, names))}.")
+    return names
+
+
+def _repairs(names: tuple[str, ...], **options: Any) -> dict[str, Repairs]:
+    for what, option in options.items():
+        stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
+        if stray is not None:
+            raise TopListError(f"{what} is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
+    return {
+        name: Repairs(
+            units=option_of(options["units"], name, "probability"),
+            normalize=option_of(options["normalize"], name, False),
+            duplicates=option_of(options["duplicates"], name, "error"),
+        )
+        for name in names
+    }
+
+
+def _name_of(rule: Rule) -> str:
+    """The name of a rule as people know it; with its parameters, where they are not the usual ones."""
+    usual = RULES.get(rule.name)
+    return rule.name if usual is not None and as_rule(rule.name) == rule else repr(rule)
+
+
+def _is_table(value: Any) -> bool:
+    """A file, or a table in memory."""
+    if isinstance(value, os.PathLike | str):
+        return True
+    if isinstance(value, list | tuple | np.ndarray | Mapping | TopLists | TopList) or value is None:
+        return False
+    if type(value).__module__.partition(".")[0] not in _FRAMES:
+        return False
+    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))

@@ -1,0 +1,251 @@
+"""Two predictors as cases come in: the difference so far with a band that holds at all times, and the evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toplist.plot.colours import Theme
+from toplist.plot.labels import counted, label, percent, power_of_ten, said, signed, width
+from toplist.plot.paper import LINE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
+from toplist.plot.plots import Plot
+from toplist.plot.scales import Axis, axis, decimals, finite
+from toplist.ranking.results import SequentialPath
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FLOOR = -2  # powers of ten below which an e-value is drawn at the edge: it speaks against nothing
+_HEAD, _UPPER, _BETWEEN, _LOWER = 26.0, 200.0, 34.0, 130.0
+_POINTS = 400  # more than there are pixels add nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The path, with e-values as powers of ten; the columns have one entry for each number of cases in `at`."""
+
+    rule: str
+    candidate: str
+    baseline: str
+    level: float
+    at: tuple[int, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    better: tuple[float, ...]
+    worse: tuple[float, ...]
+    separated: int | None
+    shown_better: int | None
+    shown_worse: int | None
+    why: str
+
+    @property
+    def threshold(self) -> float:
+        """The power of ten that an e-value has to reach: of 1 / (1 - level)."""
+        return -math.log10(1 - self.level)
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"Mean {said(self.rule)} score of {said(self.candidate)} minus {said(self.baseline)}, case by case"
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        if not self.at:
+            return "There are no cases."
+        digits = decimals(self.mean[-1:])
+        text = f"After {self.at[-1]:,} cases the difference is {signed(self.mean[-1], digits)}"
+        if self.low:
+            text += f", at all times within {signed(self.low[-1], digits)} and {signed(self.high[-1], digits)}"
+            text += f" at {percent(self.level)} confidence"
+        return ". ".join([text, *_findings(self)]) + "."
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Several paths, one below the other."""
+
+    paths: tuple[Path, ...]
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"Differences of mean scores, case by case, of {counted(len(self.paths), 'pair')}"
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        return " ".join(f"{one.title}. {one.words}" for one in self.paths) or "There are no paths."
+
+
+def path(sequential_path: SequentialPath) -> Plot[Path]:
+    """The difference so far with its confidence sequence, and below it the e-values with their threshold."""
+    return Plot(_path(sequential_path), draw)
+
+
+def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
+    """The same for several pairs, one below the other."""
+    return Plot(Paths(tuple(map(_path, sequential_paths))), draw_all)
+
+
+def _path(s: SequentialPath) -> Path:
+    tens = 1 / math.log(10)
+    return Path(
+        rule=s.rule,
+        candidate=s.candidate,
+        baseline=s.baseline,
+        level=s.level,
+        at=s.at,
+        mean=s.mean,
+        low=s.low,
+        high=s.high,
+        better=tuple(x * tens for x in s.better),
+        worse=tuple(x * tens for x in s.worse),
+        separated=s.separated,
+        shown_better=s.shown_better,
+        shown_worse=s.shown_worse,
+        why=s.why,
+    )
+
+
+def _findings(data: Path) -> list[str]:
+    found = []
+    if data.separated is not None:
+        found.append(f"The band excludes zero after {data.separated:,} cases")
+    elif data.low:
+        found.append("The band never excludes zero")
+    if data.shown_better is not None:
+        found.append(f"{said(data.candidate)} is shown better after {data.shown_better:,} cases")
+    if data.shown_worse is not None:
+        found.append(f"{said(data.baseline)} is shown better after {data.shown_worse:,} cases")
+    if data.shown_better is None and data.shown_worse is None:
+        found.append("Neither e-value reaches its threshold")
+    return found
+
+
+def draw(data: Path, theme: Theme) -> Figure:
+    """Cases across; the difference above, the evidence below."""
+    return _stack((data,), theme)
+
+
+def draw_all(data: Paths, theme: Theme) -> Figure:
+    """One path below the other."""
+    return _stack(data.paths, theme)
+
+
+def _stack(paths: tuple[Path, ...], theme: Theme) -> Figure:
+    feet = [_foot(one) for one in paths]
+    heights = [_HEAD + _UPPER + _BETWEEN + _LOWER + 36 + LINE * len(foot) for foot in feet]
+    figure = sheet(sum(heights, 14 * max(0, len(paths) - 1)) or _HEAD, theme)
+    page = cover(figure, theme)
+    top = 0.0
+    for one, foot, height in zip(paths, feet, heights, strict=True):
+        _draw(figure, page, one, theme, top)
+        note(page, theme, foot, bottom=top + height)
+        top += height + 14
+    return figure
+
+
+def _draw(figure: Figure, page: Axes, data: Path, theme: Theme, top: float) -> None:
+    differences = _differences(data)
+    powers, texts = _powers(data)
+    left = 18 + SMALL * max(map(width, (*differences.texts, *texts)), default=0)
+    room = WIDTH - left - 20
+    upper = panel(figure, theme, left, top + _HEAD, room, _UPPER)
+    lower = panel(figure, theme, left, top + _HEAD + _UPPER + _BETWEEN, room, _LOWER)
+    cases = axis([0, *data.at[-1:]], ticks=6, margin=0.0)
+    keep = max(1, math.ceil(len(data.at) / _POINTS))
+    chosen = [i for i in range(len(data.at)) if (len(data.at) - 1 - i) % keep == 0]
+    for axes in (upper, lower):
+        axes.set_xlim(0, max(data.at, default=1))
+        rule_x(axes, cases.ticks, cases.texts if axes is lower else ("",) * len(cases.ticks), theme)
+    upper.set_ylim(differences.low, differences.high)
+    rule_y(upper, differences.ticks, differences.texts, theme)
+    _difference(upper, data, chosen, theme)
+    lower.set_ylim(powers[0] - 0.2, powers[-1] + 0.2)
+    rule_y(lower, powers, texts, theme)
+    _evidence(lower, data, chosen, theme, powers[0])
+    said_above = f"{label(data.candidate, 14)} minus {label(data.baseline, 14)}: difference so far"
+    write(page, left, top + 13, said_above, fontsize=SMALL, color=theme["ink"])
+    between = top + _HEAD + _UPPER + _BETWEEN / 2
+    write(page, left, between, "e-value: evidence that one is better", fontsize=SMALL, color=theme["ink"])
+
+
+def _difference(axes: Axes, data: Path, chosen: list[int], theme: Theme) -> None:
+    at = [data.at[i] for i in chosen]
+    if data.low:
+        low, high = axes.get_ylim()
+        far = 10 * (high - low)  # infinite bounds become far ones, and both lie outside the axes
+        floor = [max(data.low[i], low - far) for i in chosen]
+        ceiling = [min(data.high[i], high + far) for i in chosen]
+        axes.fill([*at, *reversed(at)], [*floor, *reversed(ceiling)], color=theme["c0"], alpha=0.2, linewidth=0)
+        for edge in (floor, ceiling):
+            axes.plot(at, edge, color=theme["c0"], linewidth=0.8)
+    axes.axhline(0, color=theme["ink"], linewidth=1)
+    axes.plot(
+        at,
+        [data.mean[i] if math.isfinite(data.mean[i]) else math.nan for i in chosen],
+        color=theme["c0"],
+        linewidth=1.8,
+    )
+    if data.separated is not None:
+        axes.axvline(data.separated, color=theme["muted"], linewidth=1, dashes=(2, 2))
+
+
+def _evidence(axes: Axes, data: Path, chosen: list[int], theme: Theme, floor: float) -> None:
+    at = [data.at[i] for i in chosen]
+    top = axes.get_ylim()[1]
+    axes.axhline(data.threshold, color=theme["ink"], linewidth=1, dashes=(5, 3))
+    solid: dict[str, Any] = {}
+    dashed: dict[str, Any] = {"dashes": (4, 1.5)}
+    for column, colour, style in ((data.worse, "c1", dashed), (data.better, "c0", solid)):
+        values = [min(max(column[i], floor), top) for i in chosen] if column else []
+        axes.plot(at[: len(values)], values, color=theme[colour], linewidth=1.8, **style)
+    for when, colour in ((data.shown_better, "c0"), (data.shown_worse, "c1")):
+        if when is not None:
+            axes.axvline(when, color=theme["muted"], linewidth=1, dashes=(2, 2))
+            axes.plot([when], [data.threshold], "o", color=theme[colour], markersize=6)
+
+
+def _differences(data: Path) -> Axis:
+    """Zero, the means, and the band as far as it is no wider than a few times the later half of the means and band."""
+    half = len(data.at) // 2
+    late = finite([0.0, *data.mean[half:], *data.low[half:], *data.high[half:]])
+    low, high = min(late), max(late)
+    reach = 1.5 * (high - low) or 1.0
+    early = [x for x in finite([*data.mean, *data.low, *data.high]) if low - reach <= x <= high + reach]
+    return axis([low, high, *early])
+
+
+def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    largest = max(finite([*data.better, *data.worse, data.threshold + 0.5]))
+    smallest = min(finite([*data.better, *data.worse, 0.0]))
+    floor = max(FLOOR, math.floor(smallest))
+    step = next(
+        s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 10 ** len(str(int(largest)))) if (largest - floor) / s <= 6
+    )
+    marks = sorted(
+        {floor, *range(0, math.ceil(largest / step) * step + 1, step), *(range(floor, 0) if step == 1 else ())}
+    )
+    texts = ["≤ " * (mark == floor and smallest < floor) + power_of_ten(mark) for mark in marks]
+    return tuple(map(float, marks)), tuple(texts)
+
+
+def _foot(data: Path) -> list[str]:
+    lines = []
+    if data.low:
+        lines.append(
+            f"band: {percent(data.level)} at all times together; below zero {label(data.candidate, 14)} is better"
+        )
+    else:
+        lines.append(f"below zero {label(data.candidate, 14)} is better")
+    who, other = label(data.candidate, 11), label(data.baseline, 11)
+    lines.append(f"solid: for {who}; dashed: for {other}; line across: {1 / (1 - data.level):.3g}")
+    axes = _differences(data)
+    if any(not axes.low <= x <= axes.high for x in (*data.mean, *data.low, *data.high)):
+        lines.append("the start runs beyond the upper axis")
+    return lines

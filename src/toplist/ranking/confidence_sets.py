@@ -1,0 +1,86 @@
+"""The model confidence set: predictors among which the best one is, at a level of confidence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from toplist.ranking.optional import arch
+from toplist.ranking.panels import Floats, Panel
+from toplist.ranking.quantities import Mean
+from toplist.ranking.resampling import MOST, longest_block, thinned
+from toplist.ranking.results import ConfidenceSet
+
+DRAWS = 1000
+_NUDGE = 1e-13  # of the largest score: gives equal means an order, which the elimination needs
+
+
+def confidence_set(
+    panel: Panel, rule: int, *, names: Sequence[str], order: Sequence[str], rule_name: str, level: float, seed: int
+) -> ConfidenceSet:
+    """By the range statistic of Hansen, Lunde and Nason (2011) on the cases that all predictors have.
+
+    Units are drawn as they depend on each other: each for itself, or in blocks of time. A predictor with an infinite
+    score on these cases is out, unless all have one: its mean is worse than any.
+    """
+    scores = panel.scores[:, rule]
+    there = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    infinite = np.any(np.isinf(scores[there]), axis=0).tolist()
+    finite = [a for a in range(len(names)) if not infinite[a]]
+    out = {names[a]: 0.0 for a in range(len(names)) if infinite[a]}
+
+    def made(p: dict[str, float], method: str, why: str = "") -> ConfidenceSet:
+        members = tuple(name for name in order if p.get(name, 0.0) > 1 - level)
+        return ConfidenceSet(rule_name, level, members, p, len(there), method, seed, why)
+
+    if not len(there):
+        return made({}, "", "no case has all predictors")
+    if not finite:
+        return made({}, "", "every predictor has infinite scores")
+    why = f"out for infinite scores: {', '.join(out)}" if out else ""
+    if len(finite) == 1:
+        return made(out | {names[finite[0]]: 1.0}, "the only one without infinite scores", why)
+    common = panel.some(there)
+    rows = _rows(replace(common, scores=common.scores[:, rule : rule + 1, finite]))
+    if len(rows) < 2:
+        return made({}, "", "one unit has no spread")
+    block, how = 1.0, "drawn one by one, which assumes that they are independent of each other"
+    if panel.ordered:
+        block = longest_block((rows - rows.mean(axis=1, keepdims=True)).T)
+        how = f"drawn in stretches of about {block:.0f} in time, which assumes that dependence fades"
+    unit = "case" if panel.units is None else "moment" if panel.ordered else "cluster"
+    units = f"{unit}s{', neighbours taken together,' if common.count > MOST else ''}"
+    first = _first_alike(rows)
+    distinct = sorted(set(first))
+    found = dict(zip(distinct, _eliminate(rows[:, distinct], block, 1 - level, seed), strict=True))
+    p = {names[a]: found[first[at]] for at, a in enumerate(finite)}
+    return made(out | p, f"{DRAWS:,} draws, seed {seed}; {units} {how}", why)
+
+
+def _rows(panel: Panel) -> Floats:
+    """One row per unit and one column per predictor, with the means and the spread of the mean scores."""
+    units = thinned(panel.totals(0))
+    weighty = units.w(0, 0) > 0
+    count = np.count_nonzero(weighty)
+    parts = [Mean(a) for a in range(units.predictors)]
+    return np.stack([m.contributions(units)[weighty] * count + m.value(units.all) for m in parts], axis=1)
+
+
+def _first_alike(rows: Floats) -> list[int]:
+    """For each predictor the first with the same scores everywhere: between the two there is no spread to test by."""
+    return [int((rows == rows[:, [a]]).all(axis=0).argmax()) for a in range(rows.shape[1])]
+
+
+def _eliminate(rows: Floats, block: float, size: float, seed: int) -> list[float]:
+    """The p value of each column."""
+    if rows.shape[1] == 1:
+        return [1.0]
+    nudged = rows + _NUDGE * float(np.abs(rows).max()) * np.arange(rows.shape[1])
+    test = arch().MCS(nudged, size, reps=DRAWS, block_size=round(block), bootstrap="stationary", seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # pairs whose difference is the same everywhere
+        test.compute()
+    return [float(test.pvalues["Pvalue"][a]) for a in range(rows.shape[1])]

@@ -1,0 +1,181 @@
+"""Which intervals: from sums alone where cases or clusters are independent, from the cases themselves elsewhere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from toplist.ranking.dependence import long_run_error, small_sample_factor, usual_lag
+from toplist.ranking.estimates import estimate
+from toplist.ranking.intervals import FromSums
+from toplist.ranking.panels import Panel, Totals
+from toplist.ranking.quantities import Difference, LogRelative, Mean, Quantity, ReferenceSkill, Skill
+from toplist.ranking.resampling import block_length, resample
+from toplist.ranking.results import Estimate
+
+How = Literal["t", "normal", "hac", "bootstrap"]
+HOWS: tuple[How, ...] = get_args(How)
+DRAWS = 1999
+
+
+class Inference(Protocol):
+    """Estimates of what a leaderboard shows; predictors and rules go by their numbers."""
+
+    def mean(self, rule: int, a: int) -> Estimate:
+        """The mean score."""
+        ...
+
+    def difference(self, rule: int, a: int, b: int) -> Estimate:
+        """The mean of score a minus score b on the cases of both."""
+        ...
+
+    def skill(self, rule: int, a: int) -> Estimate | None:
+        """One minus the mean over that of the empty list."""
+        ...
+
+    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+        """One minus the mean over that of the reference, on the cases of both."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FromCases:
+    """Intervals from the cases themselves. Values, and what is infinite or absent, come from exact sums."""
+
+    panel: Panel = field(compare=False)
+    exact: FromSums
+    how: How
+    horizon: int = 1
+    seed: int = 0
+    draws: int = DRAWS
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def _timeless(self) -> bool:
+        """Whether cases are independent although it is known when they were: every case is a unit then."""
+        return self.how in ("t", "normal") and self.panel.ordered
+
+    @property
+    def _by_sums(self) -> bool:
+        """Whether sums say all about means and differences."""
+        if self.how not in ("t", "normal"):
+            return False
+        return self._timeless or self.panel.units is None or bool(self.exact.tally.clusters)
+
+    def mean(self, rule: int, a: int) -> Estimate:
+        """See `Inference`."""
+        found = self.exact.mean(rule, a)
+        return found if self._by_sums or _is_final(found) else self._of(Mean(a), found.value, rule)
+
+    def difference(self, rule: int, a: int, b: int) -> Estimate:
+        """See `Inference`."""
+        found = self.exact.difference(rule, a, b)
+        return found if self._by_sums or _is_final(found) else self._of(Difference(a, b), found.value, rule)
+
+    def skill(self, rule: int, a: int) -> Estimate | None:
+        """See `Inference`."""
+        found = self.exact.skill(rule, a)
+        return found if found is None else self._of(Skill(a), found.value, rule)
+
+    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+        """See `Inference`."""
+        found = self.exact.reference_skill(rule, a, reference)
+        if found is None or self._by_sums or a == reference:
+            return found
+        return self._of(ReferenceSkill(a, reference), found.value, rule)
+
+    def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
+        """The interval of a relative skill whose value is known: by its logarithm, so that it stays above zero."""
+        found = self._of(LogRelative(a, others), math.log(value), rule)
+        if found.low is None or found.high is None:
+            return Estimate(value, why=found.why)
+        error = None if found.error is None else value * found.error
+        return Estimate(value, math.exp(found.low), math.exp(found.high), error=error, p=found.p)
+
+    def units(self, rule: int = 0) -> Totals:
+        """The sums of each unit."""
+        if rule not in self._kept:
+            panel = replace(self.panel, units=None) if self._timeless else self.panel
+            self._kept[rule] = panel.totals(rule)
+        found: Totals = self._kept[rule]
+        return found
+
+    def _drawn(self, rule: int) -> Totals:
+        if ("draws", rule) not in self._kept:
+            units = self.units(rule)
+            block = block_length(units) if self.panel.ordered else None
+            self._kept["draws", rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
+        found: Totals = self._kept["draws", rule]
+        return found
+
+    def _of(self, quantity: Quantity, value: float, rule: int) -> Estimate:
+        units = self.units(rule)
+        weighty = quantity.weights(units) > 0
+        count = int(np.count_nonzero(weighty))
+        if count < 2:
+            return Estimate(value, why=f"one {self._unit} has no spread")
+        if self.how == "bootstrap":
+            return self._bootstrapped(quantity, value, rule)
+        parts = quantity.contributions(units)[weighty]
+        freedom = math.inf if self.how == "normal" else count - 1
+        if self.how != "hac":
+            error = math.sqrt(count / (count - 1) * float(parts @ parts))
+            return estimate(value, error, freedom, self.exact.level)
+        factor = small_sample_factor(count, self.horizon)
+        if factor == 0:
+            return Estimate(value, why=f"{count} {self._unit}s are too few for a horizon of {self.horizon}")
+        error = long_run_error(parts, usual_lag(count, self.horizon)) / factor
+        return estimate(value, error, freedom, self.exact.level)
+
+    def _bootstrapped(self, quantity: Quantity, value: float, rule: int) -> Estimate:
+        """The percentile interval; p says how often a resample is off by as much as zero is."""
+        with np.errstate(all="ignore"):
+            values = quantity.value(self._drawn(rule))
+        if not np.isfinite(values).all():
+            return Estimate(value, why=f"some resamples have no {self._unit} that counts")
+        tail = (1 - self.exact.level) / 2
+        low, high = np.quantile(values, [tail, 1 - tail])
+        further = int(np.count_nonzero(np.abs(values - value) >= abs(value)))
+        p = (1 + further) / (1 + len(values))
+        return Estimate(value, float(low), float(high), error=float(values.std(ddof=1)), p=p)
+
+    @property
+    def _unit(self) -> str:
+        if self.panel.units is None or self._timeless:
+            return "case"
+        return "moment" if self.panel.ordered else "cluster"
+
+
+def in_words(how: How, *, clusters: str | None, weighted: bool, order: str, units: int, horizon: int, seed: int) -> str:
+    """The method, and what it assumes."""
+    many = f"{units:,} {'clusters' if clusters else 'moments' if order else 'cases'}"
+    apart = "clusters are" if clusters else "cases are"
+    by = f" by {clusters}" if clusters else ""
+    drawn = f"({DRAWS:,} draws, seed {seed})"
+    if how == "hac":
+        return (
+            f"Diebold-Mariano t intervals over {many} in {order}, with a Bartlett variance over "
+            f"{usual_lag(units, horizon)} lags and the Harvey-Leybourne-Newbold factor for a horizon of {horizon}, "
+            "which assume that dependence fades within these lags"
+        )
+    if how == "bootstrap" and order:
+        return (
+            f"stationary bootstrap percentile intervals over {many} in {order} {drawn}, which assume that dependence "
+            "fades and does not change over time"
+        )
+    if how == "bootstrap":
+        kind = "cluster" if clusters else "paired"
+        return f"{kind} bootstrap percentile intervals{by} {drawn}, which assume that {apart} independent of each other"
+    name = "normal" if how == "normal" else "t"
+    if clusters:
+        return f"cluster-robust {name} intervals{by}, which assume that {apart} independent of each other"
+    weights = "weighted " if weighted else ""
+    return f"{weights}paired {name} intervals, which assume that {apart} independent of each other"
+
+
+def _is_final(found: Estimate) -> bool:
+    """Whether nothing but its value can be said of it."""
+    return not math.isfinite(found.value)

@@ -1,0 +1,54 @@
+"""Every two predictors: how far apart they are, how sure that is, and what it would take to be sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+from toplist.ranking.estimates import quantile
+from toplist.ranking.inference import Inference
+from toplist.ranking.multiplicity import holm
+from toplist.ranking.results import Estimate, Pair
+from toplist.ranking.standings import Terms
+from toplist.tally import Tally
+
+POWER = 0.8
+
+
+def pairs(tally: Tally, terms: Terms, inference: Inference, order: Sequence[str], level: float) -> tuple[Pair, ...]:
+    """All pairs under every rule; the one that stands higher in the order comes first."""
+    out: list[Pair] = []
+    for r, rule in enumerate(terms.rules):
+        found = []
+        for one, other in combinations(order, 2):
+            a, b = terms.names.index(one), terms.names.index(other)
+            cases = int(tally.sums["cases"][a, b])
+            difference = inference.difference(r, a, b)
+            found.append((one, other, cases, difference, further_cases(difference, cases, level)))
+        adjusted = holm([difference.p for *_, difference, _ in found])
+        out += [
+            Pair(rule, one, other, cases, difference, p, more)
+            for (one, other, cases, difference, more), p in zip(found, adjusted, strict=True)
+        ]
+    return tuple(out)
+
+
+def further_cases(difference: Estimate, cases: int, level: float, *, power: float = POWER) -> int | None:
+    """How many cases more would exclude zero with this power, if difference and spread stay as they are.
+
+    A difference d with the standard error s after n cases needs n (s / d)^2 (z_(1 - alpha / 2) + z_power)^2 of them.
+    0 where the interval excludes zero already; None where there is no difference, or no spread is known.
+
+    >>> further_cases(Estimate(0.1, -0.1, 0.3, error=0.1), 100, 0.95)
+    685
+    """
+    d, s = difference.value, difference.error
+    if difference.low is None or difference.high is None or s is None:
+        return None
+    if difference.low > 0 or difference.high < 0:
+        return 0
+    if d == 0 or not math.isfinite(s / d):
+        return None
+    needed = cases * (s / d) ** 2 * (quantile(0.5 + level / 2) + quantile(power)) ** 2
+    return max(1, math.ceil(needed - cases)) if math.isfinite(needed) else None

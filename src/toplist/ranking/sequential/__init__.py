@@ -1,0 +1,5 @@
+"""Looking after every case: what may be said of two predictors at any time, however often one looks."""
+
+from toplist.ranking.sequential.paths import follow
+
+__all__ = ["follow"]

@@ -1,0 +1,140 @@
+"""Leaderboards as tables: over all cases, and for every group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from toplist.ranking.results import Results, Section, Standing
+from toplist.report.escape import plain
+from toplist.report.notes import sections
+from toplist.report.numbers import decimals, percent
+from toplist.report.page.grids import Column, Grid, Head, counted, estimated, grid, named, number, shared
+from toplist.report.page.sureness import Shown
+from toplist.report.page.wording import name, names
+
+_RULE = 30  # characters of a rule's name in a head
+
+
+def leaderboard(results: Results, shown: Shown) -> Grid:
+    """Who came where."""
+    rows = results.overall.standings
+    firsts = [row.marks[0] for row in rows]
+    columns = [*_places(rows, shown)]
+    if len({row.cases for row in rows}) > 1:
+        columns.append((Head("cases"), [counted(row.cases) for row in rows]))
+    if results.missing == "pairwise":
+        means = "geometric mean of the ratios of mean scores to all predictors, on the cases of both; below 1 is better"
+        cells = estimated([mark.relative for mark in firsts], digits=3)
+        columns.append((Head("relative", means=means), cells))
+    for i, rule in enumerate(results.rules):
+        columns.append(_scores(rows, i, rule))
+        if not i:
+            columns += _behind(rows)
+    columns += _infinite(results, rows)
+    if any(mark.skill is not None for mark in firsts):
+        means = "1 minus the mean score over that of the list that says nothing; 1 is perfect, 0 is no better"
+        columns.append((Head("skill", means=means), estimated([mark.skill for mark in firsts], digits=3)))
+    if results.reference is not None:
+        means = "the same against the reference, on the cases of both"
+        versus = name(results.reference, 16)
+        cells = estimated([mark.reference_skill for mark in firsts], digits=3)
+        columns.append((Head(f"skill vs {versus}", means=means), cells))
+    columns.append((Head("accuracy"), [shared(row.accuracy) for row in rows]))
+    caption = f"Leaderboard, with {percent(results.level)} intervals below the means"
+    return grid("leaderboard", caption, columns, leaders=_leaders(results.overall))
+
+
+def known(results: Results, shown: Shown) -> Grid:
+    """What people know beside what is proper, and what the lists are like."""
+    rows = results.overall.standings
+    sizes = sorted({k for row in rows for k in row.top_k_error if k > 1})  # top 1 is accuracy
+    listed = "how often what happened is listed"
+    columns = [
+        *_places(rows, shown),
+        (
+            Head("accuracy", means="how often the most confident class is what happened"),
+            [shared(r.accuracy) for r in rows],
+        ),
+        *((Head(f"top-{k} error"), [shared(row.top_k_error.get(k)) for row in rows]) for k in sizes),
+        (Head("coverage", means=listed), [shared(row.coverage) for row in rows]),
+        (Head("mean length"), [number(row.mean_size, 2) for row in rows]),
+        (Head("mean mass", means="the confidence that is listed"), [shared(row.mean_mass) for row in rows]),
+    ]
+    if any(row.invalid for row in rows):
+        digits = decimals(row.marks[0].score for row in rows)
+        means = f"mean {plain(results.rules[0], _RULE)} without the penalty for invalid lists"
+        columns += [
+            (Head("invalid"), [shared(row.invalid_rate) for row in rows]),
+            (Head("unpenalised", means=means), [number(row.marks[0].unpenalised, digits) for row in rows]),
+        ]
+    for i, rule in enumerate(results.rules):
+        if any(row.marks[i].infinite for row in rows):
+            digits = decimals(row.marks[i].score for row in rows)
+            head = Head(f"finite {plain(rule, _RULE)}", means="mean over the scores that are finite, a diagnostic only")
+            columns.append((head, [number(row.marks[i].finite, digits) for row in rows]))
+    return grid(
+        "known", "Accuracy and its kin, and what the lists are like", columns, leaders=_leaders(results.overall)
+    )
+
+
+def groups(results: Results, shown: Shown) -> Grid:
+    """Every predictor in every group."""
+    label = name(results.by or "group", 24)
+    called = names(section.group or "" for section in results.groups)
+    pairs = [(section, row) for section in results.groups for row in section.standings]
+    rows = [row for _, row in pairs]
+    columns: list[Column] = [
+        (Head(label, "name"), [named(called[section.group or ""]) for section, _ in pairs]),
+        (Head("predictor", "text"), [named(shown[row.name]) for row in rows]),
+        (Head("rank"), [counted(row.rank) for row in rows]),
+        (Head("cases"), [counted(row.cases) for row in rows]),
+        _scores(rows, 0, results.rules[0]),
+        *_behind(rows),
+        *(
+            (Head(plain(rule, _RULE)), [number(row.marks[i].score.value, 3) for row in rows])
+            for i, rule in enumerate(results.rules)
+            if i
+        ),
+        *_infinite(results, rows),
+        (Head("accuracy"), [shared(row.accuracy) for row in rows]),
+    ]
+    return grid("group-scores", f"Every predictor in every group, by {label}", columns)
+
+
+def _places(rows: Sequence[Standing], shown: Shown) -> list[Column]:
+    return [
+        (Head("#"), [counted(row.rank) for row in rows]),
+        (Head("predictor", "name"), [named(shown[row.name]) for row in rows]),
+    ]
+
+
+def _scores(rows: Sequence[Standing], i: int, rule: str) -> Column:
+    return Head(plain(rule, _RULE)), estimated([row.marks[i].score for row in rows])
+
+
+def _behind(rows: Sequence[Standing]) -> list[Column]:
+    behind = [row.marks[0].behind for row in rows]
+    if not any(behind):
+        return []
+    means = "mean difference to the leader, case by case; * marks an interval without zero"
+    return [(Head("behind", means=means), estimated(behind, signed=True, star=True))]
+
+
+def _infinite(results: Results, rows: Iterable[Standing]) -> list[Column]:
+    rows = list(rows)
+    hit = [
+        i
+        for i in range(len(results.rules))
+        if any(row.marks[i].infinite for s in sections(results) for row in s.standings)
+    ]
+    return [
+        (
+            Head("infinite" if len(results.rules) == 1 else f"infinite {plain(results.rules[i], _RULE)}"),
+            [counted(row.marks[i].infinite) for row in rows],
+        )
+        for i in hit
+    ]
+
+
+def _leaders(section: Section) -> frozenset[int]:
+    return frozenset(i for i, row in enumerate(section.standings) if row.rank == 1)

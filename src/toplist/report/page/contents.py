@@ -1,0 +1,44 @@
+"""What goes into a report, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from toplist.evidence.findings import Exhibit
+from toplist.ranking.results import Results
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file that was read: what it was called in the comparison, where it was, and which bytes it had."""
+
+    name: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How the numbers came about, so that somebody else can make them again.
+
+    Nothing is looked up here: the same provenance makes the same page, byte for byte.
+    """
+
+    command: str = ""
+    python: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[FileRecord, ...] = ()
+    seed: int | None = None
+    written: str = ""  # a date, or nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that a report shows."""
+
+    results: Results
+    exhibits: tuple[Exhibit, ...] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+    title: str = "Comparison of predictions"

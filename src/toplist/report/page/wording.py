@@ -1,0 +1,102 @@
+"""Names and sentences that keep apart what we say and what somebody's file says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from toplist.report.escape import plain, visible
+
+SHORT = 36  # characters of a name in a table or a sentence
+_HINT = 300  # characters of a name that is shown when a pointer rests on it
+_FEW = 6  # names in a sentence, before the others are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as it is shown, and the longer form where it was shortened."""
+
+    text: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __html__(self) -> str:
+        """An element of its own: a name from right to left does not turn the sentence around."""
+        hint = f' title="{escape(self.hint)}"' if self.hint else ""
+        return f'<bdi class="n"{hint}>{escape(self.text)}</bdi>'
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Text with names in it."""
+
+    parts: tuple[str | Name, ...]
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
+
+    def __html__(self) -> str:
+        """Its words escaped, its names as they are in tables."""
+        return "".join(part.__html__() if isinstance(part, Name) else escape(part) for part in self.parts)
+
+
+Words = str | Name | Sentence
+
+
+def name(text: str, limit: int = SHORT) -> Name:
+    """A name on one line, shortened in the middle.
+
+    >>> name("a model with a long and winding name", 16)
+    Name(text='a model…ing name', hint='a model with a long and winding name')
+    """
+    short = plain(text, limit)
+    return Name(short, "" if short == plain(text, len(text) * 10 + 2) else plain(text, _HINT))
+
+
+def names(texts: Iterable[str]) -> dict[str, Name]:
+    """Every name as it is shown; those that look alike once they are shortened are numbered.
+
+    >>> [str(n) for n in names(["a" * 50 + "b" + "c" * 50, "a" * 50 + "d" + "c" * 50, "e"]).values()]
+    ['aaaaaaaaaaaaaaaaa…cccccccccccccccccc (1)', 'aaaaaaaaaaaaaaaaa…cccccccccccccccccc (2)', 'e']
+    """
+    found = {text: name(text) for text in texts}
+    alike = Counter(shown.text for shown in found.values())
+    seen: Counter[str] = Counter()
+    for text, shown in found.items():
+        if alike[shown.text] > 1:
+            seen[shown.text] += 1
+            found[text] = Name(f"{shown.text} ({seen[shown.text]})", shown.hint)
+    return found
+
+
+def sentence(*parts: Words) -> Sentence:
+    """Words, names and parts of sentences in a row."""
+    found: list[str | Name] = []
+    for part in parts:
+        found += part.parts if isinstance(part, Sentence) else [part]
+    return Sentence(tuple(found))
+
+
+def listed(items: Sequence[Words], *, most: int = _FEW, last: str = "and") -> Sentence:
+    """Items with commas and one "and"; where there are many, the first ones and how many more.
+
+    >>> str(listed(["A", "B", "C"])), str(listed(list("ABCDEFGH"), most=3))
+    ('A, B and C', 'A, B, C and 5 more')
+    """
+    kept: list[Words] = list(items if len(items) <= most + 1 else items[:most])
+    if len(kept) < len(items):
+        kept.append(f"{len(items) - len(kept):,} more")
+        last = "and"
+    found: list[Words] = []
+    for i, item in enumerate(kept):
+        found += ["" if not i else f" {last} " if i == len(kept) - 1 else ", ", item]
+    return sentence(*found)
+
+
+def full(text: str) -> str:
+    """All of a name, with what cannot be seen written as escapes."""
+    return visible(text)
