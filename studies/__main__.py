@@ -9,6 +9,7 @@ from pathlib import Path
 
 from studies import folder
 from studies.adapt import STUDIES
+from studies.remarks import REMARKS, Reading
 from studies.running import run
 
 
@@ -17,7 +18,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m studies", description="Put real predictions through toplist.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(STUDIES)}; all by default")
     parser.add_argument("--data", type=Path, default=folder.default(), help="the folder with the original files")
-    parser.add_argument("--out", type=Path, help="where adapted files and boards are kept; by default they are not")
+    parser.add_argument("--out", type=Path, help="where files, boards and pages are kept; by default nowhere")
     asked = parser.parse_args()
     unknown = [name for name in asked.names if name not in STUDIES]
     if unknown:
@@ -36,8 +37,11 @@ def _show(name: str, data: Path, out: Path) -> bool:
     boards = run(STUDIES[name], data, out)
     for board in boards:
         sys.stdout.write(f"{board.name}\n$ {board.command}\n{board.table or board.complaint}\n")
+    failed = any(board.status for board in boards)
+    if name in REMARKS and not failed:
+        sys.stdout.write(f"{REMARKS[name]({board.name: Reading.of(board.record) for board in boards})}\n\n")
     sys.stdout.flush()
-    return any(board.status for board in boards)
+    return failed
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,23 +14,21 @@ from toplist.errors import TopListError
 from toplist.evaluation import Scoring
 from toplist.inmemory import together
 from toplist.leaderboard import Leaderboard
-from toplist.lists import TopList, TopLists
-from toplist.lists.door import Duplicates, Repairs, Units
+from toplist.lists.door import Duplicates, Units
 from toplist.material import Material, from_files, from_memory
-from toplist.planning import option_of, plan_of
+from toplist.planning import are_tables, names_of, plan_of, repairs_of
 from toplist.ranking.inference import HOWS, FromCases, How, Inference, in_words
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.pairs import pairs
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import Results
 from toplist.ranking.standings import Terms, sections
-from toplist.rules import RULES, Rule, as_rule
+from toplist.rules import as_rule, name_of
 from toplist.sinks import Adding, Both, Keeping
 from toplist.space import show_size
 from toplist.streaming import MISSING, Plan, Progress, Read, run
 from toplist.tally import Tally, overall
 
-_FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
 _MOST = 10**9  # classes on a list
 
 
@@ -80,11 +77,7 @@ def compare(
     >>> [row.name for row in board]
     ['label', 'list']
     """
-    if not isinstance(predictions, Mapping) or not predictions:
-        raise TopListError("predictions are a mapping from names to what was predicted, with at least one entry.")
-    names = tuple(str(name) for name in predictions)
-    if len(set(names)) < len(names):
-        raise TopListError(f"every predictor needs a name of its own, not {', '.join(map(repr, names))}.")
+    names = names_of(predictions)
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
     if reference is not None and not (isinstance(reference, str) and reference in names):
@@ -92,7 +85,7 @@ def compare(
     chosen = [as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules])]
     if not chosen:
         raise TopListError("name at least one rule.")
-    labels = tuple(map(_name_of, chosen))
+    labels = tuple(map(name_of, chosen))
     if len(set(labels)) < len(labels):
         raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
     tops = tuple(as_count(k) for k in (top if isinstance(top, Sequence) else [top]))
@@ -109,23 +102,9 @@ def compare(
     for number, what, least in ((horizon, "horizon", 1), (seed, "seed", 0)):
         if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
             raise TopListError(f"{what} is a whole number, at least {least}, not {number!r}.")
-    for option, what in ((units, "units"), (normalize, "normalize"), (duplicates, "duplicates"), (layout, "layout")):
-        stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
-        if stray is not None:
-            raise TopListError(f"{what} is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
-    repairs = {
-        name: Repairs(
-            units=option_of(units, name, "probability"),
-            normalize=option_of(normalize, name, False),
-            duplicates=option_of(duplicates, name, "error"),
-        )
-        for name in names
-    }
+    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
     again: Callable[[Progress], Material]
-    tables = [_is_table(value) for value in (*predictions.values(), y)]
-    if any(tables):
-        if not all(tables):
-            raise TopListError("files and frames go together: predictions and outcomes are all tables, or none is.")
+    if are_tables(predictions, y):
         plan = plan_of(
             predictions, y, space, scoring, repairs, missing=missing, layout=layout, case=case, sizes=sizes, sets=sets,
             outcome=outcome, classes=classes, confidences=confidences, weight=sample_weight, by=by, cluster=clusters,
@@ -226,20 +205,3 @@ def _order_in_words(order: Any, how: How) -> str:
 
 def _name(column: Any, default: str) -> str | None:
     return None if column is None else column if isinstance(column, str) else default
-
-
-def _name_of(rule: Rule) -> str:
-    """The name of a rule as people know it; with its parameters, where they are not the usual ones."""
-    usual = RULES.get(rule.name)
-    return rule.name if usual is not None and as_rule(rule.name) == rule else repr(rule)
-
-
-def _is_table(value: Any) -> bool:
-    """A file, or a table in memory."""
-    if isinstance(value, os.PathLike | str):
-        return True
-    if isinstance(value, list | tuple | np.ndarray | Mapping | TopLists | TopList) or value is None:
-        return False
-    if type(value).__module__.partition(".")[0] not in _FRAMES:
-        return False
-    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))

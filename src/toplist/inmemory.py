@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,13 +118,16 @@ def together(
 
 
 def _moments(order: Any, n: int) -> NDArray[np.int64]:
-    """The place of each case in time; the same place for the same value."""
+    """The place of each case in time, the same for the same value: text as numbers if all of it is, or else as text."""
     values = as_array(order, "order")
     if values.ndim != 1 or len(values) != n:
         raise ShapeError(f"order needs one value per case: {n}.")
     blank = np.array([value is None or value != value for value in values])
     if blank.any():
         raise TopListError(f"order has no value for case {int(np.argmax(blank))}.")
+    if values.dtype.kind in "UO" and all(isinstance(value, str) for value in values):
+        with suppress(ValueError):
+            values = values.astype(np.float64)
     try:
         return np.unique(values, return_inverse=True)[1].astype(np.int64)
     except TypeError:

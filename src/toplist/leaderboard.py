@@ -13,6 +13,7 @@ import numpy as np
 from toplist import plot
 from toplist.arguments import as_number
 from toplist.errors import TopListError
+from toplist.evidence.findings import Exhibit
 from toplist.material import Material
 from toplist.plot import Plot
 from toplist.ranking.confidence_sets import confidence_set
@@ -33,9 +34,9 @@ class Leaderboard:
     results: Results
     tallies: Mapping[Hashable, Tally]  # exact sums, by group
     terms: Terms
-    inference: Inference  # over all cases
-    again: Callable[[Progress], Material] = field(repr=False)  # looks at the cases once more, for what sums do not say
-    _kept: dict[str, Material] = field(default_factory=dict, repr=False)
+    inference: Inference = field(compare=False)  # over all cases
+    again: Callable[[Progress], Material] = field(compare=False)  # looks at the cases once more
+    _kept: dict[str, Material] = field(default_factory=dict, compare=False)
 
     # What is in it
 
@@ -115,15 +116,17 @@ class Leaderboard:
 
         It shows itself in a notebook; `.save("board.svg")` writes it, `.figure()` is matplotlib's, `.data` its values.
         """
+        if kind not in plot.PLOTS:
+            raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
         if kind in plot.OF_RESULTS:
             return plot.OF_RESULTS[kind](self.results, rule)
+        if rule not in (None, self.results.rules[0]):
+            raise TopListError(f"{kind} is drawn for {self.results.rules[0]!r}, the rule that decides the order.")
         if kind in plot.OF_EXHIBITS:
-            return plot.OF_EXHIBITS[kind](self.material().exhibits)
-        if kind not in plot.OF_PATHS:
-            raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
+            return plot.OF_EXHIBITS[kind](self._exhibits(self.material()))
         if not self.results.paths:
-            raise TopListError("there is no path here: tl.monitor, or compare --sequential, makes one.")
-        return plot.OF_PATHS[kind](self.results.paths[0])
+            raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
+        return plot.paths(self.results.paths)
 
     def report(self, path: Any, *, title: str | None = None, command: str = "", progress: Any = None) -> None:
         """Write one HTML page with everything: what was compared, who is ahead, what is sure, what was wrong.
@@ -137,7 +140,13 @@ class Leaderboard:
         results = board.results
         seed = results.seed if results.confidence_set is None else results.confidence_set.seed
         made = Provenance(command=command, versions=versions(), files=material.files, seed=seed)
-        write(Page(results, material.exhibits, made, **({} if title is None else {"title": title})), path)
+        exhibits = self._exhibits(material)
+        write(Page(results, exhibits, made, **({} if title is None else {"title": title})), path)
+
+    def _exhibits(self, material: Material) -> tuple[Exhibit, ...]:
+        """In the order of the table."""
+        found = {one.name: one for one in material.exhibits}
+        return tuple(found[row.name] for row in self)
 
     def __repr__(self) -> str:
         return self.to_text(shutil.get_terminal_size((120, 24)).columns)

@@ -52,6 +52,7 @@ class Look:
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: Seen) -> None:
+        """See `streaming.Sink.watchers`."""
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
         part = gather(seen.lists, seen.y, seen.sheet, rule=self.rule, position=seen.truth.rows, names=names)
         with self._lock:

@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from toplist.errors import SpaceError, TopListError
 from toplist.evaluation import Scoring
 from toplist.io.layouts import Hints
 from toplist.io.sources import Source, open_source
+from toplist.lists import TopList, TopLists
 from toplist.lists.door import Repairs
 from toplist.space import ClassSpace, as_space
 from toplist.streaming import Plan
+
+_FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
+
+
+def names_of(predictions: Any, least: int = 1) -> tuple[str, ...]:
+    """Who predicts, each under a name of its own."""
+    if not isinstance(predictions, Mapping) or len(predictions) < least:
+        many = "one entry" if least == 1 else "two entries"
+        raise TopListError(f"predictions are a mapping from names to what was predicted, with at least {many}.")
+    names = tuple(str(name) for name in predictions)
+    if len(set(names)) < len(names):
+        raise TopListError(f"every predictor needs a name of its own, not {', '.join(map(repr, names))}.")
+    return names
+
+
+def are_tables(predictions: Mapping[str, Any], y: Any) -> bool:
+    """Whether predictions and outcomes are files and frames: all of them, or none."""
+    tables = [_is_table(value) for value in (*predictions.values(), y)]
+    if any(tables) and not all(tables):
+        raise TopListError("files and frames go together: predictions and outcomes are all tables, or none is.")
+    return any(tables)
+
+
+def _is_table(value: Any) -> bool:
+    """A file, or a table in memory."""
+    if isinstance(value, os.PathLike | str):
+        return True
+    if isinstance(value, list | tuple | np.ndarray | Mapping | TopLists | TopList) or value is None:
+        return False
+    if type(value).__module__.partition(".")[0] not in _FRAMES:
+        return False
+    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
+
+
+def repairs_of(names: Sequence[str], *, units: Any, normalize: Any, duplicates: Any, layout: Any) -> dict[str, Repairs]:
+    """What is repaired in each predictor's lists, from options for all or by name."""
+    for option, what in ((units, "units"), (normalize, "normalize"), (duplicates, "duplicates"), (layout, "layout")):
+        stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
+        if stray is not None:
+            raise TopListError(f"{what} is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
+    return {
+        name: Repairs(
+            units=option_of(units, name, "probability"),
+            normalize=option_of(normalize, name, False),
+            duplicates=option_of(duplicates, name, "error"),
+        )
+        for name in names
+    }
 
 
 def option_of(option: Any, name: str, default: Any) -> Any:
@@ -71,10 +123,8 @@ def plan_of(
     )
     if sizes is None and known is None:
         known = _space_of_columns((*sources, truth))
-    return Plan(
-        truth, sources, scoring, repairs, known, sizes, sets, missing, weight or None, by, cluster or None, order or None,
-        bool(order), keep,
-    )  # fmt: skip
+    columns = (weight or None, by, cluster or None, order or None)
+    return Plan(truth, sources, scoring, repairs, known, sizes, sets, missing, *columns, bool(order), keep)
 
 
 def _distinct(*names: str | None) -> tuple[str, ...]:

@@ -58,9 +58,12 @@ class Keeping(Sink):
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.file = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as the panel
+        self.file = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
         self.shape: tuple[int, ...] = ()
         self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "unit": [], "by": []}
+
+    def __del__(self) -> None:
+        self.file.close()  # what a panel maps of it stays
 
     def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
@@ -68,7 +71,7 @@ class Keeping(Sink):
         columns = {
             "empty": _empty(sheets, present),
             "weight": None if plan.weight is None else _weights(truth, plan.weight),
-            "unit": None if unit is None else truth.extra[unit] if plan.order is None else _moments(truth, unit),
+            "unit": None if unit is None else truth.extra[unit] if plan.order is None else moments_of(truth, unit),
             "by": None if plan.by is None else truth.extra[plan.by],
         }
         return side_by_side(sheets, present), columns
@@ -138,7 +141,7 @@ def _whole(parts: list[Any]) -> Any:
     return need("pyarrow").chunked_array(parts).combine_chunks()
 
 
-def _moments(truth: Batch, name: str) -> Any:
+def moments_of(truth: Batch, name: str) -> Any:
     """When each case was, with no blank among them."""
     column = plain(truth.extra[name])
     if column.null_count:

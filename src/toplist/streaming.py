@@ -106,13 +106,13 @@ class Sink(ABC):
 
 def run(plan: Plan, sink: Callable[[], S], progress: Progress = lambda what, done, total: None) -> tuple[S, Read]:
     """Read, align and score. A new sink is made for a second attempt, where the first one finds no common order."""
-    _require_ids(plan)
+    require_ids(plan)
     to = sink()
     try:
         return to, _in_step(plan, to, progress)
     except OutOfStepError:
         if plan.truth.layout.case is None:
-            raise AlignmentError(_lengths(plan)) from None
+            raise AlignmentError(lengths(plan)) from None
     to = sink()
     return to, _joined(plan, to, progress)
 
@@ -159,7 +159,7 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
     judges = plan.judges(sink.watchers)
     with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
         place = Path(folder)
-        join = Join(engine, plan.truth, place, text=_needs_text(plan))
+        join = Join(engine, plan.truth, place, text=needs_text(plan))
         scratches = []
         for at, judge in enumerate(judges):
             scratch = Scratch(place / f"scores-{at}", join.cases, len(judges))
@@ -251,14 +251,14 @@ def _has_integers(source: Source) -> bool:
     return all(types.is_integer(kind) for kind in kinds)
 
 
-def _needs_text(plan: Plan) -> bool:
+def needs_text(plan: Plan) -> bool:
     """Whether any ids are text: then all are compared as text."""
     types = need("pyarrow").types
     kinds = [s.reader.schema.field(s.layout.case).type for s in (plan.truth, *plan.sources)]
     return not all((types.is_integer(kind) and not types.is_uint64(kind)) or types.is_floating(kind) for kind in kinds)
 
 
-def _require_ids(plan: Plan) -> None:
+def require_ids(plan: Plan) -> None:
     """All sources have case ids, or none has."""
     without = [s.path for s in (plan.truth, *plan.sources) if s.layout.case is None]
     if without and len(without) <= len(plan.sources):
@@ -268,6 +268,7 @@ def _require_ids(plan: Plan) -> None:
         )
 
 
-def _lengths(plan: Plan) -> str:
+def lengths(plan: Plan) -> str:
+    """What to say of files without ids that differ in length."""
     counts = [f"{s.path} has {sum(len(b) for b in s.batches()):,}" for s in (plan.truth, *plan.sources)]
     return f"without case ids, all files need the same number of rows: {', '.join(counts)}."

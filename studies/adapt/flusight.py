@@ -16,10 +16,17 @@ FILES = ("flusight_peakweek_2024-25.npz",)
 OFTEN = ("FluSight-base_seasonal", "FluSight-ensemble", "PSI-PROF", "PSI-PROF_beta", "VTSanghani-PRIME")
 # Single precision leaves the sums off one by up to 5e-8, and text does not say that it was single precision.
 _READ = "--truth truth.csv --classes weeks.txt --normalize"
+_PAIRWISE = f"teams/*.csv {_READ} --missing pairwise"
 BOARDS = {
-    "flusight": f"teams/*.csv {_READ} --missing pairwise --by peak",
+    # The outcome of a state is the same in every week, so its weeks are no independent cases: a state is the unit.
+    "flusight": f"{_PAIRWISE} --cluster location --by peak "
+    "--report flusight.html --title 'FluSight 2024/25: peak week'",
+    # The same with other units, to see what depends on that choice.
+    "flusight-cases": f"{_PAIRWISE} --by month",
+    "flusight-weeks": f"{_PAIRWISE} --order reference_date",
     # Not one case has all seven teams; with these five there are 848.
-    "flusight-common": f"{' '.join(f'teams/{name}.csv' for name in OFTEN)} {_READ} --missing common --cluster location",
+    "flusight-common": f"{' '.join(f'teams/{name}.csv' for name in OFTEN)} {_READ} --missing common --cluster location "
+    "--confidence-set --report flusight-common.html --title 'FluSight 2024/25: peak week, rounds of five teams'",
     "flusight-reject": f"teams/*.csv {_READ} --missing reject --cluster location",
 }
 
@@ -46,7 +53,7 @@ def adapt(data: Path, out: Path) -> None:
     truth = sorted(set(zip(dates, places, outcome, strict=True)))
     write.table(
         out / "truth.csv",
-        ("case", "outcome", "reference_date", "location", "peak"),
-        ((f"{d} {p}", week, d, p, "passed" if week < d else "ahead") for d, p, week in truth),
+        ("case", "outcome", "reference_date", "month", "location", "peak"),
+        ((f"{d} {p}", week, d, d[:7], p, "passed" if week < d else "ahead") for d, p, week in truth),
     )
     (out / "weeks.txt").write_text("\n".join(weeks) + "\n", encoding="utf-8")

@@ -16,7 +16,7 @@ SPACE = tl.ClassSpace(labels=LABELS)
 
 
 class World:
-    """Cases with ids, weights, groups and clusters; five predictors, one for each layout."""
+    """Cases with ids, weights, groups, clusters and moments; five predictors, one for each layout."""
 
     def __init__(self, seed: int, n: int) -> None:
         rng = np.random.default_rng(seed)
@@ -25,7 +25,8 @@ class World:
         self.y = rng.integers(0, m, n)
         self.weight = rng.choice([0.5, 1.0, 1 / 3, 7.0], n)
         self.group = rng.choice(["north", "south", "west"], n)
-        self.cluster = rng.integers(0, 9, n)
+        self.cluster = rng.integers(0, 15, n)
+        self.when = rng.permutation(n) // 2
         self.rows: dict[str, list[dict[int, float]]] = {
             "lists": [self._some(rng, k) for k in rng.integers(0, 5, n)],
             "long": [self._some(rng, k, steps=16) for k in rng.integers(1, 5, n)],
@@ -56,9 +57,10 @@ class World:
         truth = {
             "case": [self.ids[i] for i in order],
             "outcome": [LABELS[self.y[i]] for i in order],
-            "weight": self.weight[order],
+            "worth": self.weight[order],  # names that say nothing by themselves
             "group": self.group[order],
-            "cluster": self.cluster[order],
+            "team": self.cluster[order],
+            "when": self.when[order],
         }
         pq.write_table(pa.table(truth), folder / "truth.parquet", row_group_size=100)
         for name in LAYOUTS:

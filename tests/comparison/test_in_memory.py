@@ -80,7 +80,7 @@ def test_every_shape_is_scored_as_it_would_be_alone(seed: int, n: int, penalty: 
                 assert agrees(mark.behind, behind, 1e-9)
             if isinstance(want, tuple):
                 empty = {"brier": 1 - 1 / M, "log": math.log(M), "spherical": 1 - M**-0.5}[mark.rule]
-                assert mark.skill == pytest.approx(1 - want[0] / empty, rel=1e-9, abs=1e-12)
+                assert mark.skill.value == pytest.approx(1 - want[0] / empty, rel=1e-9, abs=1e-12)
     infinite = [row.marks[0].infinite for row in board]
     assert infinite == sorted(infinite)
     finite = [row.marks[0].score.value for row in board if not row.marks[0].infinite]
@@ -197,7 +197,7 @@ def test_numbers_of_classes_may_differ_per_case() -> None:
     ):
         score, empty = tl.score(lists, y).mean(), np.mean(1 - 1 / np.array(sizes))
         assert board[name].marks[0].score.value == pytest.approx(score, rel=1e-14)
-        assert board[name].marks[0].skill == pytest.approx(1 - score / empty, rel=1e-12)
+        assert board[name].marks[0].skill.value == pytest.approx(1 - score / empty, rel=1e-12)
 
 
 def test_there_may_be_infinitely_many_classes() -> None:
@@ -205,7 +205,7 @@ def test_there_may_be_infinitely_many_classes() -> None:
     board = tl.compare({"a": [{"x": 0.5}, {}], "b": ["x", "y"]}, ["x", "z"], space=math.inf)
     assert board.results.classes == "infinitely many"
     a = board["a"].marks
-    assert a[0].skill == pytest.approx(1 - (0.25 + 1.0) / 2)
+    assert a[0].skill.value == pytest.approx(1 - (0.25 + 1.0) / 2)
     assert (a[1].infinite, a[1].skill) == (1, None)
 
 
@@ -278,7 +278,7 @@ def test_pairwise_without_missing_cases_is_the_proportion_of_means() -> None:
     made, y = predictions(3, 40)
     board = tl.compare(made, y, space=M, rules="brier", missing="pairwise")
     means = np.array([row.marks[0].score.value for row in board])
-    relative = np.array([row.marks[0].relative for row in board])
+    relative = np.array([row.marks[0].relative.value for row in board])
     np.testing.assert_allclose(relative, means / np.exp(np.log(means).mean()), rtol=1e-12)
 
 

@@ -31,7 +31,7 @@ def board_of(seed: int = 1, n: int = 40, **options: Any) -> tl.Leaderboard:
 
 def flipped(one: Estimate) -> Estimate:
     low, high = (None if end is None else -end for end in (one.high, one.low))
-    return Estimate(-one.value, low, high, one.why)
+    return Estimate(-one.value, low, high, one.why, one.error, one.p)
 
 
 @settings(law, max_examples=10)
@@ -220,7 +220,7 @@ def test_a_leaderboard_says_what_was_asked() -> None:
     assert [one.name for one in found.origins] == list(made)
     assert [one.group for one in board.groups] == ["0", "1"]
     assert list(board[0].top_k_error) == [1, 2]
-    assert board["double"].marks[0].reference_skill == 0.0
+    assert board["double"].marks[0].reference_skill.value == 0.0
 
 
 def test_an_infinite_penalty_is_told_apart_from_the_default_in_the_record() -> None:

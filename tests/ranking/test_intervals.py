@@ -46,6 +46,11 @@ def scipy_says(found: Any, level: float) -> tuple[float, float]:
     return float((ends.low + ends.high) / 2), float((ends.high - ends.low) / 2)
 
 
+def sure(x: float) -> Estimate:
+    """What has no spread is what it is: the interval is a point, and zero is as likely as it is true."""
+    return Estimate(x, x, x, error=0.0, p=1.0 if x == 0 else 0.0)
+
+
 def drawn(seed: int, n: int, *, columns: int = 1) -> Any:
     """Scores as they are: between 0 and some number, skewed."""
     return np.random.default_rng(seed).exponential(size=(columns, n))
@@ -187,16 +192,16 @@ def test_no_case_with_weight_is_no_case() -> None:
 @given(x=st.floats(-1e100, 1e100), n=st.integers(2, 30))
 def test_equal_scores_have_no_spread(x: float, n: int) -> None:
     """The interval is the mean, to the last bit; so is that of predictors which differ by a constant."""
-    assert mean_of([x] * n) == Estimate(x, x, x)
-    assert mean_of([x] * n, clusters=np.arange(n) % 2) == Estimate(x, x, x)
-    assert difference_of([0.25] * n, [1.0] * n) == Estimate(-0.75, -0.75, -0.75)
+    assert mean_of([x] * n) == sure(x)
+    assert mean_of([x] * n, clusters=np.arange(n) % 2) == sure(x)
+    assert difference_of([0.25] * n, [1.0] * n) == sure(-0.75)
 
 
 def test_a_predictor_does_not_differ_from_itself() -> None:
     (x,) = drawn(1, 9)
     w = drawn(2, 9)[0]
     for options in ({}, {"weights": w}, {"clusters": [0, 1, 2] * 3}, {"weights": w, "clusters": [0, 1, 2] * 3}):
-        assert difference_of(x, x, **options) == Estimate(0.0, 0.0, 0.0)
+        assert difference_of(x, x, **options) == sure(0.0)
 
 
 def test_cases_without_weight_change_nothing() -> None:
@@ -230,6 +235,7 @@ def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weight
     assert forth.value == -back.value or (math.isnan(forth.value) and math.isnan(back.value))
     if forth.low is not None and forth.high is not None:
         assert (forth.low, forth.high) == (-back.high, -back.low)  # type: ignore[operator]
+        assert (forth.error, forth.p) == (back.error, back.p)
 
 
 def test_an_infinite_score_makes_the_mean_infinite_and_takes_the_interval() -> None:

@@ -15,16 +15,27 @@ import toplist as tl
 from tests.ranking.brute import Brute, agrees
 from tests.tally.integers import law
 from tests.tally.made import RULES, TOPS, Cases, cases, sheet_of
+from toplist.ranking import standings
+from toplist.ranking.intervals import FromSums
 from toplist.ranking.results import Estimate, Section
-from toplist.ranking.standings import Terms, section, sections
+from toplist.ranking.standings import Terms
 from toplist.tally import Grouping, Tally, overall, tally
 
 NAMES = ("short", "tied", "label", "full")
 
 
 def terms_of(names: Sequence[str], rules: Sequence[str] = ("rule",), tops: Sequence[int] = (), **options: Any) -> Terms:
-    made = {"reference": None, "pairwise": False, "level": 0.95} | options
+    made = {"reference": None, "pairwise": False} | options
     return Terms(tuple(names), tuple(rules), tuple(tops), **made)
+
+
+def section(group: str | None, made: Tally, terms: Terms) -> Section:
+    """The standings with t intervals at 95%."""
+    return standings.section(group, made, terms, FromSums(made, 0.95))
+
+
+def sections(found: Any, terms: Terms) -> tuple[Section, tuple[Section, ...]]:
+    return standings.sections(found, terms, lambda _, one: FromSums(one, 0.95))
 
 
 def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: Any = 1.0, **options: Any) -> Section:
@@ -49,7 +60,8 @@ def same(got: Estimate | None, want: tuple[float, float] | float | None) -> bool
     return alike and got.low is None and got.high is None and bool(got.why)
 
 
-def close(got: float | None, want: float | None) -> bool:
+def close(got: Estimate | float | None, want: float | None) -> bool:
+    got = got.value if isinstance(got, Estimate) else got
     if got is None or want is None:
         return got is want
     return (math.isnan(got) and math.isnan(want)) or math.isclose(got, want, rel_tol=1e-11, abs_tol=1e-12)
@@ -148,7 +160,7 @@ def test_skill_is_one_minus_the_share_of_what_the_empty_list_scores(m: int, seed
     for mark, rule in zip(row.marks, RULES, strict=True):
         mean = np.average(tl.score(lists, y, rule=rule)[there], weights=w[there])
         empty = {"brier": 1 - 1 / max(m, 3), "log": math.log(max(m, 3)), "spherical": 1 - max(m, 3) ** -0.5}[rule.name]
-        assert mark.skill == pytest.approx(1 - mean / empty, rel=1e-11)
+        assert mark.skill.value == pytest.approx(1 - mean / empty, rel=1e-11)
 
 
 def test_skill_counts_the_classes_of_each_case() -> None:
@@ -159,7 +171,7 @@ def test_skill_counts_the_classes_of_each_case() -> None:
     row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).standings[0]
     for mark, empty in zip(row.marks, (1 - 1 / sizes, np.log(sizes)), strict=False):
         mean = np.average(tl.score(lists, y, rule=mark.rule, penalty=0.25), weights=w)
-        assert mark.skill == pytest.approx(1 - mean / np.average(empty, weights=w), rel=1e-12)
+        assert mark.skill.value == pytest.approx(1 - mean / np.average(empty, weights=w), rel=1e-12)
 
 
 def test_the_empty_list_has_no_skill_and_a_sure_hit_has_all() -> None:
@@ -167,9 +179,9 @@ def test_the_empty_list_has_no_skill_and_a_sure_hit_has_all() -> None:
     empty, sure = tl.TopLists.from_dicts([{}] * 3, 7), tl.TopLists.from_labels(y, 7)
     found = section(None, Cases((empty, sure), y).tally()[None], terms_of("ab", ["brier", "log", "spherical"], TOPS))
     for mark in by_name(found)["a"].marks:
-        assert mark.skill == pytest.approx(0.0, abs=1e-12)
+        assert mark.skill.value == pytest.approx(0.0, abs=1e-12)
     for mark in by_name(found)["b"].marks:
-        assert mark.skill == pytest.approx(1.0, abs=1e-12)
+        assert mark.skill.value == pytest.approx(1.0, abs=1e-12)
 
 
 def test_where_skill_does_not_exist_it_is_none() -> None:
@@ -184,8 +196,8 @@ def test_skill_over_a_reference_is_measured_on_common_cases() -> None:
     """And there is none over a reference that is perfect, or infinite, or never there."""
     scores, there = [[1.0, 2.0, 9.0], [9.0, 4.0, 8.0]], [[True, True, False], [False, True, True]]
     rows = by_name(section_of(scores, there, reference=1))
-    assert rows["a"].marks[0].reference_skill == 0.5
-    assert rows["b"].marks[0].reference_skill == 0.0
+    assert rows["a"].marks[0].reference_skill.value == 0.5
+    assert rows["b"].marks[0].reference_skill.value == 0.0
     for other in ([0.0, 0.0, 0.0], [9.0, math.inf, 8.0]):
         rows = by_name(section_of([scores[0], other], there, reference=1))
         assert rows["a"].marks[0].reference_skill is None
@@ -198,9 +210,9 @@ def test_relative_skill_is_a_geometric_mean_of_ratios_on_common_cases() -> None:
     scores = [[1.0, 2.0, 0.0, 0.0], [0.0, 4.0, 3.0, 0.0], [0.0, 0.0, 6.0, 7.0]]
     there = [[True, True, False, False], [False, True, True, False], [False, False, True, True]]
     rows = by_name(section_of(scores, there, pairwise=True))
-    assert rows["a"].marks[0].relative == pytest.approx((1 * 2 / 4) ** (1 / 2))
-    assert rows["b"].marks[0].relative == pytest.approx((4 / 2 * 1 * 3 / 6) ** (1 / 3))
-    assert rows["c"].marks[0].relative == pytest.approx((6 / 3 * 1) ** (1 / 2))
+    assert rows["a"].marks[0].relative.value == pytest.approx((1 * 2 / 4) ** (1 / 2))
+    assert rows["b"].marks[0].relative.value == pytest.approx((4 / 2 * 1 * 3 / 6) ** (1 / 3))
+    assert rows["c"].marks[0].relative.value == pytest.approx((6 / 3 * 1) ** (1 / 2))
 
 
 @law
@@ -209,7 +221,7 @@ def test_relative_skills_multiply_to_one_where_all_have_all_cases(seed: int, k: 
     """And are in the proportion of the means."""
     scores = np.random.default_rng(seed).exponential(size=(k, 8)) + 0.01
     rows = by_name(section_of(scores, pairwise=True))
-    relative = np.array([rows["abcdefgh"[a]].marks[0].relative for a in range(k)])
+    relative = np.array([rows["abcdefgh"[a]].marks[0].relative.value for a in range(k)])
     assert np.prod(relative) == pytest.approx(1.0)
     np.testing.assert_allclose(relative / relative[0], scores.mean(axis=1) / scores[0].mean(), rtol=1e-12)
 
@@ -226,8 +238,9 @@ def test_nothing_is_nan_without_saying_why(board: dict[str, Any], pairwise: bool
             if math.isnan(estimate.value):
                 assert estimate.why in ("there are no cases", "infinite scores have no interval")
         assert not math.isnan(mark.score.value) or not row.cases
-        for value in (mark.skill, mark.reference_skill, mark.relative):
-            assert value is None or math.isfinite(value)
+        for value in filter(None, (mark.skill, mark.reference_skill, mark.relative)):
+            assert math.isfinite(value.value)
+            assert (value.low is None) == (value.high is None)
         assert not math.isnan(mark.unpenalised) or not row.cases
         assert math.isnan(mark.finite) == (mark.infinite == row.cases)
 
@@ -322,7 +335,7 @@ def test_one_infinite_score_of_one_predictor_leaves_others_their_relative_skill(
     for other in (math.inf, 1.0):
         rows = by_name(section_of([[math.inf, other], [1.0, 2.0], [2.0, 4.0]], pairwise=True))
         assert rows["a"].marks[0].relative is None
-        assert rows["b"].marks[0].relative == pytest.approx(0.5**0.5)
+        assert rows["b"].marks[0].relative.value == pytest.approx(0.5**0.5)
 
 
 def test_the_tally_of_all_is_the_sum_of_the_groups() -> None:

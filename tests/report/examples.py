@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
-from toplist.ranking.results import Estimate, Mark, Origin, Results, Section, Standing
+from toplist.ranking.results import (
+    ConfidenceSet,
+    Estimate,
+    Mark,
+    Origin,
+    Pair,
+    Results,
+    Section,
+    SequentialPath,
+    Standing,
+)
 
 NAMES = ("transformer-large (fine-tuned)", "gradient boosting", "random forest", "nearest neighbours", "hard labels")
 BRIER = (0.31424, 0.31655, 0.35121, 0.40119, 0.52345)
@@ -27,6 +38,8 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
         level=0.95,
         method="normal approximation, cases are independent",
         by="subject" if groups else None,
+        clusters=None,
+        order=None,
         origins=tuple(
             Origin(
                 name,
@@ -41,6 +54,52 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
         ),
         overall=sections[0],
         groups=tuple(sections[1:]) if groups else (),
+        pairs=tuple(
+            _pair(rule, means, a, b)
+            for rule, means in (("brier", BRIER), ("log", LOG))
+            for a, b in combinations(range(len(NAMES)), 2)
+        ),
+        confidence_set=ConfidenceSet(
+            "brier",
+            0.95,
+            NAMES[:2],
+            dict(zip(NAMES, (1.0, 0.31, 0.0, 0.0, 0.0), strict=True)),
+            12_000,
+            "1,000 draws, seed 0; cases drawn one by one, which assumes that they are independent of each other",
+            0,
+        ),
+        paths=(_path(),),
+        seed=None,
+    )
+
+
+def _pair(rule: str, means: tuple[float, ...], a: int, b: int) -> Pair:
+    """All but the first two are told apart; those with infinite means are not compared."""
+    difference = _estimate(means[a] - means[b], 0.0042, 12_000)
+    near = (a, b) == (0, 1)
+    adjusted = None if difference.p is None else 0.28 if near else 0.0004
+    more = None if difference.p is None else 23_456 if near else 0
+    return Pair(rule, NAMES[a], NAMES[b], 12_000, difference, adjusted, more)
+
+
+def _path() -> SequentialPath:
+    """A path that ends with evidence beyond all doubt."""
+    return SequentialPath(
+        rule="brier",
+        candidate=NAMES[0],
+        baseline=NAMES[2],
+        level=0.95,
+        cases=12_000,
+        at=(1, 100, 12_000),
+        mean=(0.2, -0.03, -0.037),
+        low=(-2.0, -0.4, -0.051),
+        high=(2.0, 0.34, -0.023),
+        better=(-0.1, 1.5, math.inf),
+        worse=(0.1, -3.0, -9.0),
+        separated=4_321,
+        shown_better=3_210,
+        shown_worse=None,
+        method="empirical Bernstein sequence",
     )
 
 
@@ -74,14 +133,20 @@ def _mark(rule: str, means: tuple[float, ...], i: int, cases: int, shift: float)
         unpenalised=mean - 0.0001 * (i == 2),
         infinite=17 * math.isinf(mean),
         finite=0.75 if math.isinf(mean) else mean,
-        skill=1 - mean / 0.9756,
-        reference_skill=1 - mean / (means[2] + shift),
+        skill=_skill(1 - mean / 0.9756, half, cases),
+        reference_skill=_skill(1 - mean / (means[2] + shift), half, cases),
         behind=_estimate(behind, half * 1.2, cases) if i else None,
-        relative=0.9 + 0.07 * i,
+        relative=_estimate(0.9 + 0.07 * i, half, cases),
     )
 
 
 def _estimate(value: float, half: float, cases: int) -> Estimate:
     if math.isinf(value):
         return Estimate(value, why="the mean is infinite")
-    return Estimate(value, value - half, value + half) if cases > 1 else Estimate(value, why=TOO_FEW)
+    if cases == 1:
+        return Estimate(value, why=TOO_FEW)
+    return Estimate(value, value - half, value + half, error=half / 1.96, p=math.exp(-abs(value) / half))
+
+
+def _skill(value: float, half: float, cases: int) -> Estimate | None:
+    return None if math.isinf(value) else _estimate(value, half, cases)

@@ -9,7 +9,17 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from tests.report.examples import example
-from toplist.ranking.results import Estimate, Mark, Origin, Results, Section, Standing
+from toplist.ranking.results import (
+    ConfidenceSet,
+    Estimate,
+    Mark,
+    Origin,
+    Pair,
+    Results,
+    Section,
+    SequentialPath,
+    Standing,
+)
 
 law = settings(deadline=None, max_examples=40, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
 
@@ -35,7 +45,8 @@ scores = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.sampled_from([0.0, -0.0, math.inf, math.nan, 999_999.99999, -999_999.9, 1e300])
 )
-maybe = st.none() | scores
+chances = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 0.0005, 1e-300])
+evidence = st.floats(-50, 50) | st.sampled_from([0.0, math.inf])
 
 
 @st.composite
@@ -45,7 +56,8 @@ def estimates(draw: st.DrawFn) -> Estimate:
     if not math.isfinite(value) or draw(st.booleans()):
         return Estimate(value, why=draw(names))
     half = st.floats(0, 1) | st.floats(0, 1e-9) | st.floats(0, 1e300)
-    return Estimate(value, value - draw(half), value + draw(half))
+    error, p = draw(st.none() | half), draw(st.none() | chances)
+    return Estimate(value, value - draw(half), value + draw(half), error=error, p=p)
 
 
 def marks(rule: str) -> st.SearchStrategy[Mark]:
@@ -56,10 +68,10 @@ def marks(rule: str) -> st.SearchStrategy[Mark]:
         unpenalised=scores,
         infinite=st.just(0) | counts,
         finite=scores,
-        skill=maybe,
-        reference_skill=maybe,
+        skill=st.none() | estimates(),
+        reference_skill=st.none() | estimates(),
         behind=st.none() | estimates(),
-        relative=maybe,
+        relative=st.none() | estimates(),
     )
 
 
@@ -93,6 +105,56 @@ origins = st.builds(
 )
 
 
+pairs = st.builds(
+    Pair,
+    rule=names,
+    a=names,
+    b=names,
+    cases=counts,
+    difference=estimates(),
+    adjusted=st.none() | chances,
+    more=st.none() | st.just(0) | counts,
+)
+confidence_sets = st.builds(
+    ConfidenceSet,
+    rule=names,
+    level=st.sampled_from([0.9, 0.95]),
+    members=st.lists(names, max_size=8).map(tuple),
+    p=st.dictionaries(names, chances, max_size=3),
+    cases=counts,
+    method=names,
+    seed=counts,
+    why=names,
+)
+
+
+@st.composite
+def paths(draw: st.DrawFn) -> SequentialPath:
+    """With or without a confidence sequence; evidence may be infinite, and so may means."""
+    at = tuple(sorted(draw(st.sets(st.integers(1, 10**9), min_size=1, max_size=4))))
+    column = st.tuples(*[scores] * len(at))
+    ends = column if draw(st.booleans()) else st.just(())
+    when = st.none() | st.sampled_from(at)
+    return SequentialPath(
+        rule=draw(names),
+        candidate=draw(names),
+        baseline=draw(names),
+        level=draw(st.sampled_from([0.9, 0.95])),
+        cases=at[-1],
+        at=at,
+        mean=draw(column),
+        low=draw(ends),
+        high=draw(ends),
+        better=draw(st.tuples(*[evidence] * len(at))),
+        worse=draw(st.tuples(*[evidence] * len(at))),
+        separated=draw(when),
+        shown_better=draw(when),
+        shown_worse=draw(when),
+        method=draw(names),
+        why=draw(names),
+    )
+
+
 @st.composite
 def results(draw: st.DrawFn) -> Results:
     """A leaderboard of up to three predictors, with up to two groups."""
@@ -111,9 +173,15 @@ def results(draw: st.DrawFn) -> Results:
         level=draw(st.sampled_from([0.9, 0.95, 0.99])),
         method=draw(names),
         by=draw(st.none() | names),
+        clusters=draw(st.none() | names),
+        order=draw(st.none() | names),
         origins=draw(st.lists(origins, max_size=2).map(tuple)),
         overall=Section(None, draw(counts), draw(rows)),
         groups=draw(groups),
+        pairs=draw(st.lists(pairs | pairs.map(lambda pair: replace(pair, rule=rules[0])), max_size=3).map(tuple)),
+        confidence_set=draw(st.none() | confidence_sets),
+        paths=draw(st.lists(paths(), max_size=2).map(tuple)),
+        seed=draw(st.none() | counts),
     )
 
 
@@ -125,7 +193,22 @@ def _every_name() -> Results:
     groups = tuple(Section(name, 1, (_with_reason(row, name),)) for name in HOSTILE)
     origins = tuple(Origin(name, name, name, 1, repairs={name: 1}) for name in HOSTILE)
     rules = (HOSTILE[10], HOSTILE[-1])
-    return replace(found, overall=Section(None, 9, rows), groups=groups, rules=rules, origins=origins)
+    near = replace(found.pairs[0], rule=rules[0], more=7)
+    pairs = tuple(replace(near, a=name, b=other) for name, other in zip(HOSTILE, HOSTILE[::-1], strict=True))
+    members = replace(found.confidence_set, rule=rules[0], members=HOSTILE, p=dict.fromkeys(HOSTILE, 0.5))  # type: ignore[type-var]
+    paths = tuple(replace(path, candidate=name, baseline=name, why=name) for path in found.paths for name in HOSTILE)
+    return replace(
+        found,
+        overall=Section(None, 9, rows),
+        groups=groups,
+        rules=rules,
+        origins=origins,
+        pairs=pairs,
+        confidence_set=members,
+        paths=paths,
+        clusters=HOSTILE[3],
+        order=HOSTILE[4],
+    )
 
 
 def _with_reason(row: Standing, why: str) -> Standing:

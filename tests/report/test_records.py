@@ -73,6 +73,29 @@ def test_an_infinite_mean_is_null_beside_a_count() -> None:
     assert mark["infinite"] == 17
 
 
+def test_infinite_evidence_is_a_word_in_json() -> None:
+    (path,) = as_dict(example())["paths"]
+    assert path["log_evidence_better"] == [-0.1, 1.5, "infinite"]
+    assert path["log_evidence_worse"] == [0.1, -3.0, -9.0]
+
+
+def test_json_has_pairs_confidence_set_and_paths() -> None:
+    """Every digit of them; what is infinite is null beside a reason."""
+    read, found = json.loads(as_json(example())), example()
+    assert [(one["rule"], one["a"], one["b"]) for one in read["pairs"]] == [(p.rule, p.a, p.b) for p in found.pairs]
+    for one, pair in zip(read["pairs"], found.pairs, strict=True):
+        finite = math.isfinite(pair.difference.value)
+        assert one["difference"]["value"] == (pair.difference.value if finite else None)
+        assert bool(one["difference"]["why"]) != finite
+        assert (one["difference"]["error"], one["difference"]["p"]) == (pair.difference.error, pair.difference.p)
+        assert (one["adjusted_p"], one["further_cases"]) == (pair.adjusted, pair.more)
+    assert found.confidence_set is not None
+    assert read["confidence_set"]["members"] == list(found.confidence_set.members)
+    assert read["confidence_set"]["p"] == dict(found.confidence_set.p)
+    assert [path["at"] for path in read["paths"]] == [list(path.at) for path in found.paths]
+    assert [path["low"] for path in read["paths"]] == [list(path.low) for path in found.paths]
+
+
 def test_json_loses_no_digit() -> None:
     read = json.loads(as_json(example()))
     for row, standing in zip(read["overall"]["standings"], example().overall.standings, strict=True):

@@ -14,10 +14,11 @@ from tests.report.examples import example
 from tests.report.made import HOSTILE, clean, law, names, results
 from toplist.ranking.results import Estimate, Results, Section
 from toplist.report.cells import cells, shorten, wrap
+from toplist.report.columns import Table
 from toplist.report.details import details
 from toplist.report.escape import LIMIT, plain
 from toplist.report.numbers import decimals, fixed, spans
-from toplist.report.tables import Table, tables
+from toplist.report.tables import tables
 
 
 def column(table: Table, header: str) -> list[str]:
@@ -46,11 +47,54 @@ def test_every_predictor_has_one_row_in_every_table(found: Results) -> None:
     sections = (found.overall, *found.groups)
     for table, section in zip(tables(found), sections, strict=True):
         assert column(table, "predictor") == [plain(row.name) for row in section.standings]
-    of_rules = details(found)[:-1]
     per_section = len(found.rules) + 1
-    assert len(of_rules) == per_section * len(sections)
+    count = per_section * len(sections)
+    of_rules, others = details(found)[:count], details(found)[count:-1]
     for i, table in enumerate(of_rules):
         assert column(table, "predictor") == [plain(row.name) for row in sections[i // per_section].standings]
+    assert len(others) == (len(found.rules) if found.pairs else 0)
+
+
+@law
+@given(results())
+def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Results) -> None:
+    """With both names, the cases of both, and a dash where a number does not exist."""
+    of_pairs = [table for table in details(found) if [c.header for c in table.columns][:2] == ["first", "second"]]
+    for rule, table in zip(found.rules if found.pairs else (), of_pairs, strict=True):
+        want = [pair for pair in found.pairs if pair.rule == rule]
+        assert column(table, "first") == [plain(pair.a) for pair in want]
+        assert column(table, "second") == [plain(pair.b) for pair in want]
+        assert [cell == "-" for cell in column(table, "Holm")] == [pair.adjusted is None for pair in want]
+        assert [cell == "-" for cell in column(table, "further cases")] == [pair.more is None for pair in want]
+
+
+def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None:
+    """Under the first rule; not where there is one pair alone, and not where the first two are told apart."""
+    assert "9 of 10 pairs differ surely in brier (Holm, 95%)." in said(example())
+    assert "gradient boosting are not told apart; about 23,456" in said(example())
+    first, *others = example().pairs
+    one = replace(example(), pairs=(first,))
+    assert "pairs differ surely" not in said(one)
+    assert "are not told apart" in said(one)
+    apart = replace(example(), pairs=(replace(first, more=0, adjusted=0.001), *others))
+    assert "10 of 10 pairs differ surely in brier" in said(apart)
+    assert "are not told apart" not in said(apart)
+    assert "pairs" not in said(replace(example(), pairs=()))
+
+
+def test_notes_name_those_among_whom_the_best_is() -> None:
+    found = example().confidence_set
+    assert found is not None
+    want = "The best in brier is among transformer-large (fine-tuned), gradient boosting at 95% (1,000 draws, seed 0;"
+    assert want in said(example())
+    alone = replace(found, members=found.members[:1])
+    assert "The best in brier is transformer-large (fine-tuned) at 95%" in said(
+        replace(example(), confidence_set=alone)
+    )
+    nobody = replace(found, members=(), p={}, why="no case has all predictors")
+    assert "No confidence set for the best in brier: no case has all predictors." in said(
+        replace(example(), confidence_set=nobody)
+    )
 
 
 @law

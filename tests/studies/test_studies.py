@@ -18,33 +18,21 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from studies import folder
 
 from tests.studies import plain
 from tests.studies.manifest import CIFAR10, CIFAR10H, NEWS20, SOCCER, Numbers
+from tests.studies.studying import DATA, Studied, Studying
 
-for library in ("pyarrow", "duckdb", "typer", "rich"):
-    pytest.importorskip(library, reason="the command and its files are extras")
-
-from studies import folder  # noqa: E402
-from studies.adapt import STUDIES, Study  # noqa: E402
-from studies.running import run  # noqa: E402
-
-DATA = folder.default()
 Row = Mapping[str, Any]
 
 
-def board(name: str, out: Path) -> dict[str, dict[str, Any]]:
-    """The leaderboards of a study, after its adapter and the command have run."""
-    study = STUDIES[name]
-    why = folder.absent(DATA, study.files)
-    if why:
-        pytest.skip(why)
-    boards = run(study, DATA, out)
-    assert [b.status for b in boards] == [0] * len(boards), [b.complaint for b in boards]
-    printed = [cells(line) for b in boards for line in b.table.splitlines()]
-    for line in documented(name):
+def board(study: Studied) -> dict[str, dict[str, Any]]:
+    """The leaderboards of a study; the README shows them as they are printed."""
+    printed = [cells(line) for b in study.boards for line in b.table.splitlines()]
+    for line in documented(study.name):
         assert any(cells(line) <= row for row in printed), f"studies/README.md, not as printed: {line}"
-    return {b.name: json.loads(b.record) for b in boards}
+    return {b.name: json.loads(b.record) for b in study.boards}
 
 
 def documented(name: str) -> list[str]:
@@ -73,7 +61,7 @@ def mean(row: Row, rule: str = "brier") -> float:
 def same(row: Row, p: NDArray[np.float64], y: NDArray[Any]) -> None:
     """A row of a leaderboard says what plain numpy says of the distributions."""
     expected = plain.figures(p, y)
-    scores, logs = row["marks"]
+    scores, logs = row["marks"][:2]
     assert row["cases"] == expected.cases
     assert row["accuracy"] == pytest.approx(expected.accuracy, abs=1e-9)
     assert scores["score"]["value"] == pytest.approx(expected.brier, abs=1e-9)
@@ -97,9 +85,9 @@ def referred(full: Row, top3: Row, top1: Row, mode: Row, expected: Numbers) -> N
 
 
 def test_fourteen_networks_have_the_scores_of_plain_numpy_and_five_predictors_those_of_the_manifest(
-    tmp_path: Path,
+    studied: Studying,
 ) -> None:
-    boards = board("cifar10", tmp_path)
+    boards = board(studied("cifar10"))
     nets, other = np.load(DATA / "cifar10_14nets.npz"), np.load(DATA / "cifar10_cleanlab.npz")
     found, y = rows(boards["cifar10"]["overall"]), nets["labels"]
     assert found.keys() == set(nets.files) - {"labels", "classes"}
@@ -114,16 +102,16 @@ def test_fourteen_networks_have_the_scores_of_plain_numpy_and_five_predictors_th
         assert not any(row["invalid"] for row in (full, *shorter))
 
 
-def test_newsgroups_have_the_manifests_numbers_and_as_many_infinite_scores_as_zeros(tmp_path: Path) -> None:
-    found = rows(board("news20", tmp_path)["news20"]["overall"])
+def test_newsgroups_have_the_manifests_numbers_and_as_many_infinite_scores_as_zeros(studied: Studying) -> None:
+    found = rows(board(studied("news20"))["news20"]["overall"])
     original = np.load(DATA / "news20_cleanlab.npz")
     referred(*(found[name] for name in ("full", "top3", "top1", "mode")), NEWS20)
     same(found["full"], original["probs"], original["labels"])
     assert found["full"]["marks"][1]["infinite"] == 61
 
 
-def test_counts_of_people_have_the_manifests_numbers(tmp_path: Path) -> None:
-    made = board("cifar10h", tmp_path)["cifar10h"]
+def test_counts_of_people_have_the_manifests_numbers(studied: Studying) -> None:
+    made = board(studied("cifar10h"))["cifar10h"]
     found = rows(made["overall"])
     people = np.load(DATA / "cifar10_human_cifar10h.npz")
     referred(*(found[f"people{form}"] for form in ("", "-top3", "-top1", "-mode")), CIFAR10H)
@@ -132,9 +120,9 @@ def test_counts_of_people_have_the_manifests_numbers(tmp_path: Path) -> None:
 
 
 def test_football_forecasts_have_the_manifests_numbers_in_all_and_those_of_plain_numpy_by_season(
-    tmp_path: Path,
+    studied: Studying,
 ) -> None:
-    made = board("soccer", tmp_path)["soccer"]
+    made = board(studied("soccer"))["soccer"]
     found = rows(made["overall"])
     # Of three classes, a list of three is the distribution.
     referred(found["spi"], found["spi"], found["spi-top1"], found["spi-mode"], SOCCER)
@@ -154,8 +142,8 @@ def test_football_forecasts_have_the_manifests_numbers_in_all_and_those_of_plain
     assert found["spi"]["marks"][0]["reference_skill"] == pytest.approx(1 - ratio, abs=1e-9)
 
 
-def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(tmp_path: Path) -> None:
-    boards = board("flusight", tmp_path)
+def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(studied: Studying) -> None:
+    boards = board(studied("flusight"))
     original = np.load(DATA / "flusight_peakweek_2024-25.npz")
     p, y, team = plain.distributions(original["probs"]), original["labels"], original["model"]
     case = np.array([f"{d} {s}" for d, s in zip(original["reference_date"], original["location"], strict=True)])
@@ -208,8 +196,8 @@ def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(tmp_p
         assert mean(row) == pytest.approx(np.mean(filled), abs=1e-9)
 
 
-def test_languages_have_the_scores_of_plain_numpy(tmp_path: Path) -> None:
-    found = rows(board("langid", tmp_path)["langid"]["overall"])
+def test_languages_have_the_scores_of_plain_numpy(studied: Studying) -> None:
+    found = rows(board(studied("langid"))["langid"]["overall"])
     original = np.load(DATA / "langid_py3langid_django.npz")
     p, y = plain.distributions(original["probs"]), original["labels"]
     same(found["full"], p, y)
@@ -222,8 +210,8 @@ def test_languages_have_the_scores_of_plain_numpy(tmp_path: Path) -> None:
     assert mean(found["mode"]) == pytest.approx(2 * (p.argmax(axis=1) != y).mean(), abs=1e-9)
 
 
-def test_lists_by_people_are_repaired_as_told_and_invalid_ones_pay(tmp_path: Path) -> None:
-    boards = board("cifar10s", tmp_path)
+def test_lists_by_people_are_repaired_as_told_and_invalid_ones_pay(studied: Studying) -> None:
+    boards = board(studied("cifar10s"))
     with (DATA / "cifar10s_human_top2_lists.csv").open(encoding="utf-8") as file:
         lists = list(csv.DictReader(file))
     found = rows(boards["cifar10s"]["overall"])["people"]
@@ -259,6 +247,9 @@ def test_without_the_data_a_study_is_skipped_with_the_reason(tmp_path: Path) -> 
 
 
 def test_a_command_that_fails_is_reported_with_what_it_says(tmp_path: Path) -> None:
+    from studies.adapt import Study
+    from studies.running import run
+
     made = run(Study((), lambda data, out: None, {"none": "absent.csv --truth truth.csv"}), tmp_path, tmp_path)[0]
     assert made.status != 0
     assert "there is no such file" in made.complaint

@@ -82,8 +82,8 @@ def compare(
                 rule=board.terms.rules[0],
                 baseline=baseline,
                 level=others["level"],
-                order=others["order"],
                 penalty=others["penalty"],
+                order=others["order"] or board.results.order,
                 **reading,
             )
             board = board.showing(paths=found.paths)

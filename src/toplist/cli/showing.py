@@ -37,8 +37,8 @@ def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: 
     show(board, json=json, detail=False)
     for path in output or ():
         board.write(path)
-    told = "" if no_report else _reported(board, report)
     if not json:
+        told = "" if no_report else _reported(board, report)
         typer.echo("\n" + "\n".join(hidden(board)))
         typer.echo(told)
         typer.echo(

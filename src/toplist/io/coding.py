@@ -52,7 +52,7 @@ class Coder:
         self, lists: Batch, names: tuple[str, ...], truth: Batch, truth_names: tuple[str, ...]
     ) -> tuple[Codes, Codes]:
         """The codes of the listed classes of predictions and of the truth; of the columns, where all are listed."""
-        a, b = self._values(lists, names), self._values(truth, truth_names)
+        a, b = self.values(lists, names), self.values(truth, truth_names)
         if self._labels is not None:
             return self._places(a, lists, ClassError), self._places(b, truth, OutcomeError)
         if self.integers:
@@ -76,7 +76,7 @@ class Coder:
         )
         return self.codes(lists, names, nothing, ())[0]
 
-    def _values(self, batch: Batch, names: tuple[str, ...]) -> Any:
+    def values(self, batch: Batch, names: tuple[str, ...]) -> Any:
         """The names of the classes: all that are listed, or those of the columns where every column is."""
         pa = need("pyarrow")
         values = pa.array(names, pa.string()) if batch.classes is None else batch.classes

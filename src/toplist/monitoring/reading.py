@@ -22,9 +22,9 @@ from toplist.io.engine import connect
 from toplist.io.gathering import gathered, some
 from toplist.io.optional import need
 from toplist.lists import TopLists
-from toplist.sinks import _moments, in_time
+from toplist.sinks import in_time, moments_of
 from toplist.space import show_size
-from toplist.streaming import Plan, _lengths, _needs_text, _require_ids
+from toplist.streaming import Plan, lengths, needs_text, require_ids
 
 Places = NDArray[np.int64]
 
@@ -70,7 +70,7 @@ def from_memory(held: Together) -> Held:
 
 def from_files(plan: Plan) -> Held:
     """Files and frames, read whole."""
-    _require_ids(plan)
+    require_ids(plan)
     truth, found = _aligned(plan)
     coders = _coders(plan, truth, found)
     seen: list[Seen] = []
@@ -82,7 +82,7 @@ def from_files(plan: Plan) -> Held:
         judge.source.name: Predicted(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)
     }
-    moments = None if plan.order is None else in_time(_moments(truth, plan.order), plan.order)
+    moments = None if plan.order is None else in_time(moments_of(truth, plan.order), plan.order)
     many = "per case" if plan.space is None else show_size(plan.space.size)
     return Held(predicted, len(truth), many, moments)
 
@@ -102,7 +102,7 @@ def _aligned(plan: Plan) -> tuple[Batch, list[_Found]]:
         parts = list(in_step(plan.truth, sources))
     except OutOfStepError:
         if plan.truth.layout.case is None:
-            raise AlignmentError(_lengths(plan)) from None
+            raise AlignmentError(lengths(plan)) from None
         return _joined(plan)
     if not parts:
         raise FileError(plan.truth.path, "there are no cases.")
@@ -114,7 +114,7 @@ def _aligned(plan: Plan) -> tuple[Batch, list[_Found]]:
 def _joined(plan: Plan) -> tuple[Batch, list[_Found]]:
     found = []
     with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
-        join = Join(engine, plan.truth, Path(folder), text=_needs_text(plan))
+        join = Join(engine, plan.truth, Path(folder), text=needs_text(plan))
         for source in plan.sources:
             parts = list(join.look_up(source))
             if not parts:
@@ -151,7 +151,7 @@ def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[Coder
     names = [source.names for source in (*plan.sources, plan.truth)]
     batches, texts = [*(one.batch for one in found), truth], []
     for batch, columns in zip(batches, names, strict=True):
-        values = pc.cast(plain(coder._values(batch, columns)), pa.string())
+        values = pc.cast(plain(coder.values(batch, columns)), pa.string())
         if per_case and batch.classes is None:
             values = values.take(pa.array(np.tile(np.arange(len(values)), len(batch))))
         texts.append(values)

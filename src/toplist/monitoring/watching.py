@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,17 +13,15 @@ from toplist.bounds import largest_loss, subtract
 from toplist.errors import TopListError
 from toplist.evaluation import Scoring
 from toplist.inmemory import together
-from toplist.lists import TopList, TopLists
-from toplist.lists.door import Duplicates, Repairs, Units
+from toplist.lists import TopLists
+from toplist.lists.door import Duplicates, Units
 from toplist.monitoring.monitors import Monitor
 from toplist.monitoring.reading import Held, from_files, from_memory
-from toplist.planning import option_of, plan_of
+from toplist.planning import are_tables, names_of, plan_of, repairs_of
 from toplist.ranking.results import SequentialPath
 from toplist.ranking.sequential import follow
-from toplist.rules import RULES, Rule, as_rule
+from toplist.rules import Rule, as_rule, name_of
 from toplist.scoring import default_penalty, score
-
-_FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
 
 
 def monitor(
@@ -60,7 +57,7 @@ def monitor(
     >>> found["seer"].separated, found["seer"].shown_better
     (40, 26)
     """
-    names, chosen = _names(predictions), as_rule(rule)
+    names, chosen = names_of(predictions, least=2), as_rule(rule)
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the predictors {', '.join(map(repr, names))}.")
@@ -68,12 +65,9 @@ def monitor(
     if not 0 < level < 1:
         raise TopListError(f"level is between 0 and 1, not {level}.")
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
-    repairs = _repairs(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
+    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
     scoring = Scoring((chosen,), (), penalty)
-    tables = [_is_table(value) for value in (*predictions.values(), y)]
-    if any(tables):
-        if not all(tables):
-            raise TopListError("files and frames go together: predictions and outcomes are all tables, or none is.")
+    if are_tables(predictions, y):
         plan = plan_of(
             predictions, y, space, scoring, repairs, missing="common", layout=layout, case=case, sizes=sizes, sets=sets,
             outcome=outcome, classes=classes, confidences=confidences, order=order,
@@ -83,7 +77,7 @@ def monitor(
         held = from_memory(together(predictions, y, space, scoring, repairs, order=order))
     paths = tuple(_path(held, name, first, chosen, penalty, level) for name in names if name != first)
     return Monitor(
-        rule=_name_of(chosen),
+        rule=name_of(chosen),
         baseline=first,
         level=level,
         classes=held.classes,
@@ -104,7 +98,7 @@ def _path(held: Held, candidate: str, baseline: str, rule: Rule, penalty: float 
         largest_loss(b, a, rule=rule, penalty=penalty)[order],
         half=half,
         level=level,
-        rule=_name_of(rule),
+        rule=name_of(rule),
         candidate=candidate,
         baseline=baseline,
         why=why,
@@ -115,7 +109,7 @@ def _half(rule: Rule, penalty: float | None, a: TopLists, b: TopLists) -> tuple[
     """How far apart two scores can be, whatever is predicted; or why there is no end to it."""
     low, high = rule.bounds()
     if not math.isfinite(high - low):
-        return None, f"There is no confidence sequence, since differences in {_name_of(rule)} have no bounds."
+        return None, f"There is no confidence sequence, since differences in {name_of(rule)} have no bounds."
     due = penalty
     if due is None:  # the more classes the larger, and later cases may have more
         due = default_penalty(TopLists.from_dicts([], math.inf) if a.space.per_case else a, rule=rule)
@@ -124,44 +118,3 @@ def _half(rule: Rule, penalty: float | None, a: TopLists, b: TopLists) -> tuple[
             return None, "There is no confidence sequence, since a list is invalid and the penalty for that infinite."
         due = 0.0
     return high - low + due, ""
-
-
-def _names(predictions: Any) -> tuple[str, ...]:
-    if not isinstance(predictions, Mapping) or len(predictions) < 2:
-        raise TopListError("predictions are a mapping from names to what was predicted, with at least two entries.")
-    names = tuple(str(name) for name in predictions)
-    if len(set(names)) < len(names):
-        raise TopListError(f"every predictor needs a name of its own, not {', '.join(map(repr, names))}.")
-    return names
-
-
-def _repairs(names: tuple[str, ...], **options: Any) -> dict[str, Repairs]:
-    for what, option in options.items():
-        stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
-        if stray is not None:
-            raise TopListError(f"{what} is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
-    return {
-        name: Repairs(
-            units=option_of(options["units"], name, "probability"),
-            normalize=option_of(options["normalize"], name, False),
-            duplicates=option_of(options["duplicates"], name, "error"),
-        )
-        for name in names
-    }
-
-
-def _name_of(rule: Rule) -> str:
-    """The name of a rule as people know it; with its parameters, where they are not the usual ones."""
-    usual = RULES.get(rule.name)
-    return rule.name if usual is not None and as_rule(rule.name) == rule else repr(rule)
-
-
-def _is_table(value: Any) -> bool:
-    """A file, or a table in memory."""
-    if isinstance(value, os.PathLike | str):
-        return True
-    if isinstance(value, list | tuple | np.ndarray | Mapping | TopLists | TopList) or value is None:
-        return False
-    if type(value).__module__.partition(".")[0] not in _FRAMES:
-        return False
-    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))

@@ -93,6 +93,7 @@ def rule_x(axes: Axes, ticks: tuple[float, ...], texts: tuple[str, ...], theme: 
 def rule_y(axes: Axes, ticks: tuple[float, ...], texts: tuple[str, ...], theme: Theme) -> None:
     """Grid lines that lie, with numbers to the left."""
     axes.set_yticks(ticks, labels=texts)
+    axes.tick_params(axis="y", pad=8)
     axes.grid(axis="y", color=theme["grid"], linewidth=0.8)
 
 

@@ -81,16 +81,16 @@ class Renderer(RendererBase):
         """One shape in many places."""
         places = [xy for xy in (trans + self.flip).transform(path.vertices) if all(map(math.isfinite, xy))]
         paint = self._stroke(gc) | self._fill(gc, rgbFace)
-        d = _data(marker_path, marker_trans + Affine2D().scale(1, -1))
-        if len(places) == 1:
-            (x, y) = places[0]
-            moved = _data(marker_path, marker_trans + Affine2D().scale(1, -1).translate(x, y))
-            self.elements.append(f'<path d="{moved}"{self._written(paint)}{self._clip(gc)}/>')
+        if not places:
             return
+        d = _data(marker_path, marker_trans + Affine2D().scale(1, -1))
         name = self._defined(f'<path id="{{}}" d="{d}"/>')
-        uses = "".join(f'<use href="#{name}" x="{_short(x)}" y="{_short(y)}"/>' for x, y in places)
-        if uses:
-            self.elements.append(f"<g{self._written(paint)}{self._clip(gc)}>{uses}</g>")
+        uses = [f'<use href="#{name}" x="{_short(x)}" y="{_short(y)}"' for x, y in places]
+        look, clip = self._written(paint), self._clip(gc)
+        if len(uses) == 1 and not clip:  # a clip would move with what it clips
+            self.elements.append(f"{uses[0]}{look}/>")
+        else:
+            self.elements.append(f"<g{look}{clip}>{'/>'.join(uses)}/></g>")
 
     def draw_text(
         self,

@@ -35,7 +35,9 @@ def axis(values: Iterable[float | None], *, ticks: int = 5, margin: float = 0.04
     >>> axis([0.31, 0.52]).texts
     ('0.35', '0.40', '0.45', '0.50')
     """
-    known = finite(values) or [0.0, 1.0]
+    known = finite(values)
+    if not known:
+        return Axis(0.0, 1.0, (), 0)  # with nothing on it, it has no numbers
     low, high = min(known), max(known)
     if high - low <= 1e-9 * max(abs(low), abs(high)):  # one value, or as good as one: rounding is no spread
         room = abs(low) * 0.05 or 0.5

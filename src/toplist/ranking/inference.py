@@ -78,7 +78,9 @@ class FromCases:
     def skill(self, rule: int, a: int) -> Estimate | None:
         """See `Inference`."""
         found = self.exact.skill(rule, a)
-        return found if found is None else self._of(Skill(a), found.value, rule)
+        if found is None or (self._by_sums and len(self.panel.empty) == 1):
+            return found
+        return self._of(Skill(a), found.value, rule)
 
     def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
         """See `Inference`."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from typing import Any
 
 import numpy as np
 
-from toplist.ranking.estimates import estimate, moved
+from toplist.ranking.estimates import estimate, moved, two_sided
 from toplist.ranking.results import Estimate
 from toplist.tally import UNIT, Tally
 
@@ -63,7 +63,11 @@ class FromSums:
         weight, empty = self.tally.sums["weight"][a], self.tally.sums["empty"][a, rule]
         if self.tally.sums["infinite"][rule, a, a] or not weight or not empty:
             return None
-        return moved(self.mean(rule, a), -weight / empty, 1.0)
+        found = moved(self.mean(rule, a), -weight / empty, 1.0)
+        if found.error is None:
+            return found
+        units = len(self._clusters()[1]) if self.tally.clusters else self._sums(rule)["both"][a, a]
+        return replace(found, p=two_sided(found.value, found.error, self._freedom(units)))
 
     def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
         """One minus the ratio of the mean to that of the reference, on the cases of both."""
@@ -121,7 +125,10 @@ class FromSums:
             variance = (spread * units * UNIT) / (w**4 * (units - 1))
         except OverflowError:
             return Estimate(value, why="the variance is too large for a number")
-        return estimate(value, math.sqrt(max(variance, 0.0)), math.inf if self.normal else units - 1, self.level)
+        return estimate(value, math.sqrt(max(variance, 0.0)), self._freedom(units), self.level)
+
+    def _freedom(self, units: int) -> float:
+        return math.inf if self.normal else units - 1
 
 
 def _zeros(n: int) -> int:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Panel:
     """The scores of all predictors under all rules, in the order of the truth.
 
@@ -81,7 +81,7 @@ class Panel:
         return Totals(np.stack(columns), k, complete=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Totals:
     """Weighted sums of scores over the cases of every two predictors, one column for each unit, or for each resample.
 

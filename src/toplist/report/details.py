@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toplist.ranking.results import Estimate, Mark, Origin, Results, Section
+from toplist.report.columns import Column, Table
 from toplist.report.escape import plain
 from toplist.report.notes import notes, reasons, size
 from toplist.report.numbers import MOST, NOTHING, count, excludes_zero, fixed, percent, small, spans
-from toplist.report.tables import RULE, Column, Filled, Table, listing, noted, once, table, title
+from toplist.report.paths import paths_table
+from toplist.report.tables import RULE, Filled, listing, noted, once, table, title
 
 _BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
 
@@ -21,6 +23,8 @@ def details(results: Results) -> list[Table]:
         group = _section(results, section)
         found += [*group[:-1], noted(group[-1], (size(section), *reasons(section, detail=True)))]
     found += [_pairs(results, rule) for rule in results.rules if results.pairs]
+    if results.paths:
+        found.append(paths_table(results.paths))
     return once([*found, _sources(results.origins)])
 
 

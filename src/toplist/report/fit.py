@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from toplist.report.cells import cells, shorten
-from toplist.report.tables import Column, Table, once
+from toplist.report.columns import Column, Table
+from toplist.report.tables import once
 
 GAP = 2  # cells between columns
 _NAME = 16  # cells that names keep before columns go, or a quarter of the page

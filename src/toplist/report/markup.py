@@ -6,9 +6,10 @@ import html
 import re
 
 from toplist.ranking.results import Results
+from toplist.report.columns import Column, Table
 from toplist.report.details import details
 from toplist.report.numbers import NOTHING
-from toplist.report.tables import Column, Table, tables
+from toplist.report.tables import tables
 
 _NUMBERS = re.compile(
     r"(?!\[)[-+0-9.,einf\[\] ]+\*?"

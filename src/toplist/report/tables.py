@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from toplist.ranking.results import Mark, Results, Section, Standing
+from toplist.report.columns import Column, Table
 from toplist.report.escape import plain
 from toplist.report.notes import notes, reasons, sections, size
 from toplist.report.numbers import count, decimals, excludes_zero, fixed, rate, spans, value_of
+from toplist.report.paths import paths_table
 
 RULE = 30  # characters of a rule's name in a header
 REFERENCE = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The head of a column, the side where its cells stand, and whether a narrow page keeps it."""
-
-    header: str
-    align: Literal["left", "right"] = "right"
-    essential: bool = False
-    heading: bool = False  # its cells name the rows
-    note: str = ""  # what it means, where that is not plain
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table whose every string is safe to show, but not escaped for any markup."""
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    leaders: frozenset[int] = frozenset()  # rows that rank first
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All that stands below the table: the first note, what the columns mean, the other notes."""
-        return (*self.notes[:1], *(column.note for column in self.columns if column.note), *self.notes[1:])
 
 
 Filled = tuple[Column, list[str]]
 
 
 def tables(results: Results) -> list[Table]:
-    """The main table with its notes, then one for each group."""
+    """The main table with its notes, one for each group, and what may be said at any time."""
     order = "relative skill in " if results.missing == "pairwise" else ""
     main = table(
         f"Leaderboard by {order}{plain(results.rules[0])}", results.overall, _columns(results, results.overall)
@@ -55,6 +29,8 @@ def tables(results: Results) -> list[Table]:
     for section in results.groups:
         group = table(title(results, section), section, _columns(results, section))
         found.append(noted(group, (size(section), *reasons(section))))
+    if results.paths:
+        found.append(paths_table(results.paths))
     return once(found)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from toplist.ranking.results import Results
 from toplist.report.cells import wrap
+from toplist.report.columns import Table
 from toplist.report.details import details
 from toplist.report.fit import GAP, fit
 from toplist.report.optional import load
-from toplist.report.tables import Table, tables
+from toplist.report.tables import tables
 from toplist.report.text import lines
 
 _REMEDY = "tables in colour need rich: pip install 'toplist[cli]'"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from toplist.ranking.results import Results
 from toplist.report.cells import pad, wrap
+from toplist.report.columns import Table
 from toplist.report.details import details
 from toplist.report.fit import GAP, fit, widths
-from toplist.report.tables import Table, tables
+from toplist.report.tables import tables
 
-_PAGE = 100  # where notes are wrapped if nobody says how wide the page is
+PAGE = 100  # where notes are wrapped if nobody says how wide the page is
 
 
 def as_text(results: Results, width: int | None = None, *, detail: bool = False) -> str:
     """Aligned tables with their notes below; columns that do not fit the width are left out and named."""
     chosen = details(results) if detail else tables(results)
-    return "\n\n\n".join("\n".join(_page(table, width or _PAGE)) for table in fit(chosen, width))
+    return "\n\n\n".join(page(table, width or PAGE) for table in fit(chosen, width))
 
 
 def lines(table: Table) -> list[list[str]]:
@@ -28,8 +29,9 @@ def lines(table: Table) -> list[list[str]]:
     ]
 
 
-def _page(table: Table, width: int) -> list[str]:
+def page(table: Table, width: int) -> str:
+    """One table with its title above and its notes below."""
     found = [*wrap(table.title, width), "", *((" " * GAP).join(line).rstrip() for line in lines(table))]
     if table.sentences:
         found += ["", *(line for sentence in table.sentences for line in wrap(sentence, width))]
-    return found
+    return "\n".join(found)

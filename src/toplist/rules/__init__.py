@@ -43,7 +43,17 @@ def as_rule(rule: Any) -> Rule:
     raise RuleError(f"no rule is called {rule!r}; there are {', '.join(RULES)}.{hint}")
 
 
+def name_of(rule: Rule) -> str:
+    """The name of a rule as people know it; with its parameters, where they are not the usual ones.
+
+    >>> name_of(Brier()), name_of(Brier(scale_by_half=True))
+    ('brier', 'Brier(scale_by_half=True)')
+    """
+    usual = RULES.get(rule.name)
+    return rule.name if usual is not None and usual() == rule else repr(rule)
+
+
 __all__ = [
     "RULES", "Brier", "Log", "OneVsRest", "Power", "PseudoSpherical", "Renyi", "Rule", "Savage", "Separable",
-    "Spherical", "SumRule", "ZeroOne", "as_rule",
+    "Spherical", "SumRule", "ZeroOne", "as_rule", "name_of",
 ]  # fmt: skip

@@ -48,6 +48,11 @@ class Curves:
         return bool(ks) and max(ks) - min(ks) > SPAN
 
     @property
+    def cut(self) -> bool:
+        """Whether empty lists, k = 0, are told in words: drawn, they would press all else to the lower edge."""
+        return any(0 in curve.ks and any(curve.ks) for curve in self.curves)
+
+    @property
     def title(self) -> str:
         """What it is."""
         return f"Mean {said(self.rule)} score against list length k, {counted(len(self.curves), 'predictor')}"
@@ -77,27 +82,28 @@ def draw(data: Curves, theme: Theme) -> Figure:
     """k across, scores up, names at the right."""
     names = [label(curve.name, 13.0) for curve in data.curves]
     right = 40 + SMALL * max(map(width, names), default=0)
-    scale = axis((s for c in data.curves for s in c.scores), ticks=6)
+    shown = tuple(_shown(curve, data.cut) for curve in data.curves)
+    scale = axis((s for curve in shown for s in curve.scores), ticks=6)
     left = 18 + SMALL * max(map(width, scale.texts), default=0)
     foot = _foot(data)
     height = max(240.0, _APART * len(names) + 10)
     figure = sheet(14 + height + 24 + LINE * len(foot) + 12, theme)
     axes = panel(figure, theme, left, 14, WIDTH - left - right, height)
-    _rule_k(axes, data, theme, WIDTH - left - right)
+    _rule_k(axes, shown, data.logarithmic, theme, WIDTH - left - right)
     axes.set_ylim(scale.low, scale.high)
     rule_y(axes, scale.ticks, scale.texts, theme)
-    for i, curve in enumerate(data.curves):
+    for i, curve in enumerate(shown):
         _line(axes, curve, i, theme, scale.high)
     page = cover(figure, theme)
-    _name(page, axes, data, names, theme)
+    _name(page, axes, shown, names, theme)
     note(page, theme, foot)
     return figure
 
 
-def _rule_k(axes: Axes, data: Curves, theme: Theme, room: float) -> None:
-    ks = sorted({k for curve in data.curves for k in curve.ks}) or [1]
+def _rule_k(axes: Axes, shown: tuple[Curve, ...], logarithmic: bool, theme: Theme, room: float) -> None:
+    ks = sorted({k for curve in shown for k in curve.ks}) or [1]
     low, high = ks[0], ks[-1]
-    if data.logarithmic:
+    if logarithmic:
         axes.set_xscale("function", functions=(np.log1p, np.expm1))
         ticks = [k for k in counts(high) if low <= k]
         place = {k: math.log1p(k) for k in [*ticks, low, high]}
@@ -114,6 +120,11 @@ def _rule_k(axes: Axes, data: Curves, theme: Theme, room: float) -> None:
     margin = 0.5 if low == high else 0.0
     axes.set_xlim(low - margin, high + margin)
     rule_x(axes, tuple(map(float, kept)), tuple(f"{k:,}" for k in kept), theme)
+
+
+def _shown(curve: Curve, cut: bool) -> Curve:
+    kept = [(k, s) for k, s in zip(curve.ks, curve.scores, strict=True) if k or not cut]
+    return Curve(curve.name, tuple(k for k, _ in kept), tuple(s for _, s in kept))
 
 
 def _line(axes: Axes, curve: Curve, i: int, theme: Theme, top: float) -> None:
@@ -133,12 +144,12 @@ def _line(axes: Axes, curve: Curve, i: int, theme: Theme, top: float) -> None:
     axes.plot(beyond, [top] * len(beyond), marker="^", color=colour, markersize=6, linestyle="none", clip_on=False)
 
 
-def _name(page: Axes, axes: Axes, data: Curves, names: list[str], theme: Theme) -> None:
+def _name(page: Axes, axes: Axes, shown: tuple[Curve, ...], names: list[str], theme: Theme) -> None:
     """Labels at the right, as far apart as need be, each tied to the end of its line."""
     box = axes.bbox.transformed(page.transData.inverted())  # in pixels from the top left corner
     right, top, bottom = box.x1, min(box.y0, box.y1), max(box.y0, box.y1)
     where = axes.transData + page.transData.inverted()
-    ends = [where.transform(_end(curve, axes.get_ylim()[1])) for curve in data.curves]
+    ends = [where.transform(_end(curve, axes.get_ylim()[1])) for curve in shown]
     places = spread([float(y) for _, y in ends], _APART, top, bottom)
     for i, ((x, y), place, text) in enumerate(zip(ends, places, names, strict=True)):
         page.plot([x + 4, right + 8, right + 18], [y, y, place], color=theme["muted"], linewidth=0.6)
@@ -154,11 +165,14 @@ def _name(page: Axes, axes: Axes, data: Curves, names: list[str], theme: Theme) 
 
 def _end(curve: Curve, top: float) -> tuple[float, float]:
     known = [(k, s) for k, s in zip(curve.ks, curve.scores, strict=True) if math.isfinite(s)]
-    return known[-1] if known else (curve.ks[-1], top)
+    return known[-1] if known else (max(curve.ks, default=1), top)
 
 
 def _foot(data: Curves) -> list[str]:
     lines = [f"mean {label(data.rule)} score of lists cut to k classes, lower is better; across: k"]
+    if data.cut:
+        empty = {number(c.scores[0], decimals(c.scores)) for c in data.curves if c.ks[0] == 0}
+        lines.append(f"empty lists, k = 0, score {listing(sorted(empty), 3)}")
     if any(math.isinf(s) for curve in data.curves for s in curve.scores):
         lines.append("triangles at the upper edge: infinite means")
     if data.without:

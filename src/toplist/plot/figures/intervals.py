@@ -31,6 +31,7 @@ class Row:
     infinite: int
     cases: int
     member: bool | None
+    why: str  # there is no interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _row(standing: Standing, rule: str, members: set[str] | None) -> Row:
     found = mark(standing, rule)
     score = found.score
     member = None if members is None else standing.name in members
-    return Row(standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member)
+    return Row(standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member, score.why)
 
 
 def _words(row: Row, digits: int) -> str:
@@ -97,6 +98,8 @@ def _words(row: Row, digits: int) -> str:
     text = f"{said(row.name)} {number(row.mean, digits)}"
     if row.low is not None and row.high is not None:
         text += f" ({number(row.low, digits)} to {number(row.high, digits)})"
+    elif row.why:
+        text += f" (no interval: {label(row.why, 100)})"
     return text
 
 

@@ -127,7 +127,7 @@ def draw(data: Pairs, theme: Theme) -> Figure:
         across, down = [c.column + shift for c in dots], [c.row - shift for c in dots]
         dot = 3.2 if written else 5.0
         axes.plot(across, down, "o", color=theme[over(shade)], markersize=dot, markeredgewidth=0, clip_on=False)
-    _key(figure, data, theme, 26 + size + 12)
+    _key(figure, data, theme, left, 26 + size + 12)
     note(page, theme, foot)
     return figure
 
@@ -151,13 +151,12 @@ def _number(axes: Axes, cell: Cell, unit: int, shade: int, theme: Theme, size: f
     write(axes, cell.column, cell.row, text, color=theme[over(shade)], **options)
 
 
-def _key(figure: Figure, data: Pairs, theme: Theme, top: float) -> None:
+def _key(figure: Figure, data: Pairs, theme: Theme, left: float, top: float) -> None:
     """The colour scale, with the differences at which its steps begin."""
     limits = data.edges
     shades = range(-len(limits), len(limits) + 1)
     side = min(46.0, (WIDTH - 32) / len(shades))
-    left = (WIDTH - side * len(shades)) / 2
-    axes = panel(figure, theme, left, top, side * len(shades), 10)
+    axes = panel(figure, theme, min(left, WIDTH - 16 - side * len(shades)), top, side * len(shades), 10)
     axes.set_xlim(0, len(shades))
     axes.set_ylim(0, 1)
     for i, shade in enumerate(shades):

@@ -62,7 +62,7 @@ class Path:
         if self.low:
             text += f", at all times within {signed(self.low[-1], digits)} and {signed(self.high[-1], digits)}"
             text += f" at {percent(self.level)} confidence"
-        return ". ".join([text, *_findings(self)]) + "."
+        return ". ".join([text, *_findings(self), *([label(self.why, 200)] if self.why else [])]) + "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _draw(figure: Figure, page: Axes, data: Path, theme: Theme, top: float) -> N
     room = WIDTH - left - 20
     upper = panel(figure, theme, left, top + _HEAD, room, _UPPER)
     lower = panel(figure, theme, left, top + _HEAD + _UPPER + _BETWEEN, room, _LOWER)
-    cases = axis([0, *data.at[-1:]], ticks=6, margin=0.0)
+    cases = axis([0, *data.at[-1:]] if data.at else [], ticks=6, margin=0.0)
     keep = max(1, math.ceil(len(data.at) / _POINTS))
     chosen = [i for i in range(len(data.at)) if (len(data.at) - 1 - i) % keep == 0]
     for axes in (upper, lower):
@@ -222,30 +222,30 @@ def _differences(data: Path) -> Axis:
 
 
 def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """Powers of ten to mark: up to the largest e-value, down to the floor, or to 1 where steps are long."""
     largest = max(finite([*data.better, *data.worse, data.threshold + 0.5]))
-    smallest = min(finite([*data.better, *data.worse, 0.0]))
-    floor = max(FLOOR, math.floor(smallest))
-    step = next(
-        s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 10 ** len(str(int(largest)))) if (largest - floor) / s <= 6
-    )
-    marks = sorted(
-        {floor, *range(0, math.ceil(largest / step) * step + 1, step), *(range(floor, 0) if step == 1 else ())}
-    )
+    smallest = min([*data.better, *data.worse, 0.0])
+    floor = max(FLOOR, math.floor(max(smallest, FLOOR)))
+    wanted = (largest - floor) / 6
+    step = next(m * 10**e for e in range(400) for m in (1, 2, 5) if m * 10**e >= wanted)
+    if step > 2:
+        floor = 0
+    start = floor if step == 1 else 0
+    marks = sorted({floor, *range(start, math.ceil(largest / step) * step + 1, step)})
     texts = ["≤ " * (mark == floor and smallest < floor) + power_of_ten(mark) for mark in marks]
     return tuple(map(float, marks)), tuple(texts)
 
 
 def _foot(data: Path) -> list[str]:
-    lines = []
-    if data.low:
-        lines.append(
-            f"band: {percent(data.level)} at all times together; below zero {label(data.candidate, 14)} is better"
-        )
-    else:
-        lines.append(f"below zero {label(data.candidate, 14)} is better")
     who, other = label(data.candidate, 11), label(data.baseline, 11)
-    lines.append(f"solid: for {who}; dashed: for {other}; line across: {1 / (1 - data.level):.3g}")
+    band = f"band: {percent(data.level)} at all times together; " if data.low else ""
+    lines = [
+        f"across: cases; {band}below zero {who} is better" if data.at else "no cases",
+        f"solid: for {who}; dashed: for {other}; line across: {1 / (1 - data.level):.3g}",
+    ]
     axes = _differences(data)
     if any(not axes.low <= x <= axes.high for x in (*data.mean, *data.low, *data.high)):
         lines.append("the start runs beyond the upper axis")
+    if data.why:
+        lines.append(label(data.why, 46))
     return lines

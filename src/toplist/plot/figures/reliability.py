@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+JOINED = 20  # confidences that a bin needs to be joined to others by a line: fewer are mostly chance
+
 
 @dataclass(frozen=True, slots=True)
 class Promises:
@@ -105,12 +107,12 @@ def _promises(axes: Axes, promises: Promises, theme: Theme, largest: float, *, n
         if not bins:
             continue
         colour = theme[role]
-        axes.plot(
-            [b.promised for b in bins], [b.kept for b in bins], color=colour, linewidth=1.2, clip_on=False, **style
-        )
+        joined = [b for b in bins if b.count >= JOINED]
+        places = [b.promised for b in joined], [b.kept for b in joined]
+        axes.plot(*places, color=colour, linewidth=1.2, clip_on=False, **style)
         fullest = max(b.count for b in bins)
         for b in bins:
-            size = max(2.5, largest * math.sqrt(b.count / fullest))
+            size = max(2.5, round(2 * largest * math.sqrt(b.count / fullest)) / 2)
             look: dict[str, Any] = {"color": colour, "markeredgewidth": 0, "clip_on": False}
             axes.plot([b.promised], [b.kept], marker=shape, markersize=size, **look)
 
@@ -125,7 +127,7 @@ def _sizes(page: Axes, promises: Promises, theme: Theme, left: float, bottom: fl
         xs, ys = [], []
         for b in bins:
             x = left + side * (b.low + (b.high - b.low) * (0.1 + 0.42 * half))
-            end, top = x + side * 0.38 * (b.high - b.low), bottom - strip * b.count / fullest
+            end, top = x + side * 0.38 * (b.high - b.low), bottom - strip * math.log1p(b.count) / math.log1p(fullest)
             xs += [x, x, end, end, x, math.nan]
             ys += [bottom, top, top, bottom, bottom, math.nan]
         page.fill(xs, ys, facecolor=theme[role], edgecolor="none", linewidth=0)
@@ -135,5 +137,5 @@ def _foot() -> list[str]:
     return [
         "across: confidence promised; up: how often it was kept; on the diagonal both agree",
         "circles, solid: the most confident class; squares, dashed: all listed classes",
-        "area of a marker, and bar below: how many confidences, against the fullest bin",
+        f"area: how many there are; bars: the same, log scale; bins below {JOINED} are not joined",
     ]

@@ -42,6 +42,7 @@ def log_evidence(x: Floats, loss: Floats, win: Floats) -> Floats:
             gained = np.multiply(bet, x, out=np.zeros(len(x)), where=bet > 0)
             np.logaddexp(out, np.cumsum(np.log1p(gained)), out=out)
     out -= np.log(2 * len(RATIOS))
+    out[~np.logical_or.accumulate(open_)] = 0.0  # without rounding, where nothing was bet so far
     return out
 
 

@@ -23,7 +23,10 @@ def leaderboard(results: Results, shown: Shown) -> Grid:
     if len({row.cases for row in rows}) > 1:
         columns.append((Head("cases"), [counted(row.cases) for row in rows]))
     if results.missing == "pairwise":
-        means = "geometric mean of the ratios of mean scores to all predictors, on the cases of both; below 1 is better"
+        means = (
+            "decides the order; geometric mean of the ratios of mean scores to all predictors, on the cases of both; "
+            "below 1 is better"
+        )
         cells = estimated([mark.relative for mark in firsts], digits=3)
         columns.append((Head("relative", means=means), cells))
     for i, rule in enumerate(results.rules):

@@ -66,9 +66,9 @@
         : `${format(rows.length)} rows`;
       input.parentElement.classList.toggle("filtered", wanted.length > 0);
     };
+    filter();
     input.parentElement.hidden = false;
     input.addEventListener("input", filter);
-    filter();
   }
 
   // Colours: as the system has them, until the button is pressed; nothing is stored.

@@ -83,7 +83,7 @@ def _context(page: Page, drawn: Figures) -> Mapping[str, Any]:
         "fault_sentences": faults.sentences(results, exhibits, shown),
         "losses": evidence.losses(exhibits, shown),
         "command": reproduction.command(provenance),
-        "versions": reproduction.versions(provenance),
+        "versions": reproduction.versions(provenance, results.seed),
         "files": reproduction.files(provenance),
     }
 

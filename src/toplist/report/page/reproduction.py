@@ -13,13 +13,14 @@ def command(provenance: Provenance) -> str:
     return visible(provenance.command)
 
 
-def versions(provenance: Provenance) -> list[tuple[str, str]]:
+def versions(provenance: Provenance, drawn: int | None) -> list[tuple[str, str]]:
     """What was installed, and from where chance was drawn."""
     found = [(plain(key), plain(value, 120)) for key, value in provenance.versions.items()]
     if provenance.python and "python" not in provenance.versions:
         found.insert(0, ("python", plain(provenance.python)))
-    if provenance.seed is not None:
-        found.append(("seed", str(provenance.seed)))
+    seed = drawn if provenance.seed is None else provenance.seed
+    if seed is not None:
+        found.append(("seed", str(seed)))
     return found
 
 

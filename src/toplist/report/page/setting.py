@@ -49,13 +49,13 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
     if results.reference is not None:
         found.append(("Reference", shown.get(results.reference, name(results.reference))))
     if results.clusters is not None:
-        found.append(("Belonging", sentence("Cases with the same ", name(results.clusters), " belong together.")))
+        found.append(("Clusters", sentence("Cases with the same ", name(results.clusters), " belong together.")))
     if results.order is not None:
         found.append(("Order", sentence("Cases follow each other by ", name(results.order), ".")))
     if results.groups:
         found.append(("Groups", sentence(f"{count(len(results.groups))}, by ", name(results.by or "group"), ".")))
     if results.confidence_set is not None:
-        found.append(("Best ones", f"{_capital(visible(results.confidence_set.method))}."))
+        found.append(("Confidence set", f"{_capital(visible(results.confidence_set.method))}."))
     return found
 
 

@@ -170,7 +170,17 @@ def lede(results: Results, shown: Shown) -> list[Sentence]:
     elif own:
         few = f"It is surely better than {count(beaten)} of the {count(len(own))} others"
         said.append(sentence(few, *([", while ", listed(open_, most=3), " may be as good."] if open_ else ["."])))
-    return [*said, *best(results, shown)[:1]]
+    said += _elsewhere(results)
+    chosen = results.confidence_set
+    told = own and beaten == len(own) and chosen is not None and chosen.members == (first.name,)
+    return said if told or chosen is None or not chosen.members else [*said, *best(results, shown)[:1]]
+
+
+def _elsewhere(results: Results) -> list[Sentence]:
+    """Where the leader has infinite scores under another rule, which nobody should overlook."""
+    first = results.overall.standings[0]
+    hit = [(plain(mark.rule), count(mark.infinite)) for mark in first.marks[1:] if mark.infinite]
+    return [sentence(f"Under {rule} its mean is infinite, because of {n} of {cases(first.cases)}.") for rule, n in hit]
 
 
 def _leads(results: Results, shown: Shown, rule: str, score: str) -> Sentence:
@@ -185,7 +195,7 @@ def _leads(results: Results, shown: Shown, rule: str, score: str) -> Sentence:
 
 def _round(n: int) -> int:
     """Two digits: it is a guess."""
-    return int(float(f"{n:.1e}")) if n >= 100 else n
+    return round(n, 2 - len(str(n))) if n >= 100 else n
 
 
 def _pairs(n: int) -> str:

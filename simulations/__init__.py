@@ -1,0 +1,1 @@
+"""What is claimed of intervals and tests, measured."""

@@ -1,0 +1,46 @@
+"""`python -m simulations [--draws N] [--seed N] [--write PAGE]`: run all of it, print the table, write the page."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+
+from simulations import fixed, sequential
+from simulations.page import page, table
+from simulations.rows import Row
+
+DRAWS = 10_000
+_ONE_PATH = 10  # draws for one path of a sequence, which is a thousand times as dear as an interval
+
+
+def measure(draws: int, seed: int, workers: int) -> tuple[list[Row], list[Row]]:
+    """At a time that is fixed beforehand, and at all times."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        paths: Future[list[Row]] = pool.submit(sequential.rows, max(1, draws // _ONE_PATH), seed)
+        parts = [pool.submit(fixed.run_at, at, draws, seed) for at in range(len(fixed.TRIALS))]
+        for at, part in enumerate((*parts, paths)):
+            sys.stdout.write(table(part.result(), head=not at) + "\n")
+            sys.stdout.flush()
+        return [row for part in parts for row in part.result()], paths.result()
+
+
+def main() -> None:
+    """Run."""
+    parser = argparse.ArgumentParser(prog="python -m simulations", description=__doc__)
+    parser.add_argument("--draws", type=int, default=DRAWS, help="of each setting; fewer where every draw resamples")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--write", type=Path, help="a Markdown page, such as docs/coverage.md")
+    asked = parser.parse_args()
+    at_once, always = measure(asked.draws, asked.seed, asked.workers)
+    if asked.write is not None:
+        asked.write.write_text(page(at_once, always, seed=asked.seed), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""What was measured, as a page of Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from simulations.rows import Row
+
+_HEAD = """| setting | method | what is counted | should be | measured | draws | |
+| --- | --- | --- | ---: | ---: | ---: | --- |"""
+_SURE = 3  # Monte Carlo errors
+
+
+def holds(row: Row) -> bool:
+    """Whether what was measured is as good as it should be, up to three Monte Carlo errors.
+
+    An error rate may be lower than it should be, a power higher.
+    """
+    error = _SURE * math.sqrt(row.nominal * (1 - row.nominal) / row.draws)
+    return row.measured <= row.nominal + error if row.nominal < 0.5 else row.measured >= row.nominal - error
+
+
+def table(rows: Sequence[Row], *, head: bool = True) -> str:
+    """A line for each."""
+    return "\n".join([*([_HEAD] if head else []), *map(_line, rows)])
+
+
+def _line(row: Row) -> str:
+    if math.isnan(row.nominal):
+        cells = ("", f"{row.measured:,.0f} ± {row.error:,.0f}", f"{row.draws:,}", "")
+    else:
+        verdict = "holds" if holds(row) else f"**{row.measured:.1%}**"
+        cells = (f"{row.nominal:.0%}", f"{row.measured:.1%} ± {row.error:.1%}", f"{row.draws:,}", verdict)
+    return "| " + " | ".join((row.setting, row.method, row.claim, *cells)) + " |"
+
+
+def page(fixed: Sequence[Row], always: Sequence[Row], *, seed: int) -> str:
+    """The whole page."""
+    command = "python -m simulations --write docs/coverage.md"
+    if seed:
+        command += f" --seed {seed}"
+    return _PAGE.format(command=command, fixed=table(fixed), always=table(always), **_figures(fixed))
+
+
+def _figures(rows: Sequence[Row]) -> dict[str, str]:
+    """The numbers that the text speaks of."""
+    known = {(row.setting, row.method, row.claim): row.measured for row in rows}
+
+    def rate(setting: str, method: str) -> str:
+        return next((f"{x:.1%}" for (s, m, _), x in known.items() if (s, m) == (setting, method)), "-")
+
+    alone = "t, as if cases were independent"
+    return {
+        "t30": rate("independent, n = 30", "t"),
+        "t1000": rate("independent, n = 1000", "t"),
+        "normal30": rate("independent, n = 30", "normal"),
+        "boot30": rate("independent, resampled, n = 30", "paired bootstrap"),
+        "weighted30": rate("weights of log-normal size, n = 30", "weighted t"),
+        "weighted1000": rate("weights of log-normal size, n = 1000", "weighted t"),
+        "rare": rate("one event in fifty, n = 100", "t, of the mean"),
+        "cluster10": rate("10 clusters of 2 to 20, skewed", "cluster-robust t"),
+        "cluster100": rate("100 clusters of 2 to 20, skewed", "cluster-robust t"),
+        "even10": rate("10 clusters of 10, normal", "cluster-robust t"),
+        "cluster_alone": rate("100 clusters of 2 to 20, skewed", alone),
+        "hac": rate("MA(4), n = 300", "hac"),
+        "hac1000": rate("MA(4), n = 1000", "hac"),
+        "hac_alone": rate("MA(4), n = 300", alone),
+        "stationary": rate("MA(4), resampled, n = 300", "stationary bootstrap"),
+        "relative50": rate("three rounds in ten missing, n = 50", "t, of relative skill"),
+        "relative300": rate("three rounds in ten missing, n = 300", "t, of relative skill"),
+        "holm": rate("five equal predictors, n = 100", "Holm"),
+        "plain": rate("five equal predictors, n = 100", "p values as they are"),
+        "set": rate("five equal predictors, resampled, n = 100", "confidence set"),
+        "set_timed": rate("five equal predictors, MA(4), n = 300", "confidence set"),
+    }
+
+
+_PAGE = """# How often intervals miss
+
+Every method was let loose on made-up scores whose true means are known, and its mistakes counted. An interval at 95%
+should miss 5% of the time; a test at 5% should find a difference where there is none 5% of the time. "Holds" means
+that it errs no more often than that, up to three Monte Carlo errors; otherwise the last column has the honest figure.
+This page is written by `{command}`.
+
+## What it says
+
+- **t intervals** hold for independent cases, skewed as Brier scores are: {t30} misses with 30 cases, {t1000} with a
+  thousand. **Normal** ones miss more with few cases ({normal30} with 30), and so does the **paired bootstrap**
+  ({boot30}): it needs no formula, but more cases. Use t.
+- **Scores that are rarely other than zero** break all of this: where one case in fifty has an event, the interval of
+  the mean misses {rare} of the time with a hundred cases, because most samples have too few events to show the spread.
+- **Weights** that differ much leave few cases that count: with log-normal weights {weighted30} misses with 30 cases,
+  {weighted1000} with a thousand.
+- **Clusters**: ignoring them misses {cluster_alone} of the time. The cluster-robust interval is right with ten even,
+  normal clusters ({even10}); with skewed ones of different sizes it misses {cluster10} with ten of them, {cluster100}
+  with a hundred. Thirty clusters are few, ten very few.
+- **Time**: under a moving average over five moments and n = 300, ignoring order misses {hac_alone} of the time, **hac**
+  {hac}, the **stationary bootstrap** {stationary}; with n = 1000 hac misses {hac1000}. Dependence is never estimated in
+  full: take intervals in time as somewhat too short.
+- **Relative skill** with missing rounds: {relative50} misses with 50 rounds, {relative300} with 300.
+- **Many pairs**: among five equal predictors, p values as they are find a difference in {plain} of all runs, Holm's in
+  {holm}.
+- **The confidence set** leaves out one of five equal predictors in {set} of all runs; under a moving average, in
+  {set_timed}.
+
+## At a time that was fixed beforehand
+
+{fixed}
+
+The confidence set of five equal predictors must contain all five; where one is ahead, that one. "As was said to be
+needed" is what the leaderboard says about further cases.
+
+## Looking after every case
+
+{always}
+
+"Ever" means at any of 2,000 cases. A median without a percentage is a number of cases; 2,001 stands for never.
+"""

@@ -1,0 +1,366 @@
+"""Clusters, time and resamples through the front door: arrays and files say the same, in any order of the rows."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toplist as tl
+from tests.comparison.shapes import M, predictions
+from tests.comparison.test_in_memory import close
+from toplist.ranking.inference import HOWS
+
+N = 60
+UNNAMED = ("origins", "by", "clusters", "order", "weight", "method")
+
+
+def drawn(seed: int) -> tuple[dict[str, Any], Any]:
+    """Two distributions and what happened."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, M, N)
+    return {"p": rng.dirichlet(np.ones(M), size=N), "q": rng.dirichlet(np.full(M, 3.0), size=N)}, y
+
+
+def columns(seed: int) -> dict[str, Any]:
+    """What may be said of cases: weights, clusters, moments."""
+    rng = np.random.default_rng(seed + 1)
+    return {
+        "worth": rng.choice([0.5, 1.0, 3.0], N),
+        "team": np.array([f"team {i:02d}" for i in rng.integers(0, 12, N)]),
+        "when": rng.permutation(N) // 2,
+    }
+
+
+KINDS = {
+    "plain": {},
+    "weights": {"sample_weight": "worth"},
+    "clusters": {"clusters": "team", "sample_weight": "worth"},
+    "time": {"order": "when", "sample_weight": "worth"},
+}
+
+
+def options_of(kind: str, how: str) -> dict[str, str]:
+    if kind == "clusters" and how == "hac":
+        pytest.skip("clusters have no order")
+    if kind == "time" and how == "bootstrap":
+        pytest.importorskip("arch", reason="the stationary bootstrap comes with the extra 'report'")
+    return KINDS[kind] | {"intervals": how}
+
+
+def record(board: tl.Leaderboard) -> dict[str, Any]:
+    """All but names of columns and of files."""
+    return {key: value for key, value in board.to_dict().items() if key not in UNNAMED}
+
+
+def write_csv(path: Path, header: list[str], rows: Iterable[Iterable[Any]]) -> str:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return str(path)
+
+
+def write_parquet(path: Path, header: list[str], rows: Iterable[Iterable[Any]]) -> str:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    made: list[Any] = list(map(list, zip(*rows, strict=True)))
+    made = [np.array(column) if isinstance(column[0], np.datetime64) else column for column in made]
+    pq.write_table(pa.table(dict(zip(header, made, strict=True))), path)
+    return str(path)
+
+
+def files(
+    folder: Path, made: dict[str, Any], y: Any, extra: dict[str, Any], *, suffix: str, seed: int | None
+) -> tuple[dict[str, str], str]:
+    """Wide tables and a truth; with a seed, the rows of each predictor in an order of their own."""
+    pytest.importorskip("duckdb")
+    write: Callable[..., str] = write_csv if suffix == "csv" else write_parquet
+    rng = None if seed is None else np.random.default_rng(seed)
+    everything = list(range(N))
+    where = everything if rng is None else rng.permutation(N).tolist()
+    truth = write(
+        folder / f"truth.{suffix}",
+        ["case", "outcome", *extra],
+        [[f"c{i:03d}", f"k{y[i]}", *(column[i] for column in extra.values())] for i in where],
+    )
+    paths = {}
+    for name, p in made.items():
+        rows = everything if rng is None else rng.permutation(N).tolist()
+        header = ["case", *(f"k{c}" for c in range(M))]
+        paths[name] = write(folder / f"{name}.{suffix}", header, [[f"c{i:03d}", *p[i].tolist()] for i in rows])
+    return paths, truth
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, tmp_path: Path) -> None:
+    """Means, differences, skill and pairs, with every interval; whichever order predictors come in."""
+    asked = options_of(kind, how)
+    made, y = drawn(1)
+    extra = columns(1)
+    given = {key: extra.get(value, value) for key, value in asked.items()}
+    want = record(tl.compare(made, y, reference="q", **given))
+    for seed in (None, 3):
+        paths, truth = files(tmp_path, made, y, extra, suffix=suffix, seed=seed)
+        if seed is not None and how in ("hac", "bootstrap") and kind in ("plain", "weights"):
+            continue  # without anything else said, cases come in the order of the truth
+        assert close(record(tl.compare(paths, truth, reference="q", **asked)), want)
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_groups_are_the_leaderboards_of_their_cases(kind: str, how: str) -> None:
+    """With every interval: what is said of a group follows from the cases in it."""
+    asked = options_of(kind, how)
+    made, y = drawn(2)
+    extra = columns(2) | {"by": np.arange(N) % 2}
+    given = {key: extra.get(value, value) for key, value in asked.items()}
+    board = tl.compare(made, y, by=extra["by"], **given)
+    for group in board.groups:
+        at = np.flatnonzero(extra["by"] == int(str(group.group)))
+        alone = tl.compare(
+            {name: p[at] for name, p in made.items()},
+            y[at],
+            **{key: value[at] if isinstance(value, np.ndarray) else value for key, value in given.items()},
+        )
+        for mine, theirs in zip(group.standings, alone, strict=True):
+            assert mine.name == theirs.name
+            for one, other in zip(mine.marks, theirs.marks, strict=True):
+                assert one.score.low == pytest.approx(other.score.low, rel=1e-9)
+                assert one.score.p == pytest.approx(other.score.p, rel=1e-9)
+                assert (one.behind is None) == (other.behind is None)
+                if one.behind is not None and other.behind is not None:
+                    assert one.behind.high == pytest.approx(other.behind.high, rel=1e-9, abs=1e-12)
+
+
+MOMENTS = {
+    "numbers": [7, 8, 9, 10, 11, 100],
+    "numbers in text": ["7", "8", "9", "10", "11", "100"],
+    "numbers with signs": ["-1.5", "-1", "0", "2e-3", "1", "3e5"],
+    "dates in text": ["2024-12-31", "2025-01-01", "2025-01-02", "2025-01-10", "2025-02-01", "2025-10-01"],
+    "text": ["a", "b", "ba", "c", "d", "da"],
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", MOMENTS)
+def test_moments_are_in_the_order_that_people_mean(kind: str, suffix: str, tmp_path: Path) -> None:
+    """Nine comes before ten, also in text; dates in text by the calendar; other text by the alphabet."""
+    made, y = drawn(3)
+    place = np.arange(N) // 10
+    values = np.array(MOMENTS[kind], object)[place]
+    want = record(tl.compare(made, y, order=place))
+    paths, truth = files(tmp_path, made, y, {"when": values}, suffix=suffix, seed=5)
+    assert close(record(tl.compare(paths, truth, order="when")), want)
+
+
+def test_timestamps_and_dates_are_moments(tmp_path: Path) -> None:
+    made, y = drawn(4)
+    day = np.arange(N) // 3
+    want = record(tl.compare(made, y, order=day))
+    stamps = np.array("2024-02-27", "datetime64[D]") + day.astype("timedelta64[D]")
+    assert close(record(tl.compare(made, y, order=stamps)), want)
+    for unit in ("D", "s", "ns"):
+        values = stamps.astype(f"datetime64[{unit}]")
+        paths, truth = files(tmp_path, made, y, {"when": values}, suffix="parquet", seed=6)
+        assert close(record(tl.compare(paths, truth, order="when")), want)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text", "dates in text", "numbers in text"])
+def test_arrays_of_moments_are_in_the_order_that_people_mean(kind: str) -> None:
+    made, y = drawn(3)
+    place = np.arange(N) // 10
+    values = np.array(MOMENTS[kind])[place]
+    assert record(tl.compare(made, y, order=values)) == record(tl.compare(made, y, order=place))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_blank_moment_is_an_error_that_names_file_and_row(suffix: str, tmp_path: Path) -> None:
+    made, y = drawn(5)
+    values: list[Any] = [str(i) for i in range(N)]
+    values[7] = None
+    paths, truth = files(tmp_path, made, y, {"when": values}, suffix=suffix, seed=None)
+    with pytest.raises(
+        tl.TopListError, match=r"truth\.\w+.*row \d+.*there is no value in .?when.?, which says the order"
+    ):
+        tl.compare(paths, truth, order="when")
+    with pytest.raises(tl.TopListError, match="nowhen"):
+        tl.compare(paths, truth, order="nowhen")
+
+
+def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
+    """weight, cluster and order in the truth; clusters come before order; an empty name takes none."""
+    made, y = drawn(6)
+    extra = columns(6)
+    telling = {"weight": extra["worth"], "cluster": extra["team"], "order": extra["when"]}
+    paths, truth = files(tmp_path, made, y, telling, suffix="csv", seed=7)
+    want = tl.compare(made, y, sample_weight=extra["worth"], clusters=extra["team"])
+    found = tl.compare(paths, truth)
+    assert close(record(found), record(want))
+    assert (found.results.weight, found.results.clusters, found.results.order) == ("weight", "cluster", None)
+    assert "by cluster" in found.results.method
+    timed = tl.compare(paths, truth, clusters="")
+    assert close(record(timed), record(tl.compare(made, y, sample_weight=extra["worth"], order=extra["when"])))
+    assert timed.results.order == "order"
+    bare = tl.compare(paths, truth, clusters="", order="", sample_weight="")
+    assert close(record(bare), record(tl.compare(made, y)))
+    assert bare.results.method.startswith("paired t intervals")
+
+
+def holes(made: dict[str, Any]) -> dict[str, list[int]]:
+    """The cases that each predictor has: the first one lacks some, and the second others."""
+    return {"p": [i for i in range(N) if i % 5], "q": [i for i in range(N) if i % 7]}
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_cases_go_with_every_interval(kind: str, how: str, tmp_path: Path) -> None:
+    """Pairs on the cases of both: as a comparison of these cases alone says, to nine digits."""
+    asked = options_of(kind, how)
+    made, y = drawn(7)
+    extra = columns(7)
+    paths, truth = files(tmp_path, made, y, extra, suffix="csv", seed=None)
+    there = holes(made)
+    for name, at in there.items():
+        header = ["case", *(f"k{c}" for c in range(M))]
+        write_csv(Path(paths[name]), header, [[f"c{i:03d}", *made[name][i].tolist()] for i in at])
+    board = tl.compare(paths, truth, missing="pairwise", **asked)
+    both = sorted(set(there["p"]) & set(there["q"]))
+    given = {key: extra[value][both] if value in extra else value for key, value in asked.items()}
+    alone = tl.compare({name: p[both] for name, p in made.items()}, y[both], **given)
+    mine, theirs = board.difference("p", "q"), alone.difference("p", "q")
+    assert mine.value == pytest.approx(theirs.value, rel=1e-12)
+    if how != "bootstrap":  # whose draws are those of all cases
+        assert (mine.low, mine.high, mine.p) == pytest.approx((theirs.low, theirs.high, theirs.p), rel=1e-9)
+    assert mine.low < mine.high  # type: ignore[operator]
+    for row in board:
+        for mark in row.marks:
+            assert mark.relative is not None
+            assert mark.relative.low < mark.relative.value < mark.relative.high  # type: ignore[operator]
+            assert mark.skill is not None
+            assert mark.skill.low < mark.skill.value < mark.skill.high  # type: ignore[operator]
+
+
+def test_skill_with_classes_per_case_and_missing_predictions_knows_every_case(tmp_path: Path) -> None:
+    """What the empty list scores on a case is known from those who have it, though the first predictor lacks it."""
+    rng = np.random.default_rng(8)
+    sizes, outcome = rng.integers(3, 9, N), rng.integers(0, 3, N)
+    t = rng.uniform(0.2, 0.9, (2, N))
+    truth = write_csv(
+        tmp_path / "truth.csv", ["case", "outcome", "sizes"], [[i, outcome[i], sizes[i]] for i in range(N)]
+    )
+    paths = {}
+    for a, (name, keep) in enumerate({"first": range(0, N, 2), "second": range(N)}.items()):
+        rows = [[i, int(outcome[i]), t[a, i]] for i in keep]
+        paths[name] = write_csv(tmp_path / f"{name}.csv", ["case", "class", "confidence"], rows)
+    pytest.importorskip("duckdb")
+    found = tl.compare(paths, truth, sizes="sizes", missing="pairwise", rules="brier")["second"].marks[0].skill
+    lists = tl.TopLists.from_dicts([{int(outcome[i]): float(t[1, i])} for i in range(N)], tl.ClassSpace(sizes.tolist()))
+    alone = tl.compare({"second": lists}, outcome, rules="brier")["second"].marks[0].skill
+    assert found is not None
+    assert alone is not None
+    assert (found.value, found.low, found.high) == pytest.approx((alone.value, alone.low, alone.high), rel=1e-9)
+
+
+def test_time_and_clusters_are_told_in_the_results() -> None:
+    made, y = predictions(9, 40)
+    when = np.arange(40) // 2
+    timed = tl.compare(made, y, space=M, order=when, horizon=3)
+    assert "over 20 moments" in timed.results.method
+    assert "horizon of 3" in timed.results.method
+    assert timed.results.order is not None
+    assert timed.results.seed is None
+    drawn_ = tl.compare(made, y, space=M, intervals="bootstrap", seed=5)
+    assert drawn_.results.seed == 5
+    assert "seed 5" in drawn_.results.method
+    assert tl.compare(made, y, space=M, intervals="bootstrap", seed=6).to_dict() != drawn_.to_dict()
+    assert tl.compare(made, y, space=M, intervals="bootstrap", seed=5).to_dict() == drawn_.to_dict()
+
+
+def test_without_order_hac_takes_cases_as_they_come() -> None:
+    made, y = drawn(10)
+    one = tl.compare(made, y, intervals="hac")
+    other = tl.compare(made, y, order=np.arange(N))
+    assert one.difference("p", "q") == other.difference("p", "q")
+    assert "in the order of the truth" in one.results.method
+
+
+def test_ordered_boards_can_be_compared() -> None:
+    made, y = drawn(11)
+    for how in HOWS:
+        assert tl.compare(made, y, intervals=how) == tl.compare(made, y, intervals=how)
+    assert tl.compare(made, y, intervals="hac") != tl.compare(made, y, intervals="t")
+
+
+def test_without_arch_the_stationary_bootstrap_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And whatever does not need it works."""
+    monkeypatch.setitem(sys.modules, "arch.bootstrap", None)
+    made, y = drawn(12)
+    with pytest.raises(tl.TopListError, match=r"need arch: pip install 'toplist\[report\]'\.$"):
+        tl.compare(made, y, order=np.arange(N), intervals="bootstrap")
+    for options in ({}, {"intervals": "bootstrap"}, {"order": np.arange(N)}, {"clusters": np.arange(N) % 9}):
+        assert len(tl.compare(made, y, **options)) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_confidence_sets_of_files_are_those_of_arrays(kind: str, tmp_path: Path) -> None:
+    """The cases are drawn as they depend on each other, whichever way they came; predictors in any order of rows."""
+    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
+    made, y = drawn(13)
+    extra = columns(13)
+    given = {key: extra.get(value, value) for key, value in KINDS[kind].items()}
+    want = tl.compare(made, y, **given).confidence_set("log", level=0.9, seed=3)
+    paths, truth = files(tmp_path, made, y, extra, suffix="csv", seed=None)
+    found = tl.compare(paths, truth, **KINDS[kind]).confidence_set("log", level=0.9, seed=3)
+    assert (found.rule, found.level, found.seed, found.cases, found.method) == ("log", 0.9, 3, N, want.method)
+    assert found.p == pytest.approx(dict(want.p), abs=1e-9)
+    assert found.members == want.members
+    unit = {"plain": "cases", "weights": "cases", "clusters": "clusters", "time": "moments"}[kind]
+    assert f"; {unit} drawn" in found.method
+    assert ("in stretches of about" in found.method) == (kind == "time")
+
+
+def test_confidence_sets_know_of_time_where_intervals_do(tmp_path: Path) -> None:
+    """Where somebody asks for hac without naming an order, cases follow each other as they come."""
+    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
+    made, y = drawn(14)
+    assert "in stretches" in tl.compare(made, y, intervals="hac").confidence_set().method
+    paths, truth = files(tmp_path, made, y, {}, suffix="csv", seed=None)
+    board = tl.compare(paths, truth, intervals="hac")
+    assert board.difference("p", "q").low == pytest.approx(
+        tl.compare(made, y, intervals="hac").difference("p", "q").low
+    )
+    assert "in stretches" in board.confidence_set().method
+
+
+def test_a_board_is_asked_for_pairs_and_power() -> None:
+    made, y = predictions(15, 40)
+    board = tl.compare(made, y, space=M)
+    names = [row.name for row in board]
+    assert [(p.a, p.b) for p in board.pairs if p.rule == "brier"] == list(combinations(names, 2))
+    for pair in board.pairs:
+        assert pair.difference == board.difference(pair.a, pair.b, pair.rule) or np.isnan(pair.difference.value)
+        assert pair.more == board.further_cases(pair.a, pair.b, pair.rule)
+        if pair.more:
+            more = board.further_cases(pair.a, pair.b, pair.rule, power=0.99)
+            assert more is not None
+            assert more > pair.more
+    for call in (
+        lambda: board.further_cases("nobody", names[0]),
+        lambda: board.further_cases(names[0], names[1], power=2),
+        lambda: board.further_cases(names[0], names[1], power=1),
+        lambda: board.further_cases(names[0], names[1], power=0),
+        lambda: board.confidence_set("quadratic"),
+        lambda: board.confidence_set(level=0),
+        lambda: board.confidence_set(level=1.5),
+        lambda: board.confidence_set(level="x"),
+        lambda: board.confidence_set(seed=-1),
+        lambda: board.confidence_set(seed="x"),
+    ):
+        with pytest.raises(tl.TopListError):
+            call()

@@ -1,0 +1,93 @@
+"""Names are data: whatever they hold, the page shows it and does nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.page import made
+from tests.page.hostile import HOSTILE
+from tests.page.reading import read
+from tests.page.undrawn import render_undrawn
+from toplist.evidence.findings import Costly
+from toplist.report.escape import visible
+from toplist.report.page import FileRecord, Page, Provenance, render
+from toplist.report.page.wording import names
+
+pytest.importorskip("jinja2", reason="reports need jinja2")
+
+TAGS = {one.tag for one in read(render_undrawn(made.page(groups=2, cases=60))).every()}
+
+
+def everywhere(name: str) -> Page:
+    """A page with the name wherever a name can be."""
+    found = made.results((name, name + "2", "plain"), cases=30, groups=2, zeros=False)
+    groups = tuple(replace(section, group=name + str(section.group)) for section in found.groups)
+    origins = tuple(replace(o, source=name, layout=name, repairs={name: 2}) for o in found.origins)
+    found = replace(
+        found,
+        by=name,
+        clusters=name,
+        order=name,
+        classes=name,
+        method=name,
+        reference=name,
+        groups=groups,
+        origins=origins,
+    )
+    exhibits = tuple(
+        replace(e, invalid=name, costly=(Costly(name, 1.0, name, ((name, 0.5),), 1, 0.5),))
+        for e in made.exhibits(found)
+    )
+    provenance = Provenance(name, name, {name: name}, (FileRecord(name, name, 1, name),), 1, name)
+    return Page(found, exhibits, provenance, name)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(max_size=60) | st.text(alphabet="<>&\"'/=\u202e\u2066\x00\x1b{}%script", max_size=60))
+@example("</style><script>alert(1)</script>")
+@example('" onmouseover="alert(1)" x="')
+@example("{{ 7 * 7 }}{% raw %}")
+def test_no_name_becomes_markup(name: str) -> None:
+    text = render_undrawn(everywhere(name))
+    page = read(text)
+    assert {one.tag for one in page.every()} <= TAGS | {"details", "summary"}
+    assert len(list(page.every("script"))) == len(list(page.every("style"))) == 1
+    assert not [one for one in page.every() for key in one.attributes if key.startswith("on") or key == "style"]
+    assert all(character.isprintable() or character == "\n" for character in text)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(min_size=1, max_size=30).filter(lambda s: s == s.strip()))
+def test_a_short_name_is_shown_whole(name: str) -> None:
+    shown = names([name])[name].text
+    if len(visible(name)) <= 30 and name.isascii():
+        assert shown == visible(name)
+    assert len(shown) <= 36
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_names_are_text_in_the_whole_page(name: str) -> None:
+    pytest.importorskip("matplotlib", reason="drawings need matplotlib")
+    text = render(everywhere(name))
+    page = read(text)
+    assert len(list(page.every("script"))) == 1
+    assert all(character.isprintable() or character == "\n" for character in text)
+    board = page.identified("table-leaderboard")
+    assert names([name, name + "2", "plain"])[name].text in board.text
+    if len(name) > 1000:
+        assert visible(name) in page.one("main").text
+
+
+def test_a_long_name_is_there_in_full_only_once_or_twice() -> None:
+    long = "x" * 10_000
+    assert len(render_undrawn(everywhere(long))) < len(render_undrawn(everywhere("x" * 100))) + 12 * len(long)
+
+
+def test_names_that_look_alike_when_shortened_are_told_apart() -> None:
+    alike = ["a" * 40 + middle + "b" * 40 for middle in "123"]
+    shown = [str(name) for name in names([*alike, "other"]).values()]
+    assert len(set(shown)) == 4

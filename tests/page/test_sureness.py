@@ -1,0 +1,211 @@
+"""What the page says in plain words is what the numbers say."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.page import made
+from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results
+from toplist.report.page import disagreement, sureness
+from toplist.report.page.pairs import pairs as pair_table
+from toplist.report.page.wording import Name, Sentence, listed, names
+
+BASE = {n: made.results(tuple("ABCDEFG"[:n]), cases=40, rules=("brier",), zeros=False, paths=0) for n in range(1, 8)}
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+@st.composite
+def judged(draw: st.DrawFn, most: int = 7) -> Results:
+    """Results with any p values and any differences that go with them, some of them right at the limit."""
+    base = BASE[draw(st.integers(2, most))]
+    level = draw(st.sampled_from(LEVELS))
+    edge = 1 - level
+    p = (
+        st.none()
+        | st.sampled_from([0.0, edge, math.nextafter(edge, 1), math.nextafter(edge, 0), 1.0])
+        | st.floats(0, 1)
+    )
+    value = st.floats(-2, 2).filter(bool)
+    found = []
+    for a, b in combinations([row.name for row in base.overall.standings], 2):
+        adjusted, difference = draw(p), draw(value)
+        more = draw(st.none() | st.integers(0, 10**9))
+        found.append(Pair("brier", a, b, 40, Estimate(difference, p=adjusted), adjusted, more))
+    return replace(base, level=level, pairs=tuple(found))
+
+
+def shown(results: Results) -> dict[str, Name]:
+    return names(row.name for row in results.overall.standings)
+
+
+def claims(said: Sentence, order: list[str]) -> set[tuple[str, str]]:
+    """Who is said to be better than whom, as a reader takes it who has the table at hand."""
+    winner, *others = [part.text for part in said.parts if isinstance(part, Name)]
+    assert re.match(rf"{winner} is surely better than ", str(said))
+    if str(said).endswith("than all others."):
+        return {(winner, other) for other in order if other != winner}
+    if below := re.search(r"and the (\d+) below it in the table\.$", str(said)):
+        (first,) = others
+        after = order[order.index(first) + 1 :]
+        assert len(after) == int(below[1])
+        others += after
+    return {(winner, other) for other in others}
+
+
+@given(judged())
+def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_the_level(results: Results) -> None:
+    """And the better one is the one that the sign of the difference says."""
+    order = [row.name for row in results.overall.standings]
+    sure = [pair for pair in results.pairs if pair.adjusted is not None and pair.adjusted <= 1 - results.level]
+    expected = {(p.a, p.b) if p.difference.value < 0 else (p.b, p.a) for p in sure}
+    said = [claims(one, order) for one in sureness.sure(results, shown(results), "brier")]
+    assert set().union(*said) == expected
+    assert sum(map(len, said)) == len(expected)
+
+
+@given(judged(most=4))
+def test_every_other_pair_with_a_p_value_is_said_to_be_unsure(results: Results) -> None:
+    expected = {(p.a, p.b) for p in results.pairs if p.adjusted is not None and p.adjusted > 1 - results.level}
+    said = sureness.unsure(results, shown(results), "brier")
+    found = [tuple(part.text for part in one.parts if isinstance(part, Name)) for one in said]
+    assert set(found) == expected
+    assert len(found) == len(expected)
+    untested = {(p.a, p.b) for p in results.pairs if p.adjusted is None}
+    assert bool(sureness.untested(results, shown(results), "brier")) == bool(untested)
+
+
+@given(judged())
+def test_the_table_of_pairs_says_the_same(results: Results) -> None:
+    table = pair_table(results, shown(results))
+    heads = [str(head.text) for head in table.heads]
+    at = {name: heads.index(name) for name in ("first", "second", "verdict", "difference")}
+    by = {(pair.a, pair.b): pair for pair in results.pairs}
+    assert len(table.rows) == len(by)
+    for row in table.rows:
+        pair = by[str(row[at["first"]].text), str(row[at["second"]].text)]
+        sure = pair.adjusted is not None and pair.adjusted <= 1 - results.level
+        better = pair.a if pair.difference.value < 0 else pair.b
+        unsure = "not tested" if pair.adjusted is None else "not sure"
+        assert str(row[at["verdict"]].text) == (f"{better} is better" if sure else unsure)
+        assert row[at["difference"]].value == pair.difference.value
+
+
+@given(judged())
+def test_the_counts_add_up(results: Results) -> None:
+    said = str(sureness.tally(results, "brier"))
+    tested = [p for p in results.pairs if p.adjusted is not None]
+    sure = [p for p in tested if p.adjusted is not None and p.adjusted <= 1 - results.level]
+    if not tested:
+        assert said.startswith("None of the")
+    elif not sure:
+        assert said.startswith("No difference is sure under brier")
+    elif len(sure) == len(results.pairs):
+        assert said.startswith(("Every difference is sure", "The difference is sure"))
+    else:
+        numbers = [int(n) for n in re.findall(r"\d+", said.partition(" Sure means")[0])]
+        rest = len(results.pairs) - len(tested)
+        assert numbers == [len(results.pairs), len(sure), len(tested) - len(sure), *([rest] if rest else [])]
+    assert f"at most {1 - results.level:.6g}." in said or not tested
+
+
+@given(judged())
+def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Results) -> None:
+    leader = results.overall.standings[0].name
+    own = [p for p in results.pairs if p.a == leader]
+    sure = [p for p in own if p.adjusted is not None and p.adjusted <= 1 - results.level and p.difference.value < 0]
+    said = " ".join(map(str, sureness.lede(replace(results, confidence_set=None), shown(results))))
+    assert said.startswith(f"{leader} leads with the lowest mean brier score")
+    if len(sure) == len(own):
+        assert "surely better than all others" in said or "surely better than the other one" in said
+    elif f"surely better than {len(sure)} of the {len(own)} others" not in said:
+        assert not sure
+        assert "not surely better than any other" in said
+
+
+@settings(max_examples=30)
+@given(judged())
+def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Results) -> None:
+    accuracy = {row.name: row.accuracy for row in results.overall.standings}
+    found = disagreement.against_accuracy(results, shown(results))
+    expected = [pair for pair in results.pairs if (accuracy[pair.a] - accuracy[pair.b]) * (pair.difference.value) > 0]
+    told = [one for one in found if "is right more often" in str(one)]
+    assert len(told) == min(3, len(expected))
+    for one in told:
+        right, scores = [part.text for part in one.parts if isinstance(part, Name)]
+        assert accuracy[right] > accuracy[scores]
+
+
+def test_nothing_is_sure_where_predictors_are_alike() -> None:
+    alike = made.results(cases=60, apart=0.0, zeros=False, seed=5)
+    assert str(sureness.tally(alike, "brier")).startswith("No difference is sure")
+    assert not sureness.sure(alike, shown(alike), "brier")
+    assert "not surely better than any other" in " ".join(map(str, sureness.lede(alike, shown(alike))))
+
+
+def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:
+    found = made.results()
+    (said, why) = map(str, sureness.infinities(found, shown(found)))
+    assert said.startswith("Under log, some scores are infinite: hard labels (1 of 1,200 cases).")
+    assert why == "A score is infinite where what happened was given no chance at all."
+    verdicts = [str(row[5].text) for row in pair_table(found, shown(found)).rows if str(row[0].text) == "log"]
+    assert verdicts.count("hard labels has infinite scores") == 5
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ("A", "A is the best under brier, at 95% confidence."),
+        ("AB", "The best under brier is among A and B, at 95% confidence."),
+        ("ABC", "At 95% confidence nobody can be ruled out as the best under brier."),
+    ],
+)
+def test_the_confidence_set_is_told_in_words(members: str, said: str) -> None:
+    chosen = ConfidenceSet("brier", 0.95, tuple(members), {}, 40, "bootstrap", 1)
+    found = replace(BASE[3], confidence_set=chosen)
+    assert [str(one) for one in sureness.best(found, shown(found))] == [said]
+
+
+def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> None:
+    found = made.results(("A", "B"), zeros=True, apart=0.0)
+    rows = tuple(sorted(found.overall.standings, key=lambda row: -row.marks[1].infinite))
+    found = replace(found, overall=replace(found.overall, standings=rows), confidence_set=None)
+    assert "Under log its mean is infinite, because of 1 of 1,200 cases." in map(
+        str, sureness.lede(found, shown(found))
+    )
+
+
+def test_what_it_takes_to_tell_two_apart_is_said() -> None:
+    def told(more: int | None) -> str:
+        pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, more)
+        found = replace(BASE[2], pairs=(pair,))
+        (said,) = sureness.unsure(found, shown(found), "brier")
+        return str(said)
+
+    assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5.")
+    assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5.")
+    assert told(0).endswith("Alone they would be told apart, but not among 1 pair.")
+    assert told(None).endswith("cannot be said.")
+    assert "difference -0.010 (-0.030 to +0.010), adjusted p 0.300." in told(None)
+
+
+def test_one_predictor_is_nothing_to_tell_apart() -> None:
+    found = replace(BASE[1], confidence_set=None)
+    assert "nothing to tell apart" in str(sureness.tally(found, "brier"))
+    assert len(sureness.lede(found, shown(found))) == 1
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=30), st.integers(1, 8))
+def test_a_list_names_or_counts_everything(items: list[str], most: int) -> None:
+    said = listed([Name(item) for item in items], most=most)
+    kept = [part.text for part in said.parts if isinstance(part, Name)]
+    assert kept == items[: len(kept)]
+    more = len(items) - len(kept)
+    assert more != 1
+    assert str(said.parts[-1]) == (f"{more:,} more" if more else items[-1])

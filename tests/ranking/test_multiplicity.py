@@ -1,0 +1,131 @@
+"""Many pairs at once: Holm's method, and how many cases it would take to tell two apart."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.ranking.made import World
+from tests.tally.integers import law
+from toplist.ranking.multiplicity import holm
+from toplist.ranking.pairs import POWER, further_cases, pairs
+from toplist.ranking.results import Estimate
+from toplist.ranking.standings import Terms
+
+chances = st.floats(0, 1) | st.sampled_from([0.0, 0.05, 1.0])
+many = st.lists(st.none() | chances, max_size=12)
+
+
+@law
+@given(values=many)
+def test_an_adjusted_p_value_is_at_least_the_plain_one_and_at_most_one(values: list[float | None]) -> None:
+    """And what has none gets none."""
+    for p, adjusted in zip(values, holm(values), strict=True):
+        assert (p is None) == (adjusted is None)
+        if p is not None and adjusted is not None:
+            assert p <= adjusted <= 1
+
+
+@law
+@given(values=many)
+def test_adjusting_keeps_the_order(values: list[float | None]) -> None:
+    found = [(p, q) for p, q in zip(values, holm(values), strict=True) if p is not None and q is not None]
+    for (p, q), (r, s) in combinations(found, 2):
+        if p <= r:
+            assert q <= s
+        if p == r:
+            assert q == s
+
+
+@law
+@given(values=many, data=st.data())
+def test_adjusting_does_not_depend_on_the_order_of_the_values(values: list[float | None], data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(values))))
+    adjusted = holm(values)
+    assert holm([values[i] for i in order]) == [adjusted[i] for i in order]
+
+
+@law
+@given(values=st.lists(chances, max_size=8), extra=st.integers(0, 3))
+def test_a_pair_without_a_p_value_counts_as_a_hypothesis(values: list[float], extra: int) -> None:
+    """It might be false: the others are adjusted as if it had the largest one."""
+    with_none = holm([*values, *[None] * extra])[: len(values)]
+    assert with_none == holm([*values, *[1.0] * extra])[: len(values)]
+
+
+@law
+@given(values=st.lists(chances, min_size=1, max_size=12))
+def test_bonferroni_is_never_sharper(values: list[float]) -> None:
+    """Holm's method rejects whatever Bonferroni's does; the smallest p value is adjusted alike."""
+    adjusted = holm(values)
+    for p, q in zip(values, adjusted, strict=True):
+        assert q is not None
+        assert q <= min(1.0, len(values) * p)
+    assert min(q for q in adjusted if q is not None) == min(1.0, len(values) * min(values))
+
+
+@law
+@given(
+    d=st.floats(0.001, 1) | st.floats(-1, -0.001),
+    ratio=st.floats(0.55, 30),
+    n=st.integers(2, 10**6),
+    level=st.sampled_from([0.9, 0.95, 0.99]),
+)
+def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: float, n: int, level: float) -> None:
+    """And with one case less it is not: by the normal distribution, with the same mean and spread."""
+    error = abs(d) * ratio
+    z = stats.norm.ppf(0.5 + level / 2)
+    found = Estimate(d, d - z * error, d + z * error, error=error)
+    more = further_cases(found, n, level)
+
+    def power(cases: float) -> float:
+        """How often the interval excludes zero on the side where the difference is."""
+        return float(stats.norm.sf(z - abs(d) / (error * math.sqrt(n / cases))))
+
+    if found.low > 0 or found.high < 0:  # type: ignore[operator]
+        assert more == 0
+        return
+    assert more is not None
+    assert more >= 1
+    assert power(n + more) >= POWER - 1e-9
+    if more > 1:
+        assert power(n + more - 1) < POWER + 1e-9
+
+
+def test_no_number_of_cases_separates_what_does_not_differ() -> None:
+    assert further_cases(Estimate(0.0, -0.1, 0.1, error=0.05), 100, 0.95) is None
+    assert further_cases(Estimate(0.0, 0.0, 0.0, error=0.0), 100, 0.95) is None
+    assert further_cases(Estimate(math.inf, why="infinite scores have no interval"), 100, 0.95) is None
+    assert further_cases(Estimate(0.1, why="one case has no spread"), 1, 0.95) is None
+    assert further_cases(Estimate(1e-320, -1.0, 1.0, error=0.5), 100, 0.95) is None
+    assert further_cases(Estimate(0.5, 0.5, 0.5, error=0.0), 100, 0.95) == 0
+
+
+def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
+    """Each once for every rule; the adjusted p values are Holm's over the pairs of the rule."""
+    scores = np.random.default_rng(1).exponential(size=(4, 60)) + np.arange(4)[:, None] / 4
+    world = World(scores)
+    terms = Terms(tuple("abcd"), ("rule",), (), None, False)
+    found = pairs(world.tally(), terms, world.sums(), ["c", "a", "d", "b"], 0.95)
+    assert [(pair.a, pair.b) for pair in found] == list(combinations("cadb", 2))
+    assert [pair.adjusted for pair in found] == holm([pair.difference.p for pair in found])
+    for pair in found:
+        a, b = "abcd".index(pair.a), "abcd".index(pair.b)
+        assert pair.difference == world.sums().difference(0, a, b)
+        assert pair.cases == 60
+        assert pair.more == further_cases(pair.difference, 60, 0.95)
+
+
+def test_pairs_count_the_cases_that_both_have() -> None:
+    scores = np.random.default_rng(2).exponential(size=(2, 20))
+    scores[0, :5], scores[1, 12:] = np.nan, np.nan
+    world = World(scores)
+    (found,) = pairs(world.tally(), Terms(("a", "b"), ("rule",), (), None, True), world.sums(), ["a", "b"], 0.95)
+    assert found.cases == 7
+    assert found.difference.p == pytest.approx(stats.ttest_rel(scores[0, 5:12], scores[1, 5:12]).pvalue)

@@ -1,0 +1,150 @@
+"""What each unit contributes to a quantity is its derivative along that unit, for every quantity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.ranking.made import World, ends, worlds
+from tests.tally.integers import law
+from toplist.ranking.panels import Totals
+from toplist.ranking.quantities import Difference, LogRelative, Mean, Quantity, ReferenceSkill, Skill
+
+QUANTITIES = (Mean(0), Difference(0, 1), Skill(0), ReferenceSkill(0, 1), LogRelative(0, (0, 1)))
+quantities = st.sampled_from(QUANTITIES)
+
+
+def tilted(units: Totals, at: int, by: float) -> Totals:
+    """The sums of all units, with one of them counted 1 + by times."""
+    share = np.ones(units.sums.shape[1])
+    share[at] += by
+    return replace(units, sums=(units.sums * share).sum(axis=1, keepdims=True))
+
+
+def there(quantity: Quantity, units: Totals) -> bool:
+    """Whether the quantity exists for these units."""
+    return float(quantity.weights(units).sum()) > 0 and all(units.w(0, b).sum() > 0 for b in (0, 1))
+
+
+@law
+@given(world=worlds(), quantity=quantities)
+def test_contributions_are_derivatives(world: World, quantity: Quantity) -> None:
+    """Along the weight of each unit, by differences on both sides."""
+    units = world.panel().totals(0)
+    if not there(quantity, units):
+        return
+    step = 1e-5
+    parts = quantity.contributions(units)
+    for at in range(units.sums.shape[1]):
+        up, down = (float(quantity.value(tilted(units, at, by))[0]) for by in (step, -step))
+        assert parts[at] == pytest.approx((up - down) / (2 * step), rel=1e-5, abs=1e-8)
+
+
+@law
+@given(world=worlds(), quantity=quantities)
+def test_contributions_sum_to_zero(world: World, quantity: Quantity) -> None:
+    """A quantity does not change if all weights do: it is homogeneous. Units without weight contribute nothing."""
+    units = world.panel().totals(0)
+    if not there(quantity, units):
+        return
+    parts = quantity.contributions(units)
+    assert abs(parts.sum()) <= 1e-12 * max(1.0, np.abs(parts).sum())
+    assert (parts[quantity.weights(units) == 0] == 0).all()
+
+
+@law
+@given(world=worlds(), quantity=quantities, seed=st.integers(0, 1000))
+def test_the_order_of_cases_within_units_does_not_show(world: World, quantity: Quantity, seed: int) -> None:
+    """Nor does that of the cases themselves: values stay, contributions are in the order of units."""
+    order = np.random.default_rng(seed).permutation(len(world))
+    units, again = world.panel().totals(0), world.at(order).panel().totals(0)
+    if not there(quantity, units):
+        return
+    assert quantity.value(units.all) == pytest.approx(quantity.value(again.all), rel=1e-9)
+    parts, others = quantity.contributions(units), quantity.contributions(again)
+    if world.clusters is None and world.moments is None:
+        others = others[np.argsort(order)]
+    np.testing.assert_allclose(parts, others, rtol=1e-9, atol=1e-12)
+
+
+def jackknife(world: World, quantity: Quantity) -> float:
+    """The standard error from leaving out one unit at a time."""
+    units = world.panel().totals(0)
+    left = [float(quantity.value(tilted(units, at, -1.0))[0]) for at in range(units.sums.shape[1])]
+    n = len(left)
+    return math.sqrt((n - 1) / n * float(((np.array(left) - np.mean(left)) ** 2).sum()))
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda q: type(q).__name__)
+@pytest.mark.parametrize("kind", ["plain", "weighted", "clustered", "incomplete"])
+def test_the_delta_method_is_the_jackknife_where_there_are_many_units(quantity: Quantity, kind: str) -> None:
+    """Up to terms of one over their number; for means of equal weight they are the same."""
+    gaps = []
+    for n in (100, 1600):
+        rng = np.random.default_rng(5)
+        scores = rng.exponential(size=(2, n)) + rng.exponential(size=n)
+        if kind == "incomplete":
+            scores[rng.random(scores.shape) < 0.2] = np.nan
+        world = World(
+            scores,
+            weights=rng.uniform(0.5, 2, n) if kind == "weighted" else None,
+            clusters=np.arange(n) % (n // 4) if kind == "clustered" else None,
+            empty=rng.choice([0.5, 0.9], n),
+        )
+        cases = world.cases("t")
+        got = {
+            Mean: lambda cases=cases: cases.mean(0, 0).error,
+            Difference: lambda cases=cases: cases.difference(0, 0, 1).error,
+            Skill: lambda cases=cases: cases.skill(0, 0).error,
+            ReferenceSkill: lambda cases=cases: cases.reference_skill(0, 0, 1).error,
+            LogRelative: lambda cases=cases: cases.relative(0, 0, 1.0, (0, 1)).error,
+        }[type(quantity)]()
+        gaps.append(abs(got / jackknife(world, quantity) - 1))
+    assert gaps[0] < 0.1
+    assert gaps[1] < 0.02
+
+
+def influence(scores: Any, a: int, b: int, units: Any = None) -> Any:
+    """Of the log ratio of mean scores on common cases: each case's share of one mean minus that of the other."""
+    both = ~np.isnan(scores[a]) & ~np.isnan(scores[b])
+    x, y = np.where(both, scores[a], 0.0), np.where(both, scores[b], 0.0)
+    parts = x / x.sum() - y / y.sum()
+    return parts if units is None else np.bincount(units, parts)
+
+
+@settings(law, max_examples=40)
+@given(seed=st.integers(0, 10**6), k=st.integers(2, 5), n=st.integers(8, 40), clustered=st.booleans())
+def test_the_interval_of_relative_skill_is_that_of_plain_influence_functions(
+    seed: int, k: int, n: int, clustered: bool
+) -> None:
+    """With missing rounds: every pair on its own cases, all pairs through the same cases."""
+    rng = np.random.default_rng(seed)
+    scores = rng.exponential(size=(k, n)) + 0.05
+    scores[rng.random((k, n)) < 0.3] = np.nan
+    scores[:, :2] = rng.exponential(size=(k, 2)) + 0.05  # some cases are common
+    units = np.arange(n) // 3 if clustered else None
+    others = tuple(range(k))
+    parts = sum(influence(scores, 0, b, units) for b in others) / k
+    own = np.bincount(units if clustered else np.arange(n), ~np.isnan(scores[0])) > 0
+    count = own.sum()
+    error = math.sqrt(count / (count - 1) * float((parts**2).sum()))
+    both = [~np.isnan(scores[0]) & ~np.isnan(scores[b]) for b in others]
+    value = math.exp(np.mean([math.log(scores[0, at].sum() / scores[b, at].sum()) for b, at in enumerate(both)]))
+    got = World(scores, clusters=units).cases("normal").relative(0, 0, value, others)
+    z = 1.959963984540054
+    assert ends(got) == pytest.approx(
+        (value, value * math.exp(-z * error), value * math.exp(z * error), value * error), rel=1e-9
+    )
+    assert got.low > 0  # type: ignore[operator]
+
+
+def test_relative_skill_of_one_against_itself_is_one_for_sure() -> None:
+    got = World(np.array([[1.0, 2.0, 3.0]])).cases("t").relative(0, 0, 1.0, (0,))
+    assert ends(got) == (1.0, 1.0, 1.0, 0.0)
+    assert got.p == 1.0
