@@ -58,21 +58,21 @@ def _independent(n: int) -> list[Trial]:
             f"independent, n = {n}",
             lambda rng: worlds.independent(rng, n),
             (
-                interval("t", "t"),
+                interval("t", "t", "short" if n < 1000 else "holds"),
                 interval("t, of the mean", "t", quantity="mean"),
-                interval("normal", "normal", "short" if n < 100 else "holds"),
+                interval("normal", "normal", "short" if n < 1000 else "holds"),
                 interval("t, of skill over another", "t", quantity="skill over another"),
             ),
         ),
         Trial(
             f"independent, classes differ per case, n = {n}",
             lambda rng: worlds.uneven(rng, n),
-            (interval("t, of skill", "t", quantity="skill"),),
+            (interval("t, of skill", "t", "short" if n < 1000 else "holds", quantity="skill"),),
         ),
         Trial(
             f"independent, resampled, n = {n}",
             lambda rng: worlds.independent(rng, n),
-            (interval("paired bootstrap", "bootstrap", "short" if n < 300 else "holds"),),
+            (interval("paired bootstrap", "bootstrap", "short" if n < 1000 else "holds"),),
             share=_FEW if n < 1000 else _FEWER,
         ),
         Trial(

@@ -13,7 +13,7 @@ from simulations import worlds
 from simulations.worlds import World
 from toplist.ranking.confidence_sets import confidence_set
 from toplist.ranking.inference import How
-from toplist.ranking.pairs import further_cases, pairs
+from toplist.ranking.pairs import further, pairs
 from toplist.ranking.results import Estimate
 from toplist.ranking.standings import Terms
 
@@ -121,4 +121,4 @@ def separates(name: str) -> Method:
 def needed(difference: float) -> int:
     """How many cases tell these two apart, by the package's own reckoning from a hundred cases of variance one."""
     found = Estimate(difference, difference - 1, difference + 1, error=0.1)
-    return 100 + (further_cases(found, 100, worlds.LEVEL) or 0)
+    return 100 + (further(found, 100, worlds.LEVEL) or 0)

@@ -53,6 +53,7 @@ def _figures(rows: Sequence[Row]) -> dict[str, str]:
     alone = "t, as if cases were independent"
     return {
         "t30": rate("independent, n = 30", "t"),
+        "t100": rate("independent, n = 100", "t"),
         "t1000": rate("independent, n = 1000", "t"),
         "normal30": rate("independent, n = 30", "normal"),
         "boot30": rate("independent, resampled, n = 30", "paired bootstrap"),
@@ -64,6 +65,7 @@ def _figures(rows: Sequence[Row]) -> dict[str, str]:
         "even10": rate("10 clusters of 10, normal", "cluster-robust t"),
         "cluster_alone": rate("100 clusters of 2 to 20, skewed", alone),
         "hac": rate("MA(4), n = 300", "hac"),
+        "hac50": rate("MA(4), n = 50", "hac"),
         "hac1000": rate("MA(4), n = 1000", "hac"),
         "hac_alone": rate("MA(4), n = 300", alone),
         "stationary": rate("MA(4), resampled, n = 300", "stationary bootstrap"),
@@ -85,9 +87,9 @@ This page is written by `{command}`.
 
 ## What it says
 
-- **t intervals** hold for independent cases, skewed as Brier scores are: {t30} misses with 30 cases, {t1000} with a
-  thousand. **Normal** ones miss more with few cases ({normal30} with 30), and so does the **paired bootstrap**
-  ({boot30}): it needs no formula, but more cases. Use t.
+- **t intervals** of independent cases, skewed as Brier scores are, come close: {t30} misses with 30 cases, {t100} with
+  a hundred, {t1000} with a thousand. **Normal** ones miss more with few cases ({normal30} with 30), and so does the
+  **paired bootstrap** ({boot30}): it needs no formula, but more cases. Use t.
 - **Scores that are rarely other than zero** break all of this: where one case in fifty has an event, the interval of
   the mean misses {rare} of the time with a hundred cases, because most samples have too few events to show the spread.
 - **Weights** that differ much leave few cases that count: with log-normal weights {weighted30} misses with 30 cases,
@@ -96,13 +98,13 @@ This page is written by `{command}`.
   normal clusters ({even10}); with skewed ones of different sizes it misses {cluster10} with ten of them, {cluster100}
   with a hundred. Thirty clusters are few, ten very few.
 - **Time**: under a moving average over five moments and n = 300, ignoring order misses {hac_alone} of the time, **hac**
-  {hac}, the **stationary bootstrap** {stationary}; with n = 1000 hac misses {hac1000}. Dependence is never estimated in
-  full: take intervals in time as somewhat too short.
+  {hac}, the **stationary bootstrap** {stationary}; hac misses {hac50} with n = 50, {hac1000} with n = 1000. Dependence
+  is never estimated in full: take intervals in time as too short, and those of fewer than a hundred moments as a guess.
 - **Relative skill** with missing rounds: {relative50} misses with 50 rounds, {relative300} with 300.
 - **Many pairs**: among five equal predictors, p values as they are find a difference in {plain} of all runs, Holm's in
   {holm}.
 - **The confidence set** leaves out one of five equal predictors in {set} of all runs; under a moving average, in
-  {set_timed}.
+  {set_timed}, for the same reason.
 
 ## At a time that was fixed beforehand
 

@@ -162,9 +162,12 @@ def series(rng: Rng, n: int, k: int, kind: str) -> Floats:
 
 
 def timed(rng: Rng, n: int, kind: str, *, cases: int = 1) -> World:
-    """Moments one after the other, with so many cases each, which share the difference of their moment."""
+    """Moments one after the other, with so many cases each, which share the difference of their moment.
+
+    How hard a case is for both differs more than that, and does not depend on the past: it hides what does.
+    """
     difference = np.repeat(series(rng, n, 1, kind)[0], cases)
-    hard = rng.exponential(size=n * cases) + 5
+    hard = 3 * rng.exponential(size=n * cases) + 5
     own = rng.normal(size=n * cases) * (cases > 1)
     units = np.repeat(np.arange(n), cases) if cases > 1 else None
     return World(np.stack([hard + difference + own, hard]), {"difference": 0.0}, units=units, ordered=True)

@@ -54,6 +54,29 @@ def as_count(k: Any, what: str = "k") -> int:
     return int(k)
 
 
+def as_whole(n: Any, what: str, least: int) -> int:
+    """A whole number, at least so large.
+
+    >>> as_whole(np.int64(3), "seed", 0)
+    3
+    """
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < least:
+        raise TopListError(f"{what} is a whole number, at least {least}, not {n!r}.")
+    return int(n)
+
+
+def as_probability(p: Any, what: str) -> float:
+    """A number between 0 and 1, and neither.
+
+    >>> as_probability(0.95, "level")
+    0.95
+    """
+    found = as_number(p, what, 0, 1)
+    if not 0 < found < 1:
+        raise TopListError(f"{what} is between 0 and 1, not {found}.")
+    return found
+
+
 def as_number(x: Any, what: str, low: float, high: float) -> float:
     """A number between two others."""
     if not isinstance(x, int | float | np.number) or isinstance(x, bool) or not low <= x <= high:

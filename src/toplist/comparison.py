@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist.arguments import as_count, as_number
+from toplist.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evaluation import Scoring
 from toplist.inmemory import together
@@ -91,17 +91,13 @@ def compare(
     tops = tuple(as_count(k) for k in (top if isinstance(top, Sequence) else [top]))
     if max(tops, default=0) > _MOST:
         raise TopListError(f"k is at most {_MOST:,}, not {max(tops)}.")
-    level = as_number(level, "level", 0, 1)
-    if not 0 < level < 1:
-        raise TopListError(f"level is between 0 and 1, not {level}.")
+    level = as_probability(level, "level")
     if penalty is not None:
         penalty = as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     scoring = Scoring(tuple(chosen), tops, penalty)
     if intervals not in ("auto", *HOWS):
         raise TopListError(f"intervals are auto, {', '.join(HOWS)}, not {intervals!r}.")
-    for number, what, least in ((horizon, "horizon", 1), (seed, "seed", 0)):
-        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
-            raise TopListError(f"{what} is a whole number, at least {least}, not {number!r}.")
+    horizon, seed = as_whole(horizon, "horizon", 1), as_whole(seed, "seed", 0)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
     again: Callable[[Progress], Material]
     if are_tables(predictions, y):
@@ -143,6 +139,7 @@ def compare(
     whole, groups = sections(tallies, terms, inference)
     everything = overall(tallies)
     sure = inference(None, everything)
+    count = len(everything.clusters) or (read.compared if panel is None else panel.count)
     return Leaderboard(
         Results(
             rules=terms.rules,
@@ -157,10 +154,10 @@ def compare(
             level=level,
             method=in_words(
                 how,
-                clusters=_name(clusters, "the clusters given"),
+                clusters=_name(clusters, ""),
                 weighted=sample_weight is not None,
                 order=_order_in_words(order, how),
-                units=read.compared if panel is None else panel.count,
+                units=count,
                 horizon=horizon,
                 seed=seed,
             ),
@@ -172,6 +169,8 @@ def compare(
             groups=groups,
             pairs=pairs(everything, terms, sure, [row.name for row in whole.standings], level),
             seed=seed if how == "bootstrap" else None,
+            unit="cluster" if clusters is not None else "case" if order is None else "moment",
+            units=count,
         ),
         tallies,
         terms,

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from toplist import plot
-from toplist.arguments import as_number
+from toplist.arguments import as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evidence.findings import Exhibit
 from toplist.material import Material
 from toplist.plot import Plot
 from toplist.ranking.confidence_sets import confidence_set
 from toplist.ranking.inference import Inference
-from toplist.ranking.pairs import POWER, further_cases
+from toplist.ranking.pairs import POWER, further
 from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results, Section, Standing
 from toplist.ranking.standings import Terms
 from toplist.report import markup, records, terminal, text
 from toplist.streaming import Progress
-from toplist.tally import Tally, overall
+from toplist.tally import Tally
 from toplist.versions import versions
 
 
@@ -75,14 +75,16 @@ class Leaderboard:
         """Every two predictors under every rule: their difference, its p value by Holm's method, what it would take."""
         return self.results.pairs
 
-    def further_cases(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
-        """How many cases more would tell a and b apart with this power, if difference and spread stay as they are.
+    def further(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
+        """How many units more would tell a and b apart with this power, if difference and spread stay as they are.
 
-        0 where they are told apart already; None where there is no difference to go by.
+        Units are cases, or the clusters or moments that the intervals go by. 0 where a and b are told apart already;
+        None where there is no difference to go by.
         """
-        found, both = self.difference(a, b, rule), (self.terms.names.index(name) for name in (a, b))
-        cases = int(overall(self.tallies).sums["cases"][tuple(both)])
-        return further_cases(found, cases, self.results.level, power=as_number(power, "power", 0, 1))
+        found = self.difference(a, b, rule)
+        at = self.terms.rules.index(rule or self.terms.rules[0])
+        units = self.inference.units(at, self.terms.names.index(a), self.terms.names.index(b))
+        return further(found, units, self.results.level, power=as_probability(power, "power"))
 
     def confidence_set(self, rule: str | None = None, *, level: float | None = None, seed: int = 0) -> ConfidenceSet:
         """The predictors among which the best one is (Hansen, Lunde and Nason 2011), on the cases that all have."""
@@ -95,8 +97,8 @@ class Leaderboard:
             names=self.terms.names,
             order=[row.name for row in self],
             rule_name=chosen,
-            level=self.results.level if level is None else level,
-            seed=seed,
+            level=self.results.level if level is None else as_probability(level, "level"),
+            seed=as_whole(seed, "seed", 0),
         )
 
     def material(self, progress: Progress = lambda what, done, total: None) -> Material:
@@ -137,11 +139,9 @@ class Leaderboard:
 
         material = self.material(progress or (lambda what, done, total: None))
         board = self if self.results.confidence_set is not None else self.showing(confidence_set=self.confidence_set())
-        results = board.results
-        seed = results.seed if results.confidence_set is None else results.confidence_set.seed
-        made = Provenance(command=command, versions=versions(), files=material.files, seed=seed)
+        made = Provenance(command=command, versions=versions(), files=material.files)
         exhibits = self._exhibits(material)
-        write(Page(results, exhibits, made, **({} if title is None else {"title": title})), path)
+        write(Page(board.results, exhibits, made, **({} if title is None else {"title": title})), path)
 
     def _exhibits(self, material: Material) -> tuple[Exhibit, ...]:
         """In the order of the table."""

@@ -15,7 +15,7 @@ from toplist.evidence.naming import for_batch
 from toplist.inmemory import Together
 from toplist.io.sources import Source
 from toplist.ranking.panels import Panel
-from toplist.report.page import FileRecord
+from toplist.ranking.results import FileRecord
 from toplist.rules import Rule
 from toplist.sinks import Keeping
 from toplist.streaming import Plan, Progress, run

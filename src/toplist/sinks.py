@@ -144,12 +144,24 @@ def _whole(parts: list[Any]) -> Any:
 def moments_of(truth: Batch, name: str) -> Any:
     """When each case was, with no blank among them."""
     column = plain(truth.extra[name])
-    if column.null_count:
-        at = int(np.argmax(~as_numpy(column.is_valid())))
+    blank = as_numpy(_is_blank(column))
+    if blank.any():
+        at = int(np.argmax(blank))
         raise FileError(
             truth.source, f"there is no value in {shown(name)}, which says the order.", row=int(truth.rows[at])
         )
     return column
+
+
+def _is_blank(column: Any) -> Any:
+    """Nothing, NaN, or text that says no more."""
+    types, pc = need("pyarrow").types, need("pyarrow.compute")
+    nothing = column.is_null(nan_is_null=True)
+    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+        return nothing
+    said = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    empty = pc.or_(pc.equal(said, ""), pc.equal(said, "nan"))
+    return pc.or_(nothing, pc.fill_null(empty, True))
 
 
 def in_time(column: Any, name: str) -> NDArray[np.int64]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Callable, Iterable
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,84 +12,8 @@ import pytest
 import toplist as tl
 from tests.comparison.shapes import M, predictions
 from tests.comparison.test_in_memory import close
+from tests.comparison.written import KINDS, N, columns, drawn, files, options_of, record, write_csv
 from toplist.ranking.inference import HOWS
-
-N = 60
-UNNAMED = ("origins", "by", "clusters", "order", "weight", "method")
-
-
-def drawn(seed: int) -> tuple[dict[str, Any], Any]:
-    """Two distributions and what happened."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, M, N)
-    return {"p": rng.dirichlet(np.ones(M), size=N), "q": rng.dirichlet(np.full(M, 3.0), size=N)}, y
-
-
-def columns(seed: int) -> dict[str, Any]:
-    """What may be said of cases: weights, clusters, moments."""
-    rng = np.random.default_rng(seed + 1)
-    return {
-        "worth": rng.choice([0.5, 1.0, 3.0], N),
-        "team": np.array([f"team {i:02d}" for i in rng.integers(0, 12, N)]),
-        "when": rng.permutation(N) // 2,
-    }
-
-
-KINDS = {
-    "plain": {},
-    "weights": {"sample_weight": "worth"},
-    "clusters": {"clusters": "team", "sample_weight": "worth"},
-    "time": {"order": "when", "sample_weight": "worth"},
-}
-
-
-def options_of(kind: str, how: str) -> dict[str, str]:
-    if kind == "clusters" and how == "hac":
-        pytest.skip("clusters have no order")
-    if kind == "time" and how == "bootstrap":
-        pytest.importorskip("arch", reason="the stationary bootstrap comes with the extra 'report'")
-    return KINDS[kind] | {"intervals": how}
-
-
-def record(board: tl.Leaderboard) -> dict[str, Any]:
-    """All but names of columns and of files."""
-    return {key: value for key, value in board.to_dict().items() if key not in UNNAMED}
-
-
-def write_csv(path: Path, header: list[str], rows: Iterable[Iterable[Any]]) -> str:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
-    return str(path)
-
-
-def write_parquet(path: Path, header: list[str], rows: Iterable[Iterable[Any]]) -> str:
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    made: list[Any] = list(map(list, zip(*rows, strict=True)))
-    made = [np.array(column) if isinstance(column[0], np.datetime64) else column for column in made]
-    pq.write_table(pa.table(dict(zip(header, made, strict=True))), path)
-    return str(path)
-
-
-def files(
-    folder: Path, made: dict[str, Any], y: Any, extra: dict[str, Any], *, suffix: str, seed: int | None
-) -> tuple[dict[str, str], str]:
-    """Wide tables and a truth; with a seed, the rows of each predictor in an order of their own."""
-    pytest.importorskip("duckdb")
-    write: Callable[..., str] = write_csv if suffix == "csv" else write_parquet
-    rng = None if seed is None else np.random.default_rng(seed)
-    everything = list(range(N))
-    where = everything if rng is None else rng.permutation(N).tolist()
-    truth = write(
-        folder / f"truth.{suffix}",
-        ["case", "outcome", *extra],
-        [[f"c{i:03d}", f"k{y[i]}", *(column[i] for column in extra.values())] for i in where],
-    )
-    paths = {}
-    for name, p in made.items():
-        rows = everything if rng is None else rng.permutation(N).tolist()
-        header = ["case", *(f"k{c}" for c in range(M))]
-        paths[name] = write(folder / f"{name}.{suffix}", header, [[f"c{i:03d}", *p[i].tolist()] for i in rows])
-    return paths, truth
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -179,18 +100,29 @@ def test_arrays_of_moments_are_in_the_order_that_people_mean(kind: str) -> None:
     assert record(tl.compare(made, y, order=values)) == record(tl.compare(made, y, order=place))
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_blank_moment_is_an_error_that_names_file_and_row(suffix: str, tmp_path: Path) -> None:
+BLANKS = [("csv", None), ("csv", "  "), ("csv", "NaN"), ("parquet", None), ("parquet", ""), ("parquet", "nan")]
+
+
+@pytest.mark.parametrize(("suffix", "blank"), BLANKS, ids=str)
+def test_a_blank_moment_is_an_error_that_names_file_and_row(suffix: str, blank: str | None, tmp_path: Path) -> None:
     made, y = drawn(5)
     values: list[Any] = [str(i) for i in range(N)]
-    values[7] = None
+    values[7] = blank
     paths, truth = files(tmp_path, made, y, {"when": values}, suffix=suffix, seed=None)
-    with pytest.raises(
-        tl.TopListError, match=r"truth\.\w+.*row \d+.*there is no value in .?when.?, which says the order"
-    ):
+    said = r"truth\.\w+.*row \d+.*there is no value in .?when.?, which says the order"
+    with pytest.raises(tl.TopListError, match=said):
         tl.compare(paths, truth, order="when")
     with pytest.raises(tl.TopListError, match="nowhen"):
         tl.compare(paths, truth, order="nowhen")
+
+
+def test_a_moment_that_is_no_number_is_an_error(tmp_path: Path) -> None:
+    made, y = drawn(5)
+    values = np.arange(N, dtype=float)
+    values[3] = np.nan
+    paths, truth = files(tmp_path, made, y, {"when": values}, suffix="parquet", seed=None)
+    with pytest.raises(tl.TopListError, match=r"there is no value in .?when"):
+        tl.compare(paths, truth, order="when")
 
 
 def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
@@ -305,62 +237,3 @@ def test_without_arch_the_stationary_bootstrap_says_what_to_install(monkeypatch:
         tl.compare(made, y, order=np.arange(N), intervals="bootstrap")
     for options in ({}, {"intervals": "bootstrap"}, {"order": np.arange(N)}, {"clusters": np.arange(N) % 9}):
         assert len(tl.compare(made, y, **options)) == 2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_confidence_sets_of_files_are_those_of_arrays(kind: str, tmp_path: Path) -> None:
-    """The cases are drawn as they depend on each other, whichever way they came; predictors in any order of rows."""
-    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
-    made, y = drawn(13)
-    extra = columns(13)
-    given = {key: extra.get(value, value) for key, value in KINDS[kind].items()}
-    want = tl.compare(made, y, **given).confidence_set("log", level=0.9, seed=3)
-    paths, truth = files(tmp_path, made, y, extra, suffix="csv", seed=None)
-    found = tl.compare(paths, truth, **KINDS[kind]).confidence_set("log", level=0.9, seed=3)
-    assert (found.rule, found.level, found.seed, found.cases, found.method) == ("log", 0.9, 3, N, want.method)
-    assert found.p == pytest.approx(dict(want.p), abs=1e-9)
-    assert found.members == want.members
-    unit = {"plain": "cases", "weights": "cases", "clusters": "clusters", "time": "moments"}[kind]
-    assert f"; {unit} drawn" in found.method
-    assert ("in stretches of about" in found.method) == (kind == "time")
-
-
-def test_confidence_sets_know_of_time_where_intervals_do(tmp_path: Path) -> None:
-    """Where somebody asks for hac without naming an order, cases follow each other as they come."""
-    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
-    made, y = drawn(14)
-    assert "in stretches" in tl.compare(made, y, intervals="hac").confidence_set().method
-    paths, truth = files(tmp_path, made, y, {}, suffix="csv", seed=None)
-    board = tl.compare(paths, truth, intervals="hac")
-    assert board.difference("p", "q").low == pytest.approx(
-        tl.compare(made, y, intervals="hac").difference("p", "q").low
-    )
-    assert "in stretches" in board.confidence_set().method
-
-
-def test_a_board_is_asked_for_pairs_and_power() -> None:
-    made, y = predictions(15, 40)
-    board = tl.compare(made, y, space=M)
-    names = [row.name for row in board]
-    assert [(p.a, p.b) for p in board.pairs if p.rule == "brier"] == list(combinations(names, 2))
-    for pair in board.pairs:
-        assert pair.difference == board.difference(pair.a, pair.b, pair.rule) or np.isnan(pair.difference.value)
-        assert pair.more == board.further_cases(pair.a, pair.b, pair.rule)
-        if pair.more:
-            more = board.further_cases(pair.a, pair.b, pair.rule, power=0.99)
-            assert more is not None
-            assert more > pair.more
-    for call in (
-        lambda: board.further_cases("nobody", names[0]),
-        lambda: board.further_cases(names[0], names[1], power=2),
-        lambda: board.further_cases(names[0], names[1], power=1),
-        lambda: board.further_cases(names[0], names[1], power=0),
-        lambda: board.confidence_set("quadratic"),
-        lambda: board.confidence_set(level=0),
-        lambda: board.confidence_set(level=1.5),
-        lambda: board.confidence_set(level="x"),
-        lambda: board.confidence_set(seed=-1),
-        lambda: board.confidence_set(seed="x"),
-    ):
-        with pytest.raises(tl.TopListError):
-            call()

@@ -38,8 +38,8 @@ def found(board: tl.Leaderboard) -> dict[str, Any]:
     made = board.to_dict()
     for name in ("origins", "by", "clusters", "order", "weight"):
         made.pop(name)
-    for name in ("by the clusters given", "the order given", "by team", "the order of when"):
-        made["method"] = made["method"].replace(name, "...")
+    for name in (" by team", "given", "of when"):
+        made["method"] = made["method"].replace(name, "")
     return made
 
 

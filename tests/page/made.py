@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,7 @@ from toplist.evidence.findings import Bin, Costly, Exhibit, Shape
 from toplist.ranking.results import (
     ConfidenceSet,
     Estimate,
+    FileRecord,
     Mark,
     Origin,
     Pair,
@@ -21,7 +23,7 @@ from toplist.ranking.results import (
     SequentialPath,
     Standing,
 )
-from toplist.report.page import FileRecord, Page, Provenance
+from toplist.report.page import Page, Provenance
 
 NAMES = (
     "transformer-large (fine-tuned)",
@@ -53,6 +55,7 @@ class Draw:
         noise = rng.normal(0, 0.16, (len(names), cases))
         self.brier = np.clip(hard * 1.1 + skill[:, None] + noise, 0, 2)
         self.log = -np.log(np.clip(1 - self.brier / 2.02, 1e-9, 1)) * 1.8
+        self.spherical = self.brier / 2
         self.right = self.brier < 0.55 + 0.02 * np.arange(len(names))[::-1, None]
         self.seed = seed
 
@@ -104,6 +107,18 @@ def results(
     )
 
 
+def apart(found: Results, cases: Sequence[int]) -> Results:
+    """The same, with so many cases for each predictor, in the order of the table; two share those of the smaller."""
+    rows = [replace(row, cases=n) for row, n in zip(found.overall.standings, cases, strict=True)]
+    own = {row.name: row.cases for row in rows}
+    return replace(
+        found,
+        missing="pairwise",
+        overall=replace(found.overall, standings=tuple(rows)),
+        pairs=tuple(replace(pair, cases=min(own[pair.a], own[pair.b])) for pair in found.pairs),
+    )
+
+
 def exhibits(found: Results, *, seed: int = 2) -> tuple[Exhibit, ...]:
     """What the lists of these predictors show."""
     return tuple(_exhibit(found, i, seed) for i in range(len(found.overall.standings)))
@@ -116,7 +131,6 @@ def provenance(found: Results) -> Provenance:
         python="3.11.9",
         versions={"toplist": "0.1.0", "numpy": "2.3.1", "scipy": "1.16.0"},
         files=files,
-        seed=found.seed,
         written="2024-05-01",
     )
 
@@ -234,7 +248,7 @@ def _confidence_set(draw: Draw, order: Sequence[str], rule: str, level: float) -
         found = _difference(draw, draw.names.index(name), at, rule, inside, level).p
         p[name] = 0.0 if found is None else min(found * 2, 1.0, *p.values())
     members = tuple(name for name in order if p[name] > 1 - level)
-    method = "stationary bootstrap of cases, 10,000 times, which assumes that cases are independent of each other"
+    method = f"10,000 draws, seed {draw.seed}; cases drawn one by one, which assumes that they are independent"
     return ConfidenceSet(rule, level, members, p, draw.cases, method, draw.seed)
 
 
@@ -294,7 +308,7 @@ def _exhibit(found: Results, i: int, seed: int) -> Exhibit:
         Shape(kind, row.cases - rejects, row.marks[0].score.value, row.marks[0].infinite),
     )
     listed = (("gl", 0.93), ("es", 0.05), ("ca", 0.01))
-    costly = tuple(Costly(f"case-{rng.integers(9999):04d}", 1.99 - 0.02 * j, "pt", listed, 5, 0.01) for j in range(5))
+    costly = tuple(Costly(f"case-{rng.integers(9999):04d}", 1.99 - 0.02 * j, "pt", listed, 5, 0.01) for j in range(10))
     return Exhibit(
         name=row.name,
         rule=found.rules[0],

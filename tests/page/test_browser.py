@@ -12,9 +12,11 @@ import pytest
 from tests.page import made
 from tests.page.browsing import PHONE, WIDE, Visit, browser
 from tests.page.hostile import HOSTILE
-from tests.page.test_names import everywhere
+from tests.page.test_names import drawn
+from tests.page.test_structure import text
+from tests.page.undrawn import render_undrawn
 from toplist.report.escape import visible
-from toplist.report.page import write
+from toplist.report.page import Page
 from toplist.report.page.wording import names
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
@@ -34,7 +36,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("pages")
-    write(made.page(groups=6), found / "board.html")
+    (found / "board.html").write_text(text("six"), encoding="utf-8")
     return found
 
 
@@ -99,7 +101,7 @@ def test_tables_sort_by_keyboard_with_infinite_and_blank_cells_last(visit: Visit
         page.keyboard.press(key)
         assert head.get_attribute("aria-sort") == direction
         cells = visit.texts("table-leaderboard", column)
-        assert cells[-1] == "inf"
+        assert cells[-1] == "inf1 infinite"
         values = [sign * float(cell[:5]) for cell in cells[:-1]]
         assert values == sorted(values)
         assert page.text_content("#announce").endswith(f"sorted by log, {direction}.")
@@ -155,8 +157,7 @@ def test_the_colours_can_be_switched_and_are_forgotten(visit: Visit) -> None:
     assert page.text_content("#theme") == "Dark colours"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize(("scheme", "size"), [("light", PHONE), ("dark", WIDE)], ids=["light phone", "dark and wide"])
 def test_axe_finds_nothing(visit: Visit, scheme: str, size: dict[str, int]) -> None:
     page = visit.page
     page.set_viewport_size(size)
@@ -175,6 +176,55 @@ def test_a_phone_scrolls_tables_but_not_the_page(visit: Visit) -> None:
         .map((one) => one.outerHTML)"""
     assert page.evaluate(beyond) == []
     assert page.evaluate("document.querySelector('#table-leaderboard').closest('.scroll').scrollWidth") > PHONE["width"]
+
+
+def test_what_is_wider_than_its_frame_says_so_until_its_end(visit: Visit) -> None:
+    page = visit.page
+    page.set_viewport_size(PHONE)
+    frame = page.locator(".frame:has(#table-leaderboard)")
+    look = "(one) => [getComputedStyle(one, '::before').content, getComputedStyle(one, '::after').content]"
+    page.wait_for_selector(".frame.more #table-leaderboard")
+    words, fade = frame.evaluate(look)
+    assert "Scroll sideways" in words
+    assert fade == '""'
+    frame.evaluate("(one) => { one.firstElementChild.scrollLeft = 1e6; }")
+    page.wait_for_selector(".frame:not(.more) #table-leaderboard")
+    assert frame.evaluate(look)[1] == "none"
+    page.emulate_media(media="print")
+    assert frame.evaluate(look) == ["none", "none"]
+    page.emulate_media(media="screen")
+    page.set_viewport_size(WIDE)
+    page.wait_for_selector(".frame:not(.over) #table-leaderboard")
+
+
+@pytest.mark.parametrize("which", ["three rules", "pairwise"])
+def test_the_leaderboard_fits_twelve_hundred_pixels(context: Any, folder: Path, which: str) -> None:
+    found = {
+        "three rules": lambda: made.results(cases=2000, rules=("brier", "log", "spherical")),
+        "pairwise": lambda: made.apart(made.results(cases=2000), (2000, 1999, 1800, 1500, 900, 20)),
+    }[which]()
+    (folder / "wide.html").write_text(render_undrawn(Page(found)), encoding="utf-8")
+    seen = Visit(context, folder / "wide.html")
+    seen.page.set_viewport_size({"width": 1200, "height": 900})
+    inner = "document.querySelector('#table-leaderboard').closest('.scroll')"
+    assert seen.page.evaluate(f"{inner}.scrollWidth - {inner}.clientWidth") <= 1
+    seen.page.close()
+
+
+def test_a_table_of_many_groups_stays_folded_on_paper(context: Any, folder: Path) -> None:
+    path = folder / "many.html"
+    path.write_text(render_undrawn(made.page(names=("a", "b"), cases=100, groups=13)), encoding="utf-8")
+    seen = Visit(context, path)
+    page = seen.page
+    opened = "document.querySelectorAll('.unprinted[open]').length"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.opened = {opened}; }})")
+    page.pdf(prefer_css_page_size=True)
+    assert page.evaluate("window.opened") == 0
+    assert not page.locator(".paper").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".paper").is_visible()
+    assert not page.locator("#table-group-scores").is_visible()
+    page.close()
 
 
 def test_the_page_prints_whole(visit: Visit) -> None:
@@ -198,8 +248,7 @@ def test_the_page_prints_whole(visit: Visit) -> None:
 def test_the_page_is_whole_without_a_script(visit: Visit, context: Any, folder: Path) -> None:
     """And what is folded is printed even so."""
     bare = folder / "bare.html"
-    text = (folder / "board.html").read_text(encoding="utf-8")
-    bare.write_text(re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL), encoding="utf-8")
+    bare.write_text(re.sub(r"<script>.*?</script>", "", text("six"), flags=re.DOTALL), encoding="utf-8")
     still = Visit(context, bare)
     try:
         assert still.texts("table-leaderboard", 1) == visit.texts("table-leaderboard", 1)
@@ -217,7 +266,7 @@ def test_the_page_is_whole_without_a_script(visit: Visit, context: Any, folder: 
 def test_hostile_names_are_text(context: Any, folder: Path, kind: str) -> None:
     name = HOSTILE[kind]
     path = folder / f"{kind}.html"
-    write(everywhere(name), path)
+    path.write_text(drawn(kind), encoding="utf-8", newline="\n")
     found = Visit(context, path)
     try:
         page = found.page

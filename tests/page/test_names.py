@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -13,8 +14,11 @@ from tests.page.hostile import HOSTILE
 from tests.page.reading import read
 from tests.page.undrawn import render_undrawn
 from toplist.evidence.findings import Costly
+from toplist.ranking.results import FileRecord
 from toplist.report.escape import visible
-from toplist.report.page import FileRecord, Page, Provenance, render
+from toplist.report.page import Page, Provenance, render
+from toplist.report.page.figures import figures
+from toplist.report.page.renaming import renamed
 from toplist.report.page.wording import names
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
@@ -42,11 +46,17 @@ def everywhere(name: str) -> Page:
         replace(e, invalid=name, costly=(Costly(name, 1.0, name, ((name, 0.5),), 1, 0.5),))
         for e in made.exhibits(found)
     )
-    provenance = Provenance(name, name, {name: name}, (FileRecord(name, name, 1, name),), 1, name)
+    provenance = Provenance(name, name, {name: name}, (FileRecord(name, name, 1, name),), name)
     return Page(found, exhibits, provenance, name)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@cache
+def drawn(kind: str) -> str:
+    """The whole page with a hostile name everywhere, made once for all tests."""
+    return render(everywhere(HOSTILE[kind]))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=60) | st.text(alphabet="<>&\"'/=\u202e\u2066\x00\x1b{}%script", max_size=60))
 @example("</style><script>alert(1)</script>")
 @example('" onmouseover="alert(1)" x="')
@@ -69,10 +79,10 @@ def test_a_short_name_is_shown_whole(name: str) -> None:
     assert len(shown) <= 36
 
 
-@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_names_are_text_in_the_whole_page(name: str) -> None:
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_names_are_text_in_the_whole_page(kind: str) -> None:
     pytest.importorskip("matplotlib", reason="drawings need matplotlib")
-    text = render(everywhere(name))
+    name, text = HOSTILE[kind], drawn(kind)
     page = read(text)
     assert len(list(page.every("script"))) == 1
     assert all(character.isprintable() or character == "\n" for character in text)
@@ -91,3 +101,21 @@ def test_names_that_look_alike_when_shortened_are_told_apart() -> None:
     alike = ["a" * 40 + middle + "b" * 40 for middle in "123"]
     shown = [str(name) for name in names([*alike, "other"]).values()]
     assert len(set(shown)) == 4
+
+
+def test_figures_number_alike_names_as_the_page_does() -> None:
+    pytest.importorskip("matplotlib", reason="drawings need matplotlib")
+    alike = tuple("a" * 40 + middle + "b" * 40 for middle in "123")
+    found = made.results((*alike, "other"), cases=60, groups=2, paths=3)
+    shown = names(row.name for row in found.overall.standings)
+    board, exhibits = renamed(found, made.exhibits(found), shown)
+    called = [shown[row.name].text for row in found.overall.standings]
+    assert [row.name for row in board.overall.standings] == [exhibit.name for exhibit in exhibits] == called
+    assert {pair.a for pair in board.pairs} | {pair.b for pair in board.pairs} == set(called)
+    drawn = figures(board, exhibits)
+    for one in (drawn.intervals, drawn.pairs, drawn.curves, drawn.shapes, drawn.reliability, drawn.groups):
+        assert one is not None
+        assert all(f"b ({i})</text>" in one.svg for i in (1, 2, 3)), one.caption
+    for path, one in zip(board.paths, drawn.paths, strict=True):
+        assert one is not None
+        assert path.baseline[-4:] in one.svg

@@ -18,9 +18,14 @@ PAGES = {
     "six": lambda: made.page(groups=6),
     "one": lambda: made.page(names=ONE, zeros=False),
     "two": lambda: made.page(names=("a", "b"), rules=("brier",), paths=0),
-    "pairwise": lambda: made.page(missing="pairwise", reference="random forest", rules=("log", "brier"), paths=2),
+    "pairwise": lambda: made.page(
+        made.apart(
+            made.results(groups=2, reference="random forest", rules=("log", "brier"), paths=2),
+            (1200, 1100, 1000, 900, 800, 700),
+        )
+    ),
     "bare": lambda: Page(made.results(paths=0)),
-    "strangers": lambda: Page(made.results(paths=2), made.exhibits(made.results(("x", "y"))), Provenance(seed=7)),
+    "strangers": lambda: Page(made.results(paths=2), made.exhibits(made.results(("x", "y"))), Provenance()),
 }
 ADDRESS = re.compile(r"(?<![\w/])(?:https?:)?//[\w.-]+\.\w|url\s*\(|@import", re.IGNORECASE)
 NAMESPACES = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink")
@@ -148,10 +153,10 @@ def test_sections_that_have_nothing_to_show_are_left_out() -> None:
 
     everything = ids("six")
     assert everything == [
-        *("setting", "board", "sure", "length", "shape", "reliability", "groups", "anytime", "faults", "losses"),
+        *("board", "sure", "setting", "length", "shape", "reliability", "groups", "anytime", "faults", "losses"),
         "reproduce",
     ]
-    assert ids("bare") == ["setting", "board", "sure", "faults", "reproduce"]
+    assert ids("bare") == ["board", "sure", "setting", "faults", "reproduce"]
     assert ids("two") == [one for one in everything if one not in ("groups", "anytime")]
 
 
@@ -167,7 +172,20 @@ def test_cells_are_sorted_by_their_numbers() -> None:
 
 def test_long_tables_are_folded_and_have_a_filter() -> None:
     page = tree("six")
-    (folded,) = (d for d in page.every("details") if "Every predictor in every group" in d.one("summary").text)
+    (folded,) = (d for d in page.every("details") if "Every predictor in every group" in next(d.every("summary")).text)
     assert "open" not in folded.attributes
     assert folded.one("input").attributes["data-table"] == "table-group-scores"
     assert len(list(folded.one("tbody").every("tr"))) == 36
+
+
+def test_captions_say_where_predictors_have_their_own_cases() -> None:
+    def captions(which: str) -> set[str]:
+        return {one.text for one in tree(which).every("figcaption")}
+
+    own = {
+        "Score against k, each on its own cases",
+        "Mean scores by shape, each on its own cases",
+        "What was promised, and what was kept, each on its own cases",
+    }
+    assert own | {"Relative scores and their intervals", "Relative scores by group"} <= captions("pairwise")
+    assert not any("own cases" in one or "Relative" in one for one in captions("six"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.page import made
 from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results
-from toplist.report.page import disagreement, sureness
+from toplist.report.page import disagreement, opening, sureness
 from toplist.report.page.pairs import pairs as pair_table
 from toplist.report.page.wording import Name, Sentence, listed, names
 
@@ -32,7 +32,7 @@ def judged(draw: st.DrawFn, most: int = 7) -> Results:
         | st.sampled_from([0.0, edge, math.nextafter(edge, 1), math.nextafter(edge, 0), 1.0])
         | st.floats(0, 1)
     )
-    value = st.floats(-2, 2).filter(bool)
+    value = st.floats(-2, 2).filter(lambda x: abs(x) > 1e-9)
     found = []
     for a, b in combinations([row.name for row in base.overall.standings], 2):
         adjusted, difference = draw(p), draw(value)
@@ -105,7 +105,7 @@ def test_the_counts_add_up(results: Results) -> None:
     if not tested:
         assert said.startswith("None of the")
     elif not sure:
-        assert said.startswith("No difference is sure under brier")
+        assert said.startswith("No difference is sure under the Brier score")
     elif len(sure) == len(results.pairs):
         assert said.startswith(("Every difference is sure", "The difference is sure"))
     else:
@@ -120,8 +120,8 @@ def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Results) ->
     leader = results.overall.standings[0].name
     own = [p for p in results.pairs if p.a == leader]
     sure = [p for p in own if p.adjusted is not None and p.adjusted <= 1 - results.level and p.difference.value < 0]
-    said = " ".join(map(str, sureness.lede(replace(results, confidence_set=None), shown(results))))
-    assert said.startswith(f"{leader} leads with the lowest mean brier score")
+    said = " ".join(map(str, opening.lede(replace(results, confidence_set=None), shown(results))))
+    assert said.startswith(f"{leader} leads with the lowest mean Brier score")
     if len(sure) == len(own):
         assert "surely better than all others" in said or "surely better than the other one" in said
     elif f"surely better than {len(sure)} of the {len(own)} others" not in said:
@@ -146,13 +146,13 @@ def test_nothing_is_sure_where_predictors_are_alike() -> None:
     alike = made.results(cases=60, apart=0.0, zeros=False, seed=5)
     assert str(sureness.tally(alike, "brier")).startswith("No difference is sure")
     assert not sureness.sure(alike, shown(alike), "brier")
-    assert "not surely better than any other" in " ".join(map(str, sureness.lede(alike, shown(alike))))
+    assert "not surely better than any other" in " ".join(map(str, opening.lede(alike, shown(alike))))
 
 
 def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:
     found = made.results()
     (said, why) = map(str, sureness.infinities(found, shown(found)))
-    assert said.startswith("Under log, some scores are infinite: hard labels (1 of 1,200 cases).")
+    assert said.startswith("Under the log score, some scores are infinite: hard labels (1 of 1,200 cases).")
     assert why == "A score is infinite where what happened was given no chance at all."
     verdicts = [str(row[5].text) for row in pair_table(found, shown(found)).rows if str(row[0].text) == "log"]
     assert verdicts.count("hard labels has infinite scores") == 5
@@ -161,9 +161,9 @@ def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ("A", "A is the best under brier, at 95% confidence."),
-        ("AB", "The best under brier is among A and B, at 95% confidence."),
-        ("ABC", "At 95% confidence nobody can be ruled out as the best under brier."),
+        ("A", "A is the best under the Brier score, at 95% confidence."),
+        ("AB", "The best under the Brier score is among A and B, at 95% confidence."),
+        ("ABC", "At 95% confidence nobody can be ruled out as the best under the Brier score."),
     ],
 )
 def test_the_confidence_set_is_told_in_words(members: str, said: str) -> None:
@@ -176,8 +176,8 @@ def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> No
     found = made.results(("A", "B"), zeros=True, apart=0.0)
     rows = tuple(sorted(found.overall.standings, key=lambda row: -row.marks[1].infinite))
     found = replace(found, overall=replace(found.overall, standings=rows), confidence_set=None)
-    assert "Under log its mean is infinite, because of 1 of 1,200 cases." in map(
-        str, sureness.lede(found, shown(found))
+    assert "Under the log score its mean is infinite, because of 1 of 1,200 cases." in map(
+        str, opening.lede(found, shown(found))
     )
 
 
@@ -188,6 +188,12 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
         (said,) = sureness.unsure(found, shown(found), "brier")
         return str(said)
 
+    for unit in ("cluster", "moment"):
+        pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, 12)
+        found = replace(BASE[2], pairs=(pair,), unit=unit, units=9)
+        (said,) = sureness.unsure(found, shown(found), "brier")
+        assert str(said).endswith(f"About 12 more {unit}s like these would tell them apart 4 times in 5.")
+        assert f"more {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
     assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5.")
     assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5.")
     assert told(0).endswith("Alone they would be told apart, but not among 1 pair.")
@@ -198,7 +204,7 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
 def test_one_predictor_is_nothing_to_tell_apart() -> None:
     found = replace(BASE[1], confidence_set=None)
     assert "nothing to tell apart" in str(sureness.tally(found, "brier"))
-    assert len(sureness.lede(found, shown(found))) == 1
+    assert len(opening.lede(found, shown(found))) == 1
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=30), st.integers(1, 8))

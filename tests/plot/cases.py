@@ -31,6 +31,7 @@ def _boards():
         "hostile rule": made.results(rules=(made.HOSTILE[0], made.HOSTILE[5]), members=1, groups=("x",)),
         "hundred groups": made.results(TWENTY, groups=tuple(f"group {i}" for i in range(100))),
         "another rule": made.results(rules=("brier", "log"), groups=("x",)),
+        "pairwise": made.related(made.results(("a", "b", "c", "d"), [0.3, 0.4, inf, nan], groups=("x",)), 0.8),
     }
 
 

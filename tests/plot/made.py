@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from toplist.evidence.findings import Bin, Exhibit, Shape
@@ -98,6 +99,21 @@ def results(
         pairs=pairs(overall, rules),
         confidence_set=found,
     )
+
+
+def related(found: Results, first: float) -> Results:
+    """The same where cases differ: the first has this relative score, the next ones more."""
+
+    def of(part: Section) -> Section:
+        rows = tuple(
+            replace(
+                row, marks=tuple(replace(m, relative=None if m.infinite else estimate(first + i)) for m in row.marks)
+            )
+            for i, row in enumerate(part.standings)
+        )
+        return replace(part, standings=rows)
+
+    return replace(found, missing="pairwise", overall=of(found.overall), groups=tuple(map(of, found.groups)))
 
 
 def pairs(overall: Section, rules: Sequence[str]) -> tuple[Pair, ...]:

@@ -11,6 +11,7 @@ from tests.plot import made
 from toplist import plot
 from toplist.errors import TopListError
 from toplist.evidence.findings import Bin, Shape
+from toplist.plot.labels import label, labels, width
 
 MEANS = st.one_of(st.floats(-10, 10), st.just(math.inf), st.just(math.nan))
 
@@ -35,7 +36,7 @@ def test_rows_are_the_marks_of_the_table_in_its_order(board):
     assert [row.name for row in data.rows] == [s.name for s in board.overall.standings]
     for row, standing in zip(data.rows, board.overall.standings, strict=True):
         score = standing.marks[0].score
-        assert same(row.mean, score.value)
+        assert same(row.score, score.value)
         assert (row.low, row.high, row.infinite) == (score.low, score.high, standing.marks[0].infinite)
 
 
@@ -85,14 +86,16 @@ def test_the_matrix_is_antisymmetric_and_holds_every_pair_twice(board):
 
 
 @given(board=boards())
-def test_significant_is_what_is_adjusted_below_one_minus_the_level(board):
+def test_significant_is_what_is_adjusted_to_at_most_one_minus_the_level(board):
     data = plot.pairs(board).data
     place = {name: i for i, name in enumerate(data.names)}
     cells = {(c.row, c.column): c for c in data.cells}
     for pair in board.pairs:
         cell = cells[place[pair.a], place[pair.b]]
         assert same(cell.difference, pair.difference.value)
-        assert cell.significant == (pair.adjusted is not None and pair.adjusted < 1 - board.level)
+        assert cell.significant == (
+            pair.adjusted is not None and pair.adjusted <= 1 - board.level and pair.difference.value != 0
+        )
 
 
 @given(board=boards())
@@ -169,7 +172,7 @@ def test_plots_and_their_values_are_frozen():
     with pytest.raises(FrozenInstanceError):
         drawn.data = None
     with pytest.raises(FrozenInstanceError):
-        drawn.data.rows[0].mean = 0.0
+        drawn.data.rows[0].score = 0.0
 
 
 def test_words_say_what_is_infinite_missing_and_in_the_set():
@@ -198,3 +201,65 @@ def test_an_estimate_without_an_interval_has_none_in_the_figure():
 def test_what_does_not_exist_says_why():
     assert "a 0.300 (no interval: no interval)" in plot.intervals(made.results(("a",), half=None)).data.words
     assert "scores have no known bound" in plot.path(made.path(band=False)).data.words
+
+
+def pairwise(board, ratios):
+    """The board with these relative scores, in the order of the table; None where there is none."""
+
+    def related(section):
+        rows = tuple(
+            replace(row, marks=tuple(replace(m, relative=None if r is None else made.estimate(r)) for m in row.marks))
+            for row, r in zip(section.standings, ratios, strict=True)
+        )
+        return replace(section, standings=rows)
+
+    groups = tuple(related(section) for section in board.groups)
+    return replace(board, missing="pairwise", overall=related(board.overall), groups=groups)
+
+
+def test_where_cases_differ_what_is_drawn_is_relative_to_the_others_on_the_cases_of_both():
+    board = pairwise(made.results(("a", "b", "c"), [0.3, 0.2, math.inf], groups=("x",)), (0.8, 1.3, None))
+    data = plot.intervals(board).data
+    assert [row.score for row in data.rows] == [0.8, 1.3, math.inf]
+    assert (data.rows[0].low, data.rows[0].high) == (pytest.approx(0.796), pytest.approx(0.804))
+    assert data.line == 1
+    assert data.title == "Relative Brier score of 3 predictors"
+    assert "Below 1 is better" in data.words
+    (group,) = plot.groups(board).data.groups
+    assert group.means == (0.8, 1.3, math.inf)
+    assert plot.groups(board).data.title.startswith("Relative Brier score")
+
+
+def test_elsewhere_means_are_drawn_and_the_leader_is_the_line():
+    data = plot.intervals(made.results(("a", "b"), [0.3, 0.4])).data
+    assert (data.line, data.relative) == (0.3, False)
+
+
+def test_who_has_no_relative_score_is_not_placed_by_another():
+    data = plot.intervals(pairwise(made.results(("a", "b"), [0.3, 0.4]), (0.8, None))).data
+    assert math.isnan(data.rows[1].score)
+    assert "b has no relative score" in data.words
+
+
+def test_under_another_rule_predictors_come_by_their_relative_scores():
+    board = pairwise(made.results(("a", "b"), rules=("brier", "log")), (1.2, 0.7))
+    assert [row.name for row in plot.intervals(board, "log").data.rows] == ["b", "a"]
+
+
+def test_a_confidence_set_without_p_values_is_not_shown():
+    board = made.results(members=2)
+    board = replace(board, confidence_set=replace(board.confidence_set, members=(), p={}, why="no case has all"))
+    data = plot.intervals(board).data
+    assert data.set_level is None
+    assert {row.member for row in data.rows} == {None}
+
+
+@given(st.lists(st.text(alphabet="abW日", max_size=60), unique=True, max_size=6), st.floats(5, 20))
+def test_different_names_have_different_labels_that_fit(who, room):
+    shown = labels(who, room)
+    assert len(set(shown)) == len(who)
+    assert all(width(text) <= room + 1.5 for text in shown)
+
+
+def test_the_same_name_has_the_same_label():
+    assert labels(["x" * 90, "x" * 90, "y"], 8.0) == [label("x" * 90, 8.0)] * 2 + ["y"]

@@ -135,3 +135,38 @@ def test_empty_lists_are_told_in_words_so_that_others_are_told_apart():
     assert "empty lists, k = 0, score 0.900" in svg
     texts = [e.text for e in parsed(svg).iter(NAMESPACE + "text")]
     assert "0.8" not in texts
+
+
+def test_relative_scores_are_drawn_against_one():
+    svg = PLOTS["intervals of pairwise"].svg()
+    assert "relative Brier score, below 1 is better; bars: 95% intervals" in svg
+    assert "1.0" in [e.text for e in parsed(svg).iter(NAMESPACE + "text")]
+
+
+def test_names_that_look_alike_when_shortened_are_numbered():
+    alike = ["a" * 40 + middle + "b" * 40 for middle in "12"]
+    for kind, draw in plot.OF_RESULTS.items():
+        drawn = draw(made.results(alike, groups=("x",)))
+        texts = [e.text for e in parsed(drawn.svg()).iter(NAMESPACE + "text")]
+        assert sum(text.endswith("b (1)") for text in texts) == 1, kind
+        assert sum(text.endswith("b (2)") for text in texts) == 1, kind
+
+
+def test_few_groups_have_more_room_each_than_many():
+    def height(n):
+        drawn = plot.groups(made.results(("a", "b"), groups=tuple(f"group {i}" for i in range(n))))
+        return float(parsed(drawn.svg()).get("viewBox").split()[3])
+
+    each = [height(n + 1) - height(n) for n in (2, 6, 20, 60)]
+    assert each == sorted(each, reverse=True)
+    assert each[0] > each[-1] > 10
+    assert height(2) > 130
+
+
+@pytest.mark.parametrize(("count", "own"), [(2, 2), (9, 9), (10, 8), (20, 8)])
+def test_of_many_predictors_in_groups_the_first_ones_are_told_apart(count, own):
+    drawn = plot.groups(made.results(TWENTY[:count], groups=("x", "y")))
+    texts = [e.text for e in parsed(drawn.svg()).iter(NAMESPACE + "text")]
+    assert sum(text.startswith("predictor") for text in texts) == own
+    assert (f"the other {count - own}" in texts) == (own < count)
+    assert len(drawn.data.groups[0].means) == count

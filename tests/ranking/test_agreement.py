@@ -159,12 +159,12 @@ def test_the_cluster_bootstrap_draws_whole_clusters(seed: int, n: int) -> None:
 @few
 @given(seed=seeds, n=st.integers(20, 80))
 def test_the_stationary_bootstrap_and_its_block_length_are_those_of_arch(seed: int, n: int) -> None:
-    """The block is the longest that the rule of Politis and White gives for any predictor, and at least one."""
+    """The block is the longest that the rule of Politis and White gives for any mean or difference, at least one."""
     arch = pytest.importorskip("arch.bootstrap", reason="arch is the oracle")
     a, b = series(seed, n)
     world = World([a, b])
     units = world.panel(ordered=True).totals(0)
-    lengths = [float(arch.optimal_block_length(x)["stationary"].iloc[0]) for x in (a, b)]
+    lengths = [float(arch.optimal_block_length(x)["stationary"].iloc[0]) for x in (a, b, a - b)]
     block = block_length(units)
     assert block == pytest.approx(max(1.0, *lengths), rel=1e-9)
     same = arch.StationaryBootstrap(block, np.stack([a, b], axis=1), seed=np.random.default_rng(3))

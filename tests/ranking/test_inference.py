@@ -183,7 +183,7 @@ def test_intervals_scale_with_scores(world: World, how: How, power: int) -> None
     c = 2.0**power
     scaled = replace(world, scores=world.scores * c, empty=world.own * c)
     one, other = world.cases(how, draws=19), scaled.cases(how, draws=19)
-    if not one.units().w(0, 0).sum():
+    if not one.totals().w(0, 0).sum():
         return
     for ask, factor in (
         (lambda cases: cases.mean(0, 0), c),
@@ -280,11 +280,11 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
         ({"how": "normal", "weighted": True}, "weighted paired normal intervals"),
         (
             {"how": "t", "clusters": "day"},
-            "cluster-robust t intervals by day, which assume that clusters are independent",
+            "cluster-robust t intervals over 100 clusters by day, which assume that clusters are",
         ),
         ({"how": "hac", "order": "the order of day"}, "Diebold-Mariano t intervals over 100 moments in the order of"),
         ({"how": "bootstrap", "order": "the order of day"}, "stationary bootstrap percentile intervals over 100"),
-        ({"how": "bootstrap", "clusters": "day"}, "cluster bootstrap percentile intervals by day (1,999 draws, seed"),
+        ({"how": "bootstrap", "clusters": ""}, "cluster bootstrap percentile intervals over 100 clusters (1,999 draws"),
         ({"how": "bootstrap"}, "paired bootstrap percentile intervals (1,999 draws, seed 3)"),
     ],
     ids=str,

@@ -14,7 +14,7 @@ from scipy import stats
 from tests.ranking.made import World
 from tests.tally.integers import law
 from toplist.ranking.multiplicity import holm
-from toplist.ranking.pairs import POWER, further_cases, pairs
+from toplist.ranking.pairs import POWER, further, pairs
 from toplist.ranking.results import Estimate
 from toplist.ranking.standings import Terms
 
@@ -52,11 +52,11 @@ def test_adjusting_does_not_depend_on_the_order_of_the_values(values: list[float
 
 
 @law
-@given(values=st.lists(chances, max_size=8), extra=st.integers(0, 3))
-def test_a_pair_without_a_p_value_counts_as_a_hypothesis(values: list[float], extra: int) -> None:
-    """It might be false: the others are adjusted as if it had the largest one."""
-    with_none = holm([*values, *[None] * extra])[: len(values)]
-    assert with_none == holm([*values, *[1.0] * extra])[: len(values)]
+@given(values=many)
+def test_a_pair_without_a_p_value_is_not_tested_and_does_not_count(values: list[float | None]) -> None:
+    """It is never called different, so the others need not pay for it."""
+    known = [p for p in values if p is not None]
+    assert [q for q in holm(values) if q is not None] == holm(known)
 
 
 @law
@@ -82,7 +82,7 @@ def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: floa
     error = abs(d) * ratio
     z = stats.norm.ppf(0.5 + level / 2)
     found = Estimate(d, d - z * error, d + z * error, error=error)
-    more = further_cases(found, n, level)
+    more = further(found, n, level)
 
     def power(cases: float) -> float:
         """How often the interval excludes zero on the side where the difference is."""
@@ -99,12 +99,12 @@ def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: floa
 
 
 def test_no_number_of_cases_separates_what_does_not_differ() -> None:
-    assert further_cases(Estimate(0.0, -0.1, 0.1, error=0.05), 100, 0.95) is None
-    assert further_cases(Estimate(0.0, 0.0, 0.0, error=0.0), 100, 0.95) is None
-    assert further_cases(Estimate(math.inf, why="infinite scores have no interval"), 100, 0.95) is None
-    assert further_cases(Estimate(0.1, why="one case has no spread"), 1, 0.95) is None
-    assert further_cases(Estimate(1e-320, -1.0, 1.0, error=0.5), 100, 0.95) is None
-    assert further_cases(Estimate(0.5, 0.5, 0.5, error=0.0), 100, 0.95) == 0
+    assert further(Estimate(0.0, -0.1, 0.1, error=0.05), 100, 0.95) is None
+    assert further(Estimate(0.0, 0.0, 0.0, error=0.0), 100, 0.95) is None
+    assert further(Estimate(math.inf, why="infinite scores have no interval"), 100, 0.95) is None
+    assert further(Estimate(0.1, why="one case has no spread"), 1, 0.95) is None
+    assert further(Estimate(1e-320, -1.0, 1.0, error=0.5), 100, 0.95) is None
+    assert further(Estimate(0.5, 0.5, 0.5, error=0.0), 100, 0.95) == 0
 
 
 def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
@@ -119,7 +119,25 @@ def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
         a, b = "abcd".index(pair.a), "abcd".index(pair.b)
         assert pair.difference == world.sums().difference(0, a, b)
         assert pair.cases == 60
-        assert pair.more == further_cases(pair.difference, 60, 0.95)
+        assert pair.more == further(pair.difference, 60, 0.95)
+
+
+def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
+    """Copies of cases in clusters, or in moments, need as many clusters as there were cases to need."""
+    scores = np.random.default_rng(3).exponential(size=(2, 30)) + np.array([[0.1], [0.0]])
+    terms, copies = Terms(("a", "b"), ("rule",), (), None, False), np.repeat(np.arange(30), 4)
+    plain = World(scores)
+    (want,) = pairs(plain.tally(), terms, plain.sums(), ["a", "b"], 0.95)
+    assert want.more
+    copied = World(np.repeat(scores, 4, axis=1), clusters=copies)
+    for inference in (copied.sums(), copied.cases("t")):
+        (found,) = pairs(copied.tally(), terms, inference, ["a", "b"], 0.95)
+        assert (found.cases, found.more) == (120, want.more)
+    timed, once = (World(x.scores, moments=m) for x, m in ((copied, copies), (plain, np.arange(30))))
+    (found,), (alone,) = (pairs(w.tally(), terms, w.cases("hac"), ["a", "b"], 0.95) for w in (timed, once))
+    assert found.more == alone.more
+    (ignored,) = pairs(timed.tally(), terms, timed.cases("t"), ["a", "b"], 0.95)
+    assert ignored.more == pairs(copied.tally(), terms, World(copied.scores).sums(), ["a", "b"], 0.95)[0].more
 
 
 def test_pairs_count_the_cases_that_both_have() -> None:

@@ -69,6 +69,16 @@ def test_dependence_asks_for_longer_blocks() -> None:
     assert longest_block(np.zeros((1, 0))) == 1.0
 
 
+def test_dependence_of_differences_is_found_under_what_makes_cases_hard_for_all() -> None:
+    """Scores that look like noise, each for itself, whose difference changes slowly."""
+    pytest.importorskip("arch", reason="block lengths come with the extra 'report'")
+    rng = np.random.default_rng(4)
+    hard, slow = 30 * rng.exponential(size=600), np.convolve(rng.normal(size=620), np.ones(21) / 4, "valid")
+    alone = block_length(World([hard]).panel(ordered=True).totals(0))
+    together = block_length(World([hard + slow, hard]).panel(ordered=True).totals(0))
+    assert alone < 5 < together
+
+
 def test_without_arch_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arch.bootstrap", None)
     with pytest.raises(TopListError, match=r"^the stationary bootstrap .* need arch: pip install 'toplist\[report\]'"):

@@ -182,6 +182,9 @@ def results(draw: st.DrawFn) -> Results:
         confidence_set=draw(st.none() | confidence_sets),
         paths=draw(st.lists(paths(), max_size=2).map(tuple)),
         seed=draw(st.none() | counts),
+        weight=draw(st.none() | names),
+        unit=draw(st.sampled_from(["case", "cluster", "moment"])),
+        units=draw(counts),
     )
 
 
@@ -208,6 +211,7 @@ def _every_name() -> Results:
         paths=paths,
         clusters=HOSTILE[3],
         order=HOSTILE[4],
+        weight=HOSTILE[5],
     )
 
 

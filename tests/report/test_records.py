@@ -88,7 +88,7 @@ def test_json_has_pairs_confidence_set_and_paths() -> None:
         assert one["difference"]["value"] == (pair.difference.value if finite else None)
         assert bool(one["difference"]["why"]) != finite
         assert (one["difference"]["error"], one["difference"]["p"]) == (pair.difference.error, pair.difference.p)
-        assert (one["adjusted_p"], one["further_cases"]) == (pair.adjusted, pair.more)
+        assert (one["adjusted_p"], one["further"]) == (pair.adjusted, pair.more)
     assert found.confidence_set is not None
     assert read["confidence_set"]["members"] == list(found.confidence_set.members)
     assert read["confidence_set"]["p"] == dict(found.confidence_set.p)

@@ -31,6 +31,12 @@ def headers(found: Results) -> list[str]:
     return [column.header for column in tables(found)[0].columns]
 
 
+def boards(found: Results) -> list[Table]:
+    """Those of predictors; after them comes what may be said at any time."""
+    made = tables(found)
+    return made[: len(made) - bool(found.paths)]
+
+
 def said(found: Results) -> str:
     return "\n".join(tables(found)[0].sentences)
 
@@ -45,14 +51,17 @@ def lone(found: Results, **changes: object) -> Results:
 @given(results())
 def test_every_predictor_has_one_row_in_every_table(found: Results) -> None:
     sections = (found.overall, *found.groups)
-    for table, section in zip(tables(found), sections, strict=True):
+    for table, section in zip(boards(found), sections, strict=True):
         assert column(table, "predictor") == [plain(row.name) for row in section.standings]
     per_section = len(found.rules) + 1
     count = per_section * len(sections)
     of_rules, others = details(found)[:count], details(found)[count:-1]
     for i, table in enumerate(of_rules):
         assert column(table, "predictor") == [plain(row.name) for row in sections[i // per_section].standings]
-    assert len(others) == (len(found.rules) if found.pairs else 0)
+    assert len(others) == (len(found.rules) if found.pairs else 0) + bool(found.paths)
+    if found.paths:
+        for table in (tables(found)[-1], others[-1]):
+            assert column(table, "candidate") == [plain(path.candidate) for path in found.paths]
 
 
 @law
@@ -65,7 +74,7 @@ def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Results) -> None
         assert column(table, "first") == [plain(pair.a) for pair in want]
         assert column(table, "second") == [plain(pair.b) for pair in want]
         assert [cell == "-" for cell in column(table, "Holm")] == [pair.adjusted is None for pair in want]
-        assert [cell == "-" for cell in column(table, "further cases")] == [pair.more is None for pair in want]
+        assert [cell == "-" for cell in column(table, f"further {found.unit}s")] == [pair.more is None for pair in want]
 
 
 def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None:
@@ -109,12 +118,12 @@ def test_every_string_of_a_table_is_safe_to_show(found: Results) -> None:
 @law
 @given(results())
 def test_the_tables_of_groups_have_the_columns_of_the_main_table(found: Results) -> None:
-    main, *groups = ([column.header for column in table.columns] for table in tables(found))
+    main, *groups = ([column.header for column in table.columns] for table in boards(found))
     assert all(group == main for group in groups)
 
 
 def test_a_group_is_named_by_what_it_is_a_group_of() -> None:
-    assert [table.title for table in tables(example())] == [
+    assert [table.title for table in boards(example())] == [
         "Leaderboard by brier",
         "subject: algebra",
         "subject: geometry",

@@ -6,6 +6,7 @@ import io
 import itertools
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from toplist.report.terminal import as_renderable
 from toplist.report.text import as_text
 
 PAGES = Path(__file__).parent / "pages"
+LONE = replace(example(groups=False), paths=())
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -66,19 +68,19 @@ def test_without_a_width_no_column_is_left_out(found: Results) -> None:
 def test_columns_that_are_left_out_are_named() -> None:
     """Each header is in the table or in the note, and essential columns stay."""
     for width in range(60, 300, 7):
-        text = as_text(example(groups=False), width)
+        text = as_text(LONE, width)
         shown = re.split("  +", text.split("\n")[2])
         note = " ".join(text.split()).partition("Left out for want of room: ")[2]
         left_out = note.removesuffix(".").split(", ") if note else []
-        columns = tables(example(groups=False))[0].columns
+        columns = tables(LONE)[0].columns
         assert sorted(shown + left_out) == sorted(column.header for column in columns)
         assert width < 80 or {column.header for column in columns if column.essential} <= set(shown)
 
 
 def test_a_wider_page_shows_no_fewer_columns() -> None:
-    shown = [len(as_text(example(groups=False), width).split("\n")[3].split()) for width in range(60, 300)]
+    shown = [len(as_text(LONE, width).split("\n")[3].split()) for width in range(60, 300)]
     assert shown[0] >= 3
-    assert shown[-1] == len(tables(example(groups=False))[0].columns)
+    assert shown[-1] == len(tables(LONE)[0].columns)
     assert max(before - after for before, after in itertools.pairwise(shown)) <= 1
 
 
@@ -98,7 +100,7 @@ def test_a_terminal_shows_what_plain_text_shows(found: Results, width: int, colo
 
 
 def test_leaders_are_bold_and_differences_that_count_coloured() -> None:
-    lines = printed(example(groups=False), 80).split("\n")
+    lines = printed(LONE, 80).split("\n")
     rows = {name: next(line for line in lines if name in line) for name in ("transformer", "gradient", "random")}
     assert rows["transformer"].startswith("\x1b[1m")
     assert "\x1b[" not in rows["gradient"]
@@ -107,7 +109,7 @@ def test_leaders_are_bold_and_differences_that_count_coloured() -> None:
 
 def test_without_colour_the_star_remains(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    shown = printed(example(groups=False), 80)
+    shown = printed(LONE, 80)
     assert "\x1b[33m" not in shown
     assert "+0.0370 [+0.0335, +0.0404]*" in shown
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist.arguments import as_number
+from toplist.arguments import as_number, as_probability
 from toplist.bounds import largest_loss, subtract
 from toplist.errors import TopListError
 from toplist.evaluation import Scoring
@@ -61,9 +61,7 @@ def monitor(
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the predictors {', '.join(map(repr, names))}.")
-    level = as_number(level, "level", 0, 1)
-    if not 0 < level < 1:
-        raise TopListError(f"level is between 0 and 1, not {level}.")
+    level = as_probability(level, "level")
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
     scoring = Scoring((chosen,), (), penalty)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 ROOM = 16.0  # of a name, in units of the font size: about 28 letters
 _WORDS = 36.0  # of a name within a sentence
@@ -27,6 +28,41 @@ def label(name: str, room: float = ROOM) -> str:
         return quote + "".join(parts) + quote
     half = (room - width("…")) / 2
     return quote + "".join(_leading(parts, half)) + "…" + "".join(_leading(parts[::-1], half)[::-1]) + quote
+
+
+def labels(names: Iterable[str], room: float = ROOM) -> list[str]:
+    """Names as `label` writes them; those that look alike once they are shortened are numbered.
+
+    >>> labels(["a" * 40 + "b" + "c" * 40, "a" * 40 + "d" + "c" * 40, "e"], 8.0)
+    ['aaaa…cccc (1)', 'aaaa…cccc (2)', 'e']
+    """
+    every = list(names)
+    shown = [label(name, room) for name in every]
+    alike = {
+        text for text, found in Counter(text for _, text in {*zip(every, shown, strict=True)}).items() if found > 1
+    }
+    seen: dict[str, list[str]] = {}
+    for i, (name, text) in enumerate(zip(every, shown, strict=True)):
+        if text in alike:
+            same = seen.setdefault(text, [])
+            same += [] if name in same else [name]
+            end = f" ({same.index(name) + 1})"
+            shown[i] = label(name, room - width(end)) + end
+    return shown
+
+
+def rule_name(rule: str) -> str:
+    """A rule as people write it in a sentence.
+
+    >>> rule_name("brier"), rule_name("log")
+    ('Brier', 'log')
+    """
+    return "Brier" if rule == "brier" else rule
+
+
+def scored(rule: str) -> str:
+    """A rule before the word score, no wider than a name."""
+    return label(rule_name(rule))
 
 
 def said(name: str) -> str:

@@ -32,9 +32,9 @@ def confidence_set(
     finite = [a for a in range(len(names)) if not infinite[a]]
     out = {names[a]: 0.0 for a in range(len(names)) if infinite[a]}
 
-    def made(p: dict[str, float], method: str, why: str = "") -> ConfidenceSet:
+    def made(p: dict[str, float], method: str, why: str = "", drawn: int | None = None) -> ConfidenceSet:
         members = tuple(name for name in order if p.get(name, 0.0) > 1 - level)
-        return ConfidenceSet(rule_name, level, members, p, len(there), method, seed, why)
+        return ConfidenceSet(rule_name, level, members, p, len(there), method, drawn, why)
 
     if not len(there):
         return made({}, "", "no case has all predictors")
@@ -57,7 +57,7 @@ def confidence_set(
     distinct = sorted(set(first))
     found = dict(zip(distinct, _eliminate(rows[:, distinct], block, 1 - level, seed), strict=True))
     p = {names[a]: found[first[at]] for at, a in enumerate(finite)}
-    return made(out | p, f"{DRAWS:,} draws, seed {seed}; {units} {how}", why)
+    return made(out | p, f"{DRAWS:,} draws, seed {seed}; {units} {how}", why, seed)
 
 
 def _rows(panel: Panel) -> Floats:

@@ -32,6 +32,10 @@ class Inference(Protocol):
         """The mean of score a minus score b on the cases of both."""
         ...
 
+    def units(self, rule: int, a: int, b: int) -> int:
+        """Over how many units the difference of a and b goes."""
+        ...
+
     def skill(self, rule: int, a: int) -> Estimate | None:
         """One minus the mean over that of the empty list."""
         ...
@@ -75,6 +79,12 @@ class FromCases:
         found = self.exact.difference(rule, a, b)
         return found if self._by_sums or _is_final(found) else self._of(Difference(a, b), found.value, rule)
 
+    def units(self, rule: int, a: int, b: int) -> int:
+        """See `Inference`."""
+        if self.panel.units is None or self._by_sums:
+            return self.exact.units(rule, a, b)
+        return int(np.count_nonzero(Difference(a, b).weights(self.totals(rule)) > 0))
+
     def skill(self, rule: int, a: int) -> Estimate | None:
         """See `Inference`."""
         found = self.exact.skill(rule, a)
@@ -97,7 +107,7 @@ class FromCases:
         error = None if found.error is None else value * found.error
         return Estimate(value, math.exp(found.low), math.exp(found.high), error=error, p=found.p)
 
-    def units(self, rule: int = 0) -> Totals:
+    def totals(self, rule: int = 0) -> Totals:
         """The sums of each unit."""
         if rule not in self._kept:
             panel = replace(self.panel, units=None) if self._timeless else self.panel
@@ -107,14 +117,14 @@ class FromCases:
 
     def _drawn(self, rule: int) -> Totals:
         if ("draws", rule) not in self._kept:
-            units = self.units(rule)
+            units = self.totals(rule)
             block = block_length(units) if self.panel.ordered else None
             self._kept["draws", rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
         found: Totals = self._kept["draws", rule]
         return found
 
     def _of(self, quantity: Quantity, value: float, rule: int) -> Estimate:
-        units = self.units(rule)
+        units = self.totals(rule)
         weighty = quantity.weights(units) > 0
         count = int(np.count_nonzero(weighty))
         if count < 2:
@@ -152,10 +162,11 @@ class FromCases:
 
 
 def in_words(how: How, *, clusters: str | None, weighted: bool, order: str, units: int, horizon: int, seed: int) -> str:
-    """The method, and what it assumes."""
-    many = f"{units:,} {'clusters' if clusters else 'moments' if order else 'cases'}"
-    apart = "clusters are" if clusters else "cases are"
-    by = f" by {clusters}" if clusters else ""
+    """The method, and what it assumes. Clusters go by a name, which may be empty."""
+    clustered = clusters is not None
+    many = f"{units:,} {'clusters' if clustered else 'moments' if order else 'cases'}"
+    apart = "clusters are" if clustered else "cases are"
+    by = f" over {many}{f' by {clusters}' if clusters else ''}" if clustered else ""
     drawn = f"({DRAWS:,} draws, seed {seed})"
     if how == "hac":
         return (
@@ -169,10 +180,10 @@ def in_words(how: How, *, clusters: str | None, weighted: bool, order: str, unit
             "fades and does not change over time"
         )
     if how == "bootstrap":
-        kind = "cluster" if clusters else "paired"
+        kind = "cluster" if clustered else "paired"
         return f"{kind} bootstrap percentile intervals{by} {drawn}, which assume that {apart} independent of each other"
     name = "normal" if how == "normal" else "t"
-    if clusters:
+    if clustered:
         return f"cluster-robust {name} intervals{by}, which assume that {apart} independent of each other"
     weights = "weighted " if weighted else ""
     return f"{weights}paired {name} intervals, which assume that {apart} independent of each other"

@@ -58,6 +58,10 @@ class FromSums:
         own = lambda sums: sums[rule, a] - sums[rule, b]  # noqa: E731
         return self._estimate(x, w, (xx, wx, s["ww"][a, b]), s["both"][a, b], own)
 
+    def units(self, rule: int, a: int, b: int) -> int:
+        """Over how many cases, or clusters, the difference of a and b goes."""
+        return len(self._clusters()[1]) if self.tally.clusters else int(self.tally.sums["both"][rule, a, b])
+
     def skill(self, rule: int, a: int) -> Estimate | None:
         """One minus the mean over that of the empty list, which is taken to be the same for all cases."""
         weight, empty = self.tally.sums["weight"][a], self.tally.sums["empty"][a, rule]

@@ -25,7 +25,7 @@ def pairs(tally: Tally, terms: Terms, inference: Inference, order: Sequence[str]
             a, b = terms.names.index(one), terms.names.index(other)
             cases = int(tally.sums["cases"][a, b])
             difference = inference.difference(r, a, b)
-            found.append((one, other, cases, difference, further_cases(difference, cases, level)))
+            found.append((one, other, cases, difference, further(difference, inference.units(r, a, b), level)))
         adjusted = holm([difference.p for *_, difference, _ in found])
         out += [
             Pair(rule, one, other, cases, difference, p, more)
@@ -34,13 +34,13 @@ def pairs(tally: Tally, terms: Terms, inference: Inference, order: Sequence[str]
     return tuple(out)
 
 
-def further_cases(difference: Estimate, cases: int, level: float, *, power: float = POWER) -> int | None:
-    """How many cases more would exclude zero with this power, if difference and spread stay as they are.
+def further(difference: Estimate, units: int, level: float, *, power: float = POWER) -> int | None:
+    """How many units more would exclude zero with this power, if difference and spread stay as they are.
 
-    A difference d with the standard error s after n cases needs n (s / d)^2 (z_(1 - alpha / 2) + z_power)^2 of them.
+    A difference d with the standard error s after n units needs n (s / d)^2 (z_(1 - alpha / 2) + z_power)^2 of them.
     0 where the interval excludes zero already; None where there is no difference, or no spread is known.
 
-    >>> further_cases(Estimate(0.1, -0.1, 0.3, error=0.1), 100, 0.95)
+    >>> further(Estimate(0.1, -0.1, 0.3, error=0.1), 100, 0.95)
     685
     """
     d, s = difference.value, difference.error
@@ -50,5 +50,5 @@ def further_cases(difference: Estimate, cases: int, level: float, *, power: floa
         return 0
     if d == 0 or not math.isfinite(s / d):
         return None
-    needed = cases * (s / d) ** 2 * (quantile(0.5 + level / 2) + quantile(power)) ** 2
-    return max(1, math.ceil(needed - cases)) if math.isfinite(needed) else None
+    needed = units * (s / d) ** 2 * (quantile(0.5 + level / 2) + quantile(power)) ** 2
+    return max(1, math.ceil(needed - units)) if math.isfinite(needed) else None

@@ -73,12 +73,15 @@ class Panel:
         if fine.all():
             sums = [add(x[:, a]) for a in range(k)]
             return Totals(np.stack([*sums, add(w), add(empty)]), k, complete=True)
-        pairs = [(a, b) for a in range(k) for b in range(k)]
-        both = {(a, b): fine[:, a] & fine[:, b] for a, b in pairs}
-        columns = [add(np.where(both[pair], x[:, pair[0]], 0.0)) for pair in pairs]
-        columns += [add(np.where(both[pair], w, 0.0)) for pair in pairs]
-        columns += [add(np.where(fine[:, a], empty, 0.0)) for a in range(k)]
-        return Totals(np.stack(columns), k, complete=False)
+        out = Totals(np.empty((k * k + k * (k + 1) // 2 + k, count)), k, complete=False)
+        for a in range(k):
+            for b in range(k):
+                both = fine[:, a] & fine[:, b]
+                out.x(a, b)[:] = add(np.where(both, x[:, a], 0.0))
+                if a <= b:
+                    out.w(a, b)[:] = add(np.where(both, w, 0.0))
+            out.empty(a)[:] = add(np.where(fine[:, a], empty, 0.0))
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +102,14 @@ class Totals:
 
     def w(self, a: int, b: int) -> Floats:
         """Weights of the cases of a and b."""
-        k = self.predictors
-        column: Floats = self.sums[k if self.complete else k * k + a * k + b]
+        k, low, high = self.predictors, min(a, b), max(a, b)
+        column: Floats = self.sums[k if self.complete else k * k + low * k - low * (low + 1) // 2 + high]
         return column
 
     def empty(self, a: int) -> Floats:
         """Weighted scores of the empty list, on the cases of a."""
         k = self.predictors
-        column: Floats = self.sums[k + 1 if self.complete else 2 * k * k + a]
+        column: Floats = self.sums[k + 1 if self.complete else k * k + k * (k + 1) // 2 + a]
         return column
 
     @cached_property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
 from toplist.ranking.optional import arch
 from toplist.ranking.panels import Floats, Totals
-from toplist.ranking.quantities import Mean
+from toplist.ranking.quantities import Difference, Mean
 
 MOST = 20_000  # units; more are taken together, neighbours first
 _CELLS = 1 << 23  # resampled numbers at a time
@@ -46,9 +47,14 @@ def thinned(units: Totals) -> Totals:
 
 
 def block_length(units: Totals) -> float:
-    """How far dependence reaches, by the rule of Politis and White (2004): the longest of all predictors."""
-    part = thinned(units)
-    columns = [Mean(a).contributions(part) for a in range(units.predictors)]
+    """How far dependence reaches, by the rule of Politis and White (2004): the longest of all means and differences.
+
+    Differences may depend on each other where means do not: what makes cases hard for all hides it.
+    """
+    part, everyone = thinned(units), range(units.predictors)
+    quantities = [*map(Mean, everyone), *(Difference(a, b) for a, b in combinations(everyone, 2))]
+    with np.errstate(invalid="ignore"):  # pairs without a common case
+        columns = [quantity.contributions(part) for quantity in quantities]
     return longest_block(np.stack([c for c in columns if np.isfinite(c).all() and np.ptp(c) > 0] or [np.zeros(0)]))
 
 

@@ -71,7 +71,8 @@ class Pair:
     cases: int  # that both predict
     difference: Estimate  # mean score of a minus that of b: below zero, a is better
     adjusted: float | None  # p by Holm's method over all pairs under this rule
-    more: int | None  # further cases that would separate them 4 times in 5, if difference and spread stay; 0: separated
+    more: int | None  # further units (cases, clusters, moments) that would separate them 4 times in 5, if nothing else
+    # changes; 0 where they are separated
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class ConfidenceSet:
     p: Mapping[str, float]  # of every predictor; it is a member where p > 1 - level
     cases: int
     method: str  # how the cases were resampled, and what that assumes
-    seed: int
+    seed: int | None = None  # where anything was drawn
     why: str = ""  # why some or all have no p value
 
 
@@ -128,6 +129,16 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file that was read: what it was called in the comparison, where it was, and which bytes it had."""
+
+    name: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """All that a leaderboard shows."""
 
@@ -152,3 +163,5 @@ class Results:
     paths: tuple[SequentialPath, ...] = ()  # where they were asked for
     seed: int | None = None  # where anything was drawn
     weight: str | None = None  # what the weights are
+    unit: str = "case"  # what is taken as independent, or follows in time: "case", "cluster" or "moment"
+    units: int = 0  # how many there are

@@ -73,16 +73,16 @@ def _pairs(results: Results, rule: str) -> Table:
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
         "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "
-        f"its p value, adjusted for all pairs under the rule. further cases would separate the two at "
+        f"its p value, adjusted for all pairs under the rule. further {results.unit}s would separate the two at "
         f"{percent(results.level)} 4 times in 5, if difference and spread stay as they are."
     )
     columns = (
         Column("first", "left", essential=True, heading=True),
-        Column("second", "left", essential=True),
+        Column("second", "left", essential=True, heading=True),
         Column("cases"),
         Column("difference", "left", essential=True, note=note),
         Column("Holm"),
-        Column("further cases"),
+        Column(f"further {results.unit}s"),
     )
     cells = spans([pair.difference for pair in found], signed=True)
     rows = tuple(

@@ -33,27 +33,28 @@ def _fit(table: Table, width: int | None) -> Table:
     own = widths(table)
     if width is None or sum(own) + GAP * (len(own) - 1) <= width:
         return table
-    name = next((i for i, column in enumerate(table.columns) if column.heading), 0)
-    kept = _kept(table.columns, own, name, width)
-    room = max(_room(own, kept, name, width), cells(table.columns[name].header))
-    rows = tuple(tuple(shorten(row[i], room) if i == name else row[i] for i in kept) for row in table.rows)
+    names = [i for i, column in enumerate(table.columns) if column.heading] or [0]
+    kept = _kept(table.columns, own, names, width)
+    room = max(_room(own, kept, names, width), *(cells(table.columns[i].header) for i in names))
+    rows = tuple(tuple(shorten(row[i], room) if i in names else row[i] for i in kept) for row in table.rows)
     dropped = [column.header for i, column in enumerate(table.columns) if i not in kept]
     note = (f"Left out for want of room: {', '.join(dropped)}.",) if dropped else ()
     columns = tuple(table.columns[i] for i in kept)
     return replace(table, columns=columns, rows=rows, notes=table.notes + note)
 
 
-def _kept(columns: tuple[Column, ...], own: list[int], name: int, width: int) -> list[int]:
+def _kept(columns: tuple[Column, ...], own: list[int], names: list[int], width: int) -> list[int]:
     """The columns that there is room for."""
+    longest = max(own[i] for i in names)
     kept = [i for i, column in enumerate(columns) if column.essential]
-    while len(kept) > _ALWAYS and _room(own, kept, name, width) < min(own[name], _LEAST):
+    while len(kept) > _ALWAYS and _room(own, kept, names, width) < min(longest, _LEAST):
         kept.pop()
     for i, column in enumerate(columns):
-        if not column.essential and _room(own, [*kept, i], name, width) >= min(own[name], max(_NAME, width // 4)):
+        if not column.essential and _room(own, [*kept, i], names, width) >= min(longest, max(_NAME, width // 4)):
             kept.append(i)
     return sorted(kept)
 
 
-def _room(own: list[int], kept: list[int], name: int, width: int) -> int:
-    """What the other columns leave for names."""
-    return width - sum(own[i] for i in kept if i != name) - GAP * (len(kept) - 1)
+def _room(own: list[int], kept: list[int], names: list[int], width: int) -> int:
+    """What the other columns leave for each column of names."""
+    return (width - sum(own[i] for i in kept if i not in names) - GAP * (len(kept) - 1)) // len(names)

@@ -44,7 +44,8 @@ def _to_separate(results: Results, found: list[Pair]) -> list[str]:
     if not found or not found[0].more:
         return []
     a, b = (plain(name) for name in (found[0].a, found[0].b))
-    return [f"{a} and {b} are not told apart; about {cases(found[0].more)} more would do it 4 times in 5."]
+    more = f"{count(found[0].more)} {results.unit}{'' if found[0].more == 1 else 's'}"
+    return [f"{a} and {b} are not told apart; about {more} more would do it 4 times in 5."]
 
 
 def _members(found: ConfidenceSet | None) -> list[str]:

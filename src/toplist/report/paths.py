@@ -45,7 +45,8 @@ def conclusions(path: SequentialPath) -> list[str]:
         better, other = (a, b) if mean < 0 else (b, a)
         found.append(f"after {cases(path.separated)} {better} was shown to be better than {other} on average")
     said = "; ".join(found) if found else f"no difference to {b} is shown in {cases(path.cases)}"
-    return [f"{a}: {said}.", *([f"{a}: {visible(path.why)}"] if path.why else [])]
+    why = visible(path.why).strip()
+    return [f"{a}: {said}.", *([f"{a}: {why}"] if why else [])]
 
 
 def e_value(log: float) -> str:

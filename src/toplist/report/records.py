@@ -48,6 +48,8 @@ def as_dict(results: Results) -> dict[str, Any]:
         "by": _text(results.by),
         "clusters": _text(results.clusters),
         "order": _text(results.order),
+        "unit": _text(results.unit),
+        "units": int(results.units),
         "seed": results.seed,
         "origins": [_origin(origin) for origin in results.origins],
         "overall": _section(results.overall),
@@ -219,7 +221,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "cases": int(pair.cases),
         "difference": _estimate(pair.difference),
         "adjusted_p": _finite(pair.adjusted),
-        "further_cases": pair.more,
+        "further": pair.more,
     }
 
 
@@ -231,7 +233,7 @@ def _confidence_set(found: ConfidenceSet) -> dict[str, Any]:
         "p": {_text(name): float(p) for name, p in found.p.items()},
         "cases": int(found.cases),
         "method": _text(found.method),
-        "seed": int(found.seed),
+        "seed": found.seed,
         "why": _text(found.why),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from toplist.errors import TopListError
-from toplist.ranking.results import Mark, Results, Section, Standing
+from toplist.ranking.results import Estimate, Mark, Results, Section, Standing
 
 
 def chosen(results: Results, rule: str | None) -> str:
@@ -22,14 +22,25 @@ def mark(standing: Standing, rule: str) -> Mark:
     return next(mark for mark in standing.marks if mark.rule == rule)
 
 
+def standing_of(found: Mark, relative: bool) -> Estimate:
+    """What a predictor stands by: the mean score, or what it is relative to the others on the cases of both.
+
+    Infinite where the mean is; NaN, with the reason, where there are scores but none is relative.
+    """
+    if not relative or not math.isfinite(found.score.value):
+        return found.score
+    return found.relative or Estimate(math.nan, why="no relative score, because a mean score is zero")
+
+
 def ordered(results: Results, section: Section, rule: str) -> tuple[Standing, ...]:
-    """Best first: as in the table under its first rule, by infinite scores and then the finite mean under others."""
+    """Best first: as in the table under its first rule, by infinite scores and then what they stand by under others."""
     if rule == results.rules[0]:
         return section.standings
 
     def place(standing: Standing) -> tuple[float, float]:
         found = mark(standing, rule)
-        mean = found.score.value if math.isfinite(found.score.value) else found.finite
+        mean = standing_of(found, results.missing == "pairwise").value
+        mean = mean if math.isfinite(mean) else found.finite
         return (
             (math.inf, 0.0) if math.isnan(found.score.value) else (found.infinite, math.inf if mean != mean else mean)
         )

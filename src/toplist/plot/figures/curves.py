@@ -11,7 +11,7 @@ import numpy as np
 
 from toplist.evidence.findings import Exhibit
 from toplist.plot.colours import Theme, dashes, marker
-from toplist.plot.labels import counted, label, listing, number, said, width
+from toplist.plot.labels import counted, labels, listing, number, said, scored, width
 from toplist.plot.paper import LINE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import axis, counts, decimals, spread
@@ -55,7 +55,7 @@ class Curves:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Mean {said(self.rule)} score against list length k, {counted(len(self.curves), 'predictor')}"
+        return f"Mean {scored(self.rule)} score against list length k, {counted(len(self.curves), 'predictor')}"
 
     @property
     def words(self) -> str:
@@ -80,7 +80,7 @@ def curves(exhibits: Iterable[Exhibit]) -> Plot[Curves]:
 
 def draw(data: Curves, theme: Theme) -> Figure:
     """k across, scores up, names at the right."""
-    names = [label(curve.name, 13.0) for curve in data.curves]
+    names = labels((curve.name for curve in data.curves), 13.0)
     right = 40 + SMALL * max(map(width, names), default=0)
     shown = tuple(_shown(curve, data.cut) for curve in data.curves)
     scale = axis((s for curve in shown for s in curve.scores), ticks=6)
@@ -169,12 +169,12 @@ def _end(curve: Curve, top: float) -> tuple[float, float]:
 
 
 def _foot(data: Curves) -> list[str]:
-    lines = [f"mean {label(data.rule)} score of lists cut to k classes, lower is better; across: k"]
+    lines = [f"mean {scored(data.rule)} score of lists cut to k classes, lower is better; across: k"]
     if data.cut:
         empty = {number(c.scores[0], decimals(c.scores)) for c in data.curves if c.ks[0] == 0}
         lines.append(f"empty lists, k = 0, score {listing(sorted(empty), 3)}")
     if any(math.isinf(s) for curve in data.curves for s in curve.scores):
         lines.append("triangles at the upper edge: infinite means")
     if data.without:
-        lines.append(f"no curve: {listing([label(name, 10) for name in data.without], 3)}")
+        lines.append(f"no curve: {listing(labels(data.without, 10), 3)}")
     return lines

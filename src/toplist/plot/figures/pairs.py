@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toplist.plot.colours import STEPS, Theme, over, step
 from toplist.plot.figures.choosing import chosen, ordered
-from toplist.plot.labels import counted, label, listing, number, percent, said, signed, width
+from toplist.plot.labels import counted, labels, listing, number, percent, said, scored, signed, width
 from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import edges, finite, level
@@ -29,7 +29,7 @@ class Cell:
     column: int
     difference: float  # NaN where there is none
     adjusted: float | None  # p by Holm's method
-    significant: bool  # that p is below one minus the level
+    significant: bool  # that p is at most one minus the level, and there is a difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Pairs:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Differences of mean {said(self.rule)} scores between {counted(len(self.names), 'predictor')}"
+        return f"Differences of mean {scored(self.rule)} scores between {counted(len(self.names), 'predictor')}"
 
     @property
     def words(self) -> str:
@@ -86,7 +86,7 @@ def pairs(results: Results, rule: str | None = None) -> Plot[Pairs]:
 def _cells(pair: Pair, place: dict[str, int], confidence: float) -> tuple[Cell, Cell]:
     a, b = place[pair.a], place[pair.b]
     difference = pair.difference.value
-    significant = pair.adjusted is not None and pair.adjusted < 1 - confidence
+    significant = pair.adjusted is not None and pair.adjusted <= 1 - confidence and difference != 0
     return (
         Cell(a, b, difference, pair.adjusted, significant),
         Cell(b, a, 0.0 - difference, pair.adjusted, significant),
@@ -97,7 +97,7 @@ def draw(data: Pairs, theme: Theme) -> Figure:
     """Rows and columns in the same order; columns bear the numbers of the rows."""
     count = max(1, len(data.names))
     written = count <= WRITTEN
-    names = [label(name, 11.0 if 8 < count <= WRITTEN else 14.0) for name in data.names]
+    names = labels(data.names, 11.0 if 8 < count <= WRITTEN else 14.0)
     left = 38 + SIZE * max(map(width, names), default=0)
     side = min(44.0, (WIDTH - left - 8) / count)
     size = side * count
@@ -169,6 +169,6 @@ def _key(figure: Figure, data: Pairs, theme: Theme, left: float, top: float) -> 
 def _foot(data: Pairs) -> list[str]:
     unit = f"numbers in units of {10.0**data.unit:g}; " * (len(data.names) <= WRITTEN and data.unit != 0)
     return [
-        f"mean {label(data.rule)} score, row minus column; blue: the row is better",
+        f"mean {scored(data.rule)} score, row minus column; blue: the row is better",
         f"{unit}dot: significant at {percent(data.level)} after Holm's adjustment",
     ]

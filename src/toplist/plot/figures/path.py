@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.plot.colours import Theme
-from toplist.plot.labels import counted, label, percent, power_of_ten, said, signed, width
+from toplist.plot.labels import counted, label, labels, percent, power_of_ten, said, scored, signed, width
 from toplist.plot.paper import LINE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import Axis, axis, decimals, finite
@@ -50,7 +50,7 @@ class Path:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Mean {said(self.rule)} score of {said(self.candidate)} minus {said(self.baseline)}, case by case"
+        return f"Mean {scored(self.rule)} score of {said(self.candidate)} minus {said(self.baseline)}, case by case"
 
     @property
     def words(self) -> str:
@@ -169,7 +169,8 @@ def _draw(figure: Figure, page: Axes, data: Path, theme: Theme, top: float) -> N
     lower.set_ylim(powers[0] - 0.2, powers[-1] + 0.2)
     rule_y(lower, powers, texts, theme)
     _evidence(lower, data, chosen, theme, powers[0])
-    said_above = f"{label(data.candidate, 14)} minus {label(data.baseline, 14)}: difference so far"
+    who, other = labels((data.candidate, data.baseline), 14)
+    said_above = f"{who} minus {other}: difference so far"
     write(page, left, top + 13, said_above, fontsize=SMALL, color=theme["ink"])
     between = top + _HEAD + _UPPER + _BETWEEN / 2
     write(page, left, between, "e-value: evidence that one is better", fontsize=SMALL, color=theme["ink"])
@@ -237,7 +238,7 @@ def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
 
 
 def _foot(data: Path) -> list[str]:
-    who, other = label(data.candidate, 11), label(data.baseline, 11)
+    who, other = labels((data.candidate, data.baseline), 11)
     band = f"band: {percent(data.level)} at all times together; " if data.low else ""
     lines = [
         f"across: cases; {band}below zero {who} is better" if data.at else "no cases",

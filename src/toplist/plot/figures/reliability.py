@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toplist.evidence.findings import Bin, Exhibit
 from toplist.plot.colours import Theme
-from toplist.plot.labels import counted, label, number, said
+from toplist.plot.labels import counted, labels, number, said
 from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
 from toplist.plot.plots import Plot
 
@@ -84,9 +84,10 @@ def draw(data: Reliability, theme: Theme) -> Figure:
     figure = sheet(4 + block * down + LINE * len(foot) + 22, theme)
     page = cover(figure, theme)
     start = left if across > 1 else (WIDTH - side) / 2
+    names = labels((one.name for one in data.panels), side / SIZE)
     for i, promises in enumerate(data.panels):
         x, y = start + (side + between) * (i % across), 4 + block * (i // across)
-        write(page, x, y + 13, label(promises.name, side / SIZE), color=theme["ink"], fontsize=SIZE)
+        write(page, x, y + 13, names[i], color=theme["ink"], fontsize=SIZE)
         axes = panel(figure, theme, x, y + title, side, side)
         _promises(axes, promises, theme, 3 + min(9.0, 0.05 * side), numbers=i % across == 0)
         _sizes(page, promises, theme, x, y + title + side + 4 + strip, side, strip)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toplist.evidence.findings import Exhibit
 from toplist.plot.colours import Theme, marker
-from toplist.plot.labels import counted, label, number, said, share, width
+from toplist.plot.labels import counted, label, labels, number, said, scored, share, width
 from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, rule_x, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import axis, decimals
@@ -56,7 +56,9 @@ class Shapes:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Shapes of predictions and their mean {said(self.rule)} scores, {counted(len(self.rows), 'predictor')}"
+        return (
+            f"Shapes of predictions and their mean {scored(self.rule)} scores, {counted(len(self.rows), 'predictor')}"
+        )
 
     @property
     def words(self) -> str:
@@ -83,12 +85,12 @@ def _parts(exhibit: Exhibit) -> tuple[Part, ...]:
 
 def draw(data: Shapes, theme: Theme) -> Figure:
     """Predictors down; a column of bars per shape, then the scores."""
-    names = [label(row.name, 11.5) for row in data.rows]
+    names = labels((row.name for row in data.rows), 11.5)
     left = 16 + SIZE * max(map(width, names), default=0)
     kinds = data.kinds
     scores = left + _COLUMN * len(kinds) + 18
     height = _ROW * max(1, len(names))
-    foot = [f"bars: share of the cases; right: mean {label(data.rule)} score of each shape, lower is better"]
+    foot = [f"bars: share of the cases; right: mean {scored(data.rule)} score of each shape, lower is better"]
     if any(math.isinf(part.score) for row in data.rows for part in row.parts):
         foot.append("markers beyond the right edge: infinite means")
     figure = sheet(_HEAD + height + 24 + LINE * len(foot) + 12, theme)

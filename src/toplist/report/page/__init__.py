@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toplist.report.page.contents import FileRecord, Page, Provenance
+from toplist.report.page.contents import Page, Provenance
 from toplist.report.page.rendering import render
 from toplist.report.page.writing import write
 
-__all__ = ["FileRecord", "Page", "Provenance", "render", "write"]
+__all__ = ["Page", "Provenance", "render", "write"]

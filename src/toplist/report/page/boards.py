@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from toplist.ranking.results import Results, Section, Standing
-from toplist.report.escape import plain
-from toplist.report.notes import sections
-from toplist.report.numbers import decimals, percent
-from toplist.report.page.grids import Column, Grid, Head, counted, estimated, grid, named, number, shared
+from toplist.report.notes import cases
+from toplist.report.numbers import NOTHING, count, decimals, percent, small
+from toplist.report.page.grids import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
 from toplist.report.page.sureness import Shown
-from toplist.report.page.wording import name, names
+from toplist.report.page.wording import kind, name, names, scores
 
 _RULE = 30  # characters of a rule's name in a head
 
@@ -21,19 +21,13 @@ def leaderboard(results: Results, shown: Shown) -> Grid:
     firsts = [row.marks[0] for row in rows]
     columns = [*_places(rows, shown)]
     if len({row.cases for row in rows}) > 1:
-        columns.append((Head("cases"), [counted(row.cases) for row in rows]))
-    if results.missing == "pairwise":
-        means = (
-            "decides the order; geometric mean of the ratios of mean scores to all predictors, on the cases of both; "
-            "below 1 is better"
-        )
-        cells = estimated([mark.relative for mark in firsts], digits=3)
-        columns.append((Head("relative", means=means), cells))
+        means = "they differ: scores, skill and accuracy are over each predictor's own cases"
+        columns.append((Head("cases", means=means), [counted(row.cases) for row in rows]))
+    columns += _relative(results, rows)
     for i, rule in enumerate(results.rules):
         columns.append(_scores(rows, i, rule))
         if not i:
-            columns += _behind(rows)
-    columns += _infinite(results, rows)
+            columns += _behind(rows, _shared(results))
     if any(mark.skill is not None for mark in firsts):
         means = "1 minus the mean score over that of the list that says nothing; 1 is perfect, 0 is no better"
         columns.append((Head("skill", means=means), estimated([mark.skill for mark in firsts], digits=3)))
@@ -43,6 +37,7 @@ def leaderboard(results: Results, shown: Shown) -> Grid:
         cells = estimated([mark.reference_skill for mark in firsts], digits=3)
         columns.append((Head(f"skill vs {versus}", means=means), cells))
     columns.append((Head("accuracy"), [shared(row.accuracy) for row in rows]))
+    columns += _chosen(results)
     caption = f"Leaderboard, with {percent(results.level)} intervals below the means"
     return grid("leaderboard", caption, columns, leaders=_leaders(results.overall))
 
@@ -65,7 +60,7 @@ def known(results: Results, shown: Shown) -> Grid:
     ]
     if any(row.invalid for row in rows):
         digits = decimals(row.marks[0].score for row in rows)
-        means = f"mean {plain(results.rules[0], _RULE)} without the penalty for invalid lists"
+        means = f"mean {kind(results.rules[0], _RULE)} score without the penalty for invalid lists"
         columns += [
             (Head("invalid"), [shared(row.invalid_rate) for row in rows]),
             (Head("unpenalised", means=means), [number(row.marks[0].unpenalised, digits) for row in rows]),
@@ -73,7 +68,7 @@ def known(results: Results, shown: Shown) -> Grid:
     for i, rule in enumerate(results.rules):
         if any(row.marks[i].infinite for row in rows):
             digits = decimals(row.marks[i].score for row in rows)
-            head = Head(f"finite {plain(rule, _RULE)}", means="mean over the scores that are finite, a diagnostic only")
+            head = Head(f"finite {kind(rule, _RULE)}", means="mean over the scores that are finite, a diagnostic only")
             columns.append((head, [number(row.marks[i].finite, digits) for row in rows]))
     return grid(
         "known", "Accuracy and its kin, and what the lists are like", columns, leaders=_leaders(results.overall)
@@ -91,14 +86,10 @@ def groups(results: Results, shown: Shown) -> Grid:
         (Head("predictor", "text"), [named(shown[row.name]) for row in rows]),
         (Head("rank"), [counted(row.rank) for row in rows]),
         (Head("cases"), [counted(row.cases) for row in rows]),
+        *_relative(results, rows),
         _scores(rows, 0, results.rules[0]),
         *_behind(rows),
-        *(
-            (Head(plain(rule, _RULE)), [number(row.marks[i].score.value, 3) for row in rows])
-            for i, rule in enumerate(results.rules)
-            if i
-        ),
-        *_infinite(results, rows),
+        *(_scores(rows, i, rule, brief=True) for i, rule in enumerate(results.rules) if i),
         (Head("accuracy"), [shared(row.accuracy) for row in rows]),
     ]
     return grid("group-scores", f"Every predictor in every group, by {label}", columns)
@@ -111,32 +102,63 @@ def _places(rows: Sequence[Standing], shown: Shown) -> list[Column]:
     ]
 
 
-def _scores(rows: Sequence[Standing], i: int, rule: str) -> Column:
-    return Head(plain(rule, _RULE)), estimated([row.marks[i].score for row in rows])
+def _scores(rows: Sequence[Standing], i: int, rule: str, *, brief: bool = False) -> Column:
+    """Means with their intervals, or briefly without; an infinite one with the number of scores that made it so."""
+    marks = [row.marks[i] for row in rows]
+    cells = estimated([mark.score for mark in marks])
+    if brief:
+        cells = [number(mark.score.value, 3) for mark in marks]
+    cells = [
+        replace(cell, below=f"{count(mark.infinite)} infinite") if mark.infinite else cell
+        for cell, mark in zip(cells, marks, strict=True)
+    ]
+    return Head(kind(rule, _RULE)), cells
 
 
-def _behind(rows: Sequence[Standing]) -> list[Column]:
+def _relative(results: Results, rows: Sequence[Standing]) -> list[Column]:
+    if results.missing != "pairwise":
+        return []
+    means = (
+        "decides the order; geometric mean of the ratios of mean scores to all predictors, on the cases of both; "
+        "below 1 is better"
+    )
+    return [(Head("relative", means=means), estimated([row.marks[0].relative for row in rows], digits=3))]
+
+
+def _shared(results: Results) -> Mapping[str, int]:
+    """How many cases each has in common with the leader, where that is not the same for all."""
+    leader = results.overall.standings[0].name
+    own = [pair for pair in results.pairs if pair.rule == results.rules[0] and leader in (pair.a, pair.b)]
+    found = {pair.b if pair.a == leader else pair.a: pair.cases for pair in own}
+    return found if len({row.cases for row in results.overall.standings}) > 1 else {}
+
+
+def _behind(rows: Sequence[Standing], common: Mapping[str, int] | None = None) -> list[Column]:
     behind = [row.marks[0].behind for row in rows]
     if not any(behind):
         return []
     means = "mean difference to the leader, case by case; * marks an interval without zero"
-    return [(Head("behind", means=means), estimated(behind, signed=True, star=True))]
+    cells = estimated(behind, signed=True, star=True)
+    if common:
+        means += "; below it, the cases of both"
+        cells = [
+            replace(cell, also=cases(common[row.name])) if row.name in common else cell
+            for row, cell in zip(rows, cells, strict=True)
+        ]
+    return [(Head("behind", means=means), cells)]
 
 
-def _infinite(results: Results, rows: Iterable[Standing]) -> list[Column]:
-    rows = list(rows)
-    hit = [
-        i
-        for i in range(len(results.rules))
-        if any(row.marks[i].infinite for s in sections(results) for row in s.standings)
-    ]
-    return [
-        (
-            Head("infinite" if len(results.rules) == 1 else f"infinite {plain(results.rules[i], _RULE)}"),
-            [counted(row.marks[i].infinite) for row in rows],
-        )
-        for i in hit
-    ]
+def _chosen(results: Results) -> list[Column]:
+    """The p values of the confidence set."""
+    found = results.confidence_set
+    if found is None or not found.p:
+        return []
+    means = (
+        f"p value in the confidence set of the best under {scores(found.rule)}; with more than "
+        f"{1 - found.level:.6g} a predictor is in it"
+    )
+    ps = [found.p.get(row.name) for row in results.overall.standings]
+    return [(Head("set p", means=means), [Cell(NOTHING) if p is None else Cell(small(p), value=p) for p in ps])]
 
 
 def _leaders(section: Section) -> frozenset[int]:

@@ -6,17 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from toplist.evidence.findings import Exhibit
-from toplist.ranking.results import Results
-
-
-@dataclass(frozen=True, slots=True)
-class FileRecord:
-    """A file that was read: what it was called in the comparison, where it was, and which bytes it had."""
-
-    name: str
-    path: str
-    bytes: int
-    sha256: str
+from toplist.ranking.results import FileRecord, Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +20,6 @@ class Provenance:
     python: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     files: tuple[FileRecord, ...] = ()
-    seed: int | None = None
     written: str = ""  # a date, or nothing
 
 

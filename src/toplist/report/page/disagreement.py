@@ -1,55 +1,97 @@
-"""Where accuracy and scores, or two rules, do not agree on who is better."""
+"""Where accuracy and scores, two rules, or ranks and pairs do not agree on who is better."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import combinations
 
-from toplist.ranking.results import Results
-from toplist.report.escape import plain
-from toplist.report.numbers import count, fixed, rate
+from toplist.ranking.results import Results, Standing
+from toplist.report.notes import cases
+from toplist.report.numbers import count, decimals, fixed, rate
 from toplist.report.page.sureness import Shown
 from toplist.report.page.verdicts import Verdict, verdicts
-from toplist.report.page.wording import Sentence, sentence
+from toplist.report.page.wording import Sentence, kind, scores, sentence
 
 _MOST = 3  # pairs, before the others are counted
+_GUESS = "zero-one"  # the rule that is one minus accuracy
 
 
 def against_accuracy(results: Results, shown: Shown) -> list[Sentence]:
-    """Pairs where one scores better and the other is right more often: the sure ones first, then by how much."""
-    accuracy = {row.name: row.accuracy for row in results.overall.standings}
+    """Pairs where one scores better and the other is right more often: the sure ones first, then by how much.
 
-    def gap(v: Verdict) -> float:
+    Accuracies are compared on the same cases or not at all: a difference of zero-one scores is on the cases of both.
+    """
+    guesses = {(v.pair.a, v.pair.b): v for v in verdicts(results, _GUESS)} if _GUESS in results.rules else {}
+    found, left_out = [], 0
+    for v in verdicts(results, results.rules[0]):
         if v.better is None or v.worse is None or not math.isfinite(v.pair.difference.value):
-            return -math.inf
-        return accuracy[v.worse] - accuracy[v.better]
-
-    found = [v for v in verdicts(results, results.rules[0]) if gap(v) > 0]
-    found.sort(key=lambda v: (v.kind != "sure", -gap(v)))
-    said = [_against(v, shown, accuracy, plain(results.rules[0])) for v in found[:_MOST]]
+            continue
+        guess = guesses.get((v.pair.a, v.pair.b))
+        if not _alike(results, v) and guess is None:
+            left_out += 1
+        elif (gap := _gap(results, v, guess)) > 0:
+            found.append((v.kind != "sure", -gap, _against(results, v, guess, gap, shown)))
+    found.sort(key=lambda one: one[:2])
+    said = [told for *_, told in found[:_MOST]]
     if len(found) > _MOST:
         said.append(sentence(f"{count(len(found) - _MOST)} more pairs disagree in the same way."))
+    if left_out:
+        said.append(
+            sentence(
+                "1 pair is" if left_out == 1 else f"{count(left_out)} pairs are",
+                " not looked at here: the two did not predict the same cases, so their accuracies do not say who is"
+                " right more often. With the rule zero-one, first guesses are compared on the cases of both.",
+            )
+        )
     return said
 
 
-def _against(v: Verdict, shown: Shown, accuracy: dict[str, float], rule: str) -> Sentence:
-    if v.better is None or v.worse is None:
-        return sentence()
-    right = f" is right more often ({rate(accuracy[v.worse])} of its first guesses, against {rate(accuracy[v.better])}"
+def _rows(results: Results) -> dict[str, Standing]:
+    return {row.name: row for row in results.overall.standings}
+
+
+def _alike(results: Results, v: Verdict) -> bool:
+    """Whether both predict the same cases, those of the pair."""
+    rows = _rows(results)
+    return rows[v.pair.a].cases == rows[v.pair.b].cases == v.pair.cases
+
+
+def _gap(results: Results, v: Verdict, guess: Verdict | None) -> float:
+    """How much more often the one with the worse score is right."""
+    if _alike(results, v) or guess is None:
+        rows = _rows(results)
+        return rows[v.worse or ""].accuracy - rows[v.better or ""].accuracy
+    value = guess.pair.difference.value
+    return -value if guess.pair.a == v.worse else value
+
+
+def _against(results: Results, v: Verdict, guess: Verdict | None, gap: float, shown: Shown) -> Sentence:
+    rows, better, worse = _rows(results), v.better or "", v.worse or ""
     how = "surely" if v.kind == "sure" else "not surely"
-    return sentence(shown[v.worse], right, " for ", shown[v.better], f"), but has the worse {rule} score ({how}).")
+    but = f", but has the worse {kind(v.pair.rule)} score ({how})."
+    if _alike(results, v):
+        often = f" is right more often ({rate(rows[worse].accuracy)} of its first guesses, against "
+        told = sentence(shown[worse], f"{often}{rate(rows[better].accuracy)} for ", shown[better], ")", but)
+    else:
+        often = f" by {rate(gap)} on the {cases(v.pair.cases)} of both"
+        told = sentence(shown[worse], " is right more often than ", shown[better], often, but)
+    if guess is None or guess.kind not in ("sure", "unsure"):
+        return told
+    sure = guess.kind == "sure" and guess.better == worse
+    return sentence(told, f" The difference in accuracy is {'sure as well' if sure else 'not sure'}.")
 
 
 def between_rules(results: Results, shown: Shown) -> list[Sentence]:
     """What each further rule says of the leader, and who wins surely under one rule and loses surely under another."""
     said = [_leader(results, shown, i) for i in range(1, len(results.rules)) if len(results.overall.standings) > 1]
     wins = {rule: _wins(results, rule) for rule in results.rules}
-    first = results.rules[0]
-    for rule in results.rules[1:]:
-        crossed = [(a, b) for a, b in wins[first] if (b, a) in wins[rule]]
+    for one, other in combinations(results.rules, 2):
+        crossed = [(a, b) for a, b in wins[one] if (b, a) in wins[other]]
         said += [
             sentence(
                 *(shown[a], " is surely better than ", shown[b]),
-                f" under {plain(first)}, and surely worse under {plain(rule)}.",
+                f" under {scores(one)}, and surely worse under {scores(other)}.",
             )
             for a, b in crossed[:_MOST]
         ]
@@ -59,24 +101,48 @@ def between_rules(results: Results, shown: Shown) -> list[Sentence]:
 
 
 def _leader(results: Results, shown: Shown, i: int) -> Sentence:
-    rows, rule = results.overall.standings, plain(results.rules[i])
+    rule, pairwise = scores(results.rules[i]), results.missing == "pairwise"
+    rows = [row for row in results.overall.standings if row.cases]
 
-    def place(at: int) -> tuple[float, float]:
-        mark = rows[at].marks[i]
+    def place(row: Standing) -> tuple[float, float, float]:
+        mark = row.marks[i]
         mean = mark.score.value if math.isfinite(mark.score.value) else mark.finite
-        return mark.infinite, math.inf if math.isnan(mean) else mean
+        ratio = math.inf if mark.relative is None else mark.relative.value
+        return mark.infinite, ratio if pairwise else 0.0, math.inf if math.isnan(mean) else mean
 
-    lead = rows[min(range(len(rows)), key=place)]
-    found = verdicts(results, results.rules[i])
-    sure = sum(v.kind == "sure" for v in found)
-    score = fixed(lead.marks[i].score.value, 4)
-    tail = f" {count(sure)} of {count(len(found))} pairs are surely different." if found else ""
-    if lead.marks[i].infinite:
+    if not rows:
+        return sentence(f"Under {rule} nobody has cases.")
+    lead, tail = min(rows, key=place), _tested(results, results.rules[i])
+    whole = [row for row in rows if not row.marks[i].infinite]
+    mark = lead.marks[i]
+    score = fixed(mark.score.value, 4)
+    if not whole:
+        few = "has the fewest" if len({row.marks[i].infinite for row in rows}) > 1 else "comes first by the finite ones"
+        return sentence(f"Under {rule} every predictor has infinite scores; ", shown[lead.name], f" {few}.", tail)
+    if len(whole) == 1 and len(rows) > 1:
         return sentence(
-            f"Under {rule} every predictor has infinite scores; ", shown[lead.name], " has the fewest.", tail
+            f"Under {rule}, ", shown[lead.name], f" alone has no infinite scores; its mean is {score}.", tail
         )
-    also = " leads as well" if lead is rows[0] else " has the lowest mean"
-    return sentence(f"Under {rule}, ", shown[lead.name], f"{also}, {score}.", tail)
+    among = f" among the {count(len(whole))} without infinite scores" if len(whole) < len(rows) else ""
+    relative = mark.relative if pairwise else None
+    what = "mean" if relative is None else "relative score"
+    value = score if relative is None else fixed(relative.value, 3)
+    if lead.name == results.overall.standings[0].name:
+        return sentence(f"Under {rule}, ", shown[lead.name], f" leads as well{among}, {what} {value}.", tail)
+    return sentence(f"Under {rule}, ", shown[lead.name], f" has the lowest {what}{among}, {value}.", tail)
+
+
+def _tested(results: Results, rule: str) -> str:
+    """How many pairs are told apart, of those that can be."""
+    found = verdicts(results, rule)
+    tested = sum(v.kind in ("sure", "unsure") for v in found)
+    sure = sum(v.kind == "sure" for v in found)
+    if not found:
+        return ""
+    if not tested:
+        return " No pair can be tested."
+    which = "pairs" if tested == len(found) else "pairs that can be tested"
+    return f" {count(sure)} of {count(tested)} {which} {'is' if sure == 1 else 'are'} surely different."
 
 
 def _wins(results: Results, rule: str) -> dict[tuple[str, str], None]:
@@ -84,3 +150,40 @@ def _wins(results: Results, rule: str) -> dict[tuple[str, str], None]:
     return {
         (v.better, v.worse): None for v in found if v.kind == "sure" and v.better is not None and v.worse is not None
     }
+
+
+def against_ranks(results: Results, shown: Shown) -> list[Sentence]:
+    """Pairs whose lower one is surely better on the cases of both: ranks go by all others, pairs by two."""
+    place = {row.name: i for i, row in enumerate(results.overall.standings)}
+    found = [
+        v
+        for v in verdicts(results, results.rules[0])
+        if v.kind == "sure" and place.get(v.better or "", 0) > place.get(v.worse or "", len(place))
+    ]
+    why = sentence("The order goes by how each did against all others, not by single pairs.")
+    return [*_upset(found[:_MOST], shown), *_more(len(found) - _MOST), *([why] if found else [])]
+
+
+def _upset(found: Sequence[Verdict], shown: Shown) -> list[Sentence]:
+    said = []
+    for v in found:
+        d = v.pair.difference
+        by = fixed(abs(d.value), decimals([d]))
+        said.append(
+            sentence(
+                shown[v.worse or ""],
+                " stands above ",
+                shown[v.better or ""],
+                ", yet is surely worse on the ",
+                f"{cases(v.pair.cases)} of both, by {by}.",
+            )
+        )
+    return said
+
+
+def _more(n: int) -> list[Sentence]:
+    if n <= 0:
+        return []
+    return [
+        sentence(f"{count(n)} more {'pair stands' if n == 1 else 'pairs stand'} in the table against their result.")
+    ]

@@ -9,10 +9,11 @@ from toplist.evidence.findings import Bin, Costly, Exhibit
 from toplist.report.numbers import count, rate
 from toplist.report.page.grids import Cell, Column, Grid, Head, counted, grid, named, number, shared
 from toplist.report.page.sureness import Shown
-from toplist.report.page.wording import Name, Sentence, Words, listed, name, sentence
+from toplist.report.page.wording import Name, Sentence, Words, kind, listed, name, sentence
 
 _CLOSE = 0.01  # promised and kept that differ by less are called close
 _LENGTHS = 3
+_WORST = 3  # cases of each predictor, before the others are folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Losses:
     """The cases that cost one predictor most."""
 
     who: Name
-    grid: Grid
+    grid: Grid  # the worst ones
+    more: Grid | None  # the others
 
 
 def curve(exhibits: Sequence[Exhibit], shown: Shown) -> Grid | None:
@@ -97,22 +99,34 @@ def kept(bins: Iterable[Bin]) -> tuple[float | None, float | None]:
 
 def losses(exhibits: Sequence[Exhibit], shown: Shown) -> list[Losses]:
     """The cases that cost each predictor most."""
-    return [Losses(shown[e.name], _losses(e, i, shown)) for i, e in enumerate(exhibits) if e.costly]
+    return [
+        Losses(
+            shown[e.name],
+            _losses(e, e.costly[:_WORST], f"losses-{i}", sentence("What cost ", shown[e.name], " most, worst first")),
+            _losses(
+                e,
+                e.costly[_WORST:],
+                f"losses-{i}-more",
+                sentence("What cost ", shown[e.name], f" most, from number {_WORST + 1} on"),
+            )
+            if len(e.costly) > _WORST
+            else None,
+        )
+        for i, e in enumerate(exhibits, 1)
+        if e.costly
+    ]
 
 
-def _losses(exhibit: Exhibit, i: int, shown: Shown) -> Grid:
-    found = exhibit.costly
+def _losses(exhibit: Exhibit, found: Sequence[Costly], called: str, caption: Words) -> Grid:
     columns: list[Column] = [
         (Head("case", "name"), [named(name(c.case)) for c in found]),
-        (Head(name(exhibit.rule, 30)), [number(c.score, 4) for c in found]),
+        (Head(kind(exhibit.rule, 30)), [number(c.score, 4) for c in found]),
         (Head("what happened", "text"), [named(name(c.outcome)) for c in found]),
         (Head("what was predicted", "text"), [Cell(_predicted(c)) for c in found]),
         (Head("classes listed"), [counted(c.size) for c in found]),
         (Head("left over"), [shared(c.rest) for c in found]),
     ]
-    return grid(
-        f"losses-{i + 1}", sentence("What cost ", shown[exhibit.name], " most, worst first"), columns, sorts=False
-    )
+    return grid(called, caption, columns, sorts=False)
 
 
 def _predicted(c: Costly) -> Words:

@@ -38,15 +38,18 @@ class Figures:
 
 def figures(results: Results, exhibits: Sequence[Exhibit]) -> Figures:
     """Everything that can be drawn."""
+    which = "Relative" if results.missing == "pairwise" else "Mean"
+    apart = len({row.cases for row in results.overall.standings}) > 1
+    own = ", each on its own cases" if apart else ""
     curved = tuple(e for e in exhibits if e.curve)
     seen = tuple(exhibits)
     return Figures(
-        intervals=_figure("intervals", results, "Mean scores and their intervals"),
+        intervals=_figure("intervals", results, f"{which} scores and their intervals"),
         pairs=_figure("pairs", results, "How far apart, and how sure") if results.pairs else None,
-        curves=_figure("curves", curved, "Score against k") if curved else None,
-        shapes=_figure("shapes", seen, "Mean scores by shape") if seen else None,
-        reliability=_figure("reliability", seen, "What was promised, and what was kept") if seen else None,
-        groups=_figure("groups", results, "Mean scores by group") if results.groups else None,
+        curves=_figure("curves", curved, f"Score against k{own}") if curved else None,
+        shapes=_figure("shapes", seen, f"Mean scores by shape{own}") if seen else None,
+        reliability=_figure("reliability", seen, f"What was promised, and what was kept{own}") if seen else None,
+        groups=_figure("groups", results, f"{which} scores by group") if results.groups else None,
         paths=tuple(
             _figure("path", path, "The difference as cases come in", i) for i, path in enumerate(results.paths, 1)
         ),

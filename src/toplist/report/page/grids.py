@@ -9,11 +9,12 @@ from typing import Literal
 
 from toplist.ranking.results import Estimate
 from toplist.report.numbers import NOTHING, count, decimals, excludes_zero, fixed, rate
+from toplist.report.page.flatness import flat
 from toplist.report.page.wording import Name, Words
 
 Kind = Literal["number", "name", "text"]
 _LONG = 30  # rows from which a table has a filter
-_WIDE = 10  # columns
+_WIDE = 7  # columns
 _FOLDED = 60  # rows from which a table is shown when asked for
 
 
@@ -24,6 +25,7 @@ class Cell:
     text: Words
     below: str = ""
     value: float | None = None
+    also: str = ""  # a third line
     faint: bool = False
 
     @property
@@ -69,7 +71,7 @@ class Grid:
 
     @property
     def wide(self) -> bool:
-        """Whether it has so many columns that numbers and their intervals may break on paper."""
+        """Whether it has so many columns that they stand closer, and break on paper."""
         return len(self.heads) > _WIDE
 
     @property
@@ -119,7 +121,9 @@ def estimated(
     estimates: Sequence[Estimate | None], *, digits: int | None = None, signed: bool = False, star: bool = False
 ) -> list[Cell]:
     """A column of values with their intervals on a second line; a star says that zero is not in it."""
-    places = decimals(estimates) if digits is None else digits
+    # an interval without width asks for no digits
+    places = decimals(Estimate(e.value) if e is not None and flat(e) else e for e in estimates)
+    places = places if digits is None else digits
     return [Cell(NOTHING) if e is None else _estimated(e, places, signed, star) for e in estimates]
 
 
@@ -127,5 +131,7 @@ def _estimated(estimate: Estimate, digits: int, signed: bool, star: bool) -> Cel
     shown = fixed(estimate.value, digits, signed=signed) + ("*" if star and excludes_zero(estimate) else "")
     if estimate.low is None or estimate.high is None:
         return Cell(shown, value=estimate.value)
+    if flat(estimate):
+        return Cell(shown, "does not vary", estimate.value)
     low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
     return Cell(shown, f"{low} to {high}", estimate.value)

@@ -86,10 +86,26 @@
   theme.hidden = false;
   label();
 
+  // What is wider than its frame says so, and fades where there is more to the right.
+  const frames = Array.from(document.querySelectorAll(".frame"));
+  const measure = (frame) => {
+    const inner = frame.firstElementChild;
+    const rest = inner.scrollWidth - inner.clientWidth;
+    frame.classList.toggle("over", rest > 1);
+    frame.classList.toggle("more", rest - inner.scrollLeft > 1);
+  };
+  const watch = new ResizeObserver((seen) => {
+    for (const one of seen) measure(one.target);
+  });
+  for (const frame of frames) {
+    watch.observe(frame);
+    frame.firstElementChild.addEventListener("scroll", () => measure(frame), { passive: true });
+  }
+
   // Paper has no switches: what is folded is opened for printing, and folded again.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll("details:not([open])"));
+    opened = Array.from(document.querySelectorAll("details:not([open]):not(.unprinted)"));
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => {

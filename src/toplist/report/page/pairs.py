@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 from toplist.ranking.results import Results
-from toplist.report.escape import plain
 from toplist.report.numbers import NOTHING, small
 from toplist.report.page.grids import Cell, Column, Grid, Head, counted, estimated, grid, named
 from toplist.report.page.sureness import Shown
 from toplist.report.page.verdicts import Verdict, verdicts
-from toplist.report.page.wording import Words, sentence
+from toplist.report.page.wording import Words, kind, sentence
 
 
 def pairs(results: Results, shown: Shown) -> Grid:
     """All pairs under all rules, with the verdict in words."""
     found = [v for rule in results.rules for v in verdicts(results, rule)]
+    unit = results.unit
     differences: list[Cell] = []
     for rule in results.rules:
         differences += estimated([v.pair.difference for v in found if v.pair.rule == rule], signed=True)
@@ -24,15 +24,15 @@ def pairs(results: Results, shown: Shown) -> Grid:
         (Head("second", "name"), [named(shown[v.pair.b]) for v in found]),
         (Head("difference", means="mean score of the first minus that of the second: below zero, the first is better"),
          differences),
-        (Head("adjusted p", means="by Holm's method over all pairs under the rule"),
+        (Head("adjusted p", means="by Holm's method over all tested pairs under the rule"),
          [_p(v.pair.adjusted) for v in found]),
         (Head("verdict", "text"), [Cell(verdict(v, shown)) for v in found]),
-        (Head("more cases", means="further cases that would tell the two apart 4 times in 5, if difference and spread "
-              "stay as they are; 0: told apart already, looked at alone"),
+        (Head(f"more {unit}s", means=f"further {unit}s that would tell the two apart 4 times in 5, if difference and "
+              "spread stay as they are; 0: told apart already, looked at alone"),
          [counted(v.pair.more) for v in found]),
     ]  # fmt: skip
     if len(results.rules) > 1:
-        columns.insert(0, (Head("rule", "text"), [Cell(plain(v.pair.rule, 30)) for v in found]))
+        columns.insert(0, (Head("rule", "text"), [Cell(kind(v.pair.rule, 30)) for v in found]))
     if len({v.pair.cases for v in found}) > 1:
         columns.insert(-3, (Head("cases"), [counted(v.pair.cases) for v in found]))
     return grid("pairs", "Every pair of predictors", columns)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from toplist.ranking.results import Estimate, SequentialPath
-from toplist.report.escape import plain, visible
+from toplist.report.escape import visible
 from toplist.report.notes import cases
 from toplist.report.numbers import decimals, fixed, percent
 from toplist.report.page.sureness import Shown
-from toplist.report.page.wording import Sentence, Words, sentence
+from toplist.report.page.wording import Sentence, Words, kind, sentence
 
 
 def told(path: SequentialPath, shown: Shown) -> list[Sentence]:
@@ -46,7 +46,7 @@ def _ending(path: SequentialPath, shown: Shown) -> Sentence:
         else ""
     )
     return sentence(
-        f"After {cases(path.at[-1])}, the mean {plain(path.rule)} score of ", shown[path.candidate],
+        f"After {cases(path.at[-1])}, the mean {kind(path.rule)} score of ", shown[path.candidate],
         " minus that of ", shown[path.baseline], f" is {value}{interval}. Below zero, the first is better.",
     )  # fmt: skip
 

@@ -10,15 +10,28 @@ from typing import Any
 from toplist.report.escape import plain
 from toplist.report.notes import reasons
 from toplist.report.optional import load
-from toplist.report.page import boards, disagreement, evidence, faults, paths, reproduction, setting, sureness
+from toplist.report.page import (
+    boards,
+    disagreement,
+    evidence,
+    faults,
+    flatness,
+    opening,
+    paths,
+    reproduction,
+    setting,
+    sureness,
+)
 from toplist.report.page.contents import Page
 from toplist.report.page.figures import STYLE, Figures, figures
 from toplist.report.page.pairs import pairs
 from toplist.report.page.policy import policy
-from toplist.report.page.wording import names
+from toplist.report.page.renaming import renamed
+from toplist.report.page.wording import Name, kind, names
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
+_GROUPS = 12  # beyond it their table stays folded on paper
 
 
 def render(page: Page) -> str:
@@ -34,36 +47,36 @@ def render(page: Page) -> str:
         keep_trailing_newline=True,
     )
     style, script = _text("page.css") + STYLE, _text("page.js")
-    known = {row.name for row in page.results.overall.standings}
-    page = replace(page, exhibits=tuple(exhibit for exhibit in page.exhibits if exhibit.name in known))
-    drawn = figures(page.results, page.exhibits)
-    context = _context(page, drawn)
+    shown = names([row.name for row in page.results.overall.standings])
+    page = replace(page, exhibits=tuple(exhibit for exhibit in page.exhibits if exhibit.name in shown))
+    context = _context(page, shown, figures(*renamed(page.results, page.exhibits, shown)))
     found: str = environment.get_template("template.html").render(
         **context, trusted=trusted, style=trusted(style), script=trusted(script), policy=policy(style, script)
     )
     return found
 
 
-def _context(page: Page, drawn: Figures) -> Mapping[str, Any]:
+def _context(page: Page, shown: Mapping[str, Name], drawn: Figures) -> Mapping[str, Any]:
     """Everything that the template shows, ready to be escaped."""
     results, exhibits, provenance = page.results, page.exhibits, page.provenance
-    shown = names([row.name for row in results.overall.standings])
     first = results.rules[0]
     return {
         "title": plain(page.title, _TITLE),
         "written": plain(provenance.written, 40) if provenance.written else "",
         "sections": _sections(page),
         "figures": drawn,
-        "lede": sureness.lede(results, shown),
+        "lede": opening.lede(results, shown),
         "facts": setting.facts(results, shown),
         "predictors": setting.predictors(results, exhibits, shown),
         "full_names": setting.full_names(shown),
         "reading": setting.reading(results),
         "leaderboard": boards.leaderboard(results, shown),
         "known": boards.known(results, shown),
-        "reasons": reasons(results.overall),
+        "reasons": [*reasons(results.overall), *flatness.sentences(results, shown)],
+        "against_ranks": disagreement.against_ranks(results, shown),
         "infinities": sureness.infinities(results, shown),
         "best": sureness.best(results, shown),
+        "chosen": results.confidence_set is not None and bool(results.confidence_set.members),
         "tally": sureness.tally(results, first),
         "sure": sureness.sure(results, shown, first),
         "unsure": sureness.unsure(results, shown, first),
@@ -71,19 +84,19 @@ def _context(page: Page, drawn: Figures) -> Mapping[str, Any]:
         "against_accuracy": disagreement.against_accuracy(results, shown),
         "between_rules": disagreement.between_rules(results, shown),
         "pairs": pairs(results, shown) if results.pairs else None,
-        "rule": plain(first, 30),
+        "rule": kind(first, 30),
         "curve": evidence.curve(exhibits, shown),
         "shapes": evidence.shapes(exhibits, shown),
         "confidence": evidence.confidence(exhibits, shown),
         "reliability": evidence.reliability(exhibits, shown),
         "groups": boards.groups(results, shown) if results.groups else None,
-        "by": plain(results.by or "group", 30),
+        "unprinted": len(results.groups) if len(results.groups) > _GROUPS else 0,
         "paths": [(paths.told(path, shown), paths.method(path)) for path in results.paths],
         "faults": faults.faults(results, shown),
         "fault_sentences": faults.sentences(results, exhibits, shown),
         "losses": evidence.losses(exhibits, shown),
         "command": reproduction.command(provenance),
-        "versions": reproduction.versions(provenance, results.seed),
+        "versions": reproduction.versions(provenance, results),
         "files": reproduction.files(provenance),
     }
 
@@ -91,9 +104,9 @@ def _context(page: Page, drawn: Figures) -> Mapping[str, Any]:
 def _sections(page: Page) -> Mapping[str, str]:
     """The sections that the page has, in order, by their ids."""
     every = {
-        "setting": ("What was compared, and how", True),
         "board": ("Leaderboard", True),
         "sure": ("What is sure, and what is not", True),
+        "setting": ("What was compared, and how", True),
         "length": ("Score against list length", bool(page.exhibits)),
         "shape": ("Hard labels, lists and distributions", bool(page.exhibits)),
         "reliability": ("Do the confidences keep their promise?", bool(page.exhibits)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toplist.ranking.results import Results
 from toplist.report.escape import plain, visible
 from toplist.report.page.contents import Provenance
 from toplist.report.page.grids import Cell, Grid, Head, counted, grid, named
@@ -13,12 +14,14 @@ def command(provenance: Provenance) -> str:
     return visible(provenance.command)
 
 
-def versions(provenance: Provenance, drawn: int | None) -> list[tuple[str, str]]:
-    """What was installed, and from where chance was drawn."""
+def versions(provenance: Provenance, results: Results) -> list[tuple[str, str]]:
+    """What was installed, and the seed where anything was drawn."""
     found = [(plain(key), plain(value, 120)) for key, value in provenance.versions.items()]
     if provenance.python and "python" not in provenance.versions:
         found.insert(0, ("python", plain(provenance.python)))
-    seed = drawn if provenance.seed is None else provenance.seed
+    chosen = results.confidence_set
+    seeds = (results.seed, None if chosen is None else chosen.seed)
+    seed = next((one for one in seeds if one is not None), None)
     if seed is not None:
         found.append(("seed", str(seed)))
     return found

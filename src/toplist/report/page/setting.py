@@ -12,14 +12,14 @@ from toplist.report.numbers import NOTHING, count, fixed, percent
 from toplist.report.page import evidence
 from toplist.report.page.grids import Cell, Grid, Head, counted, grid, named
 from toplist.report.page.sureness import Shown
-from toplist.report.page.wording import Name, Words, full, listed, name, sentence
+from toplist.report.page.wording import Name, Words, full, listed, name, sentence, units
 
 _RULES = {
     "brier": "the Brier score, from 0 (certain and right) to 2 (certain and wrong)",
-    "log": "the logarithmic score, from 0 (certain and right) to infinity (no chance given to what happened)",
+    "log": "the log score, from 0 (certain and right) to infinity (no chance given to what happened)",
     "spherical": "the spherical score, from 0 (certain and right) to 1 (no chance given to what happened)",
     "zero-one": "the zero-one score, 0 where the most confident class happened and 1 where not",
-    "one-vs-rest": "the sum of a binary score over all classes",
+    "one-vs-rest": "one-vs-rest, the sum of a binary score over all classes",
 }
 _MISSING = {
     "error": "No prediction may be missing, and none is.",
@@ -36,12 +36,12 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
     compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
     weights = "with weights" if results.weighted else "all of the same weight"
     rules = [_RULES.get(rule, "") for rule in results.rules]
-    said = [f"{plain(r)}: {why}" if why else plain(r) for r, why in zip(results.rules, rules, strict=True)]
+    said = [why or plain(r) for r, why in zip(results.rules, rules, strict=True)]
     order = "" if len(said) == 1 else ". The first one decides the order"
     found: list[tuple[str, Words]] = [
         ("Cases", f"{count(results.cases)}{compared}, {weights}."),
-        ("Classes", f"{plain(results.classes)}."),
-        ("Scores", f"{'; '.join(said)}{order}. Lower is better."),
+        ("Classes", f"{plain(results.classes)} classes."),
+        ("Scores", f"{_capital('; '.join(said))}{order}. Lower is better."),
         ("Missing", _MISSING.get(results.missing, visible(results.missing))),
         ("Intervals", f"{percent(results.level)}. {_capital(visible(results.method))}."),
         ("Invalid lists", _penalty(results)),
@@ -49,14 +49,22 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
     if results.reference is not None:
         found.append(("Reference", shown.get(results.reference, name(results.reference))))
     if results.clusters is not None:
-        found.append(("Clusters", sentence("Cases with the same ", name(results.clusters), " belong together.")))
+        given = results.clusters == "the clusters given"  # which have no name
+        same = sentence(*(["Cases of one cluster"] if given else ["Cases with the same ", name(results.clusters)]))
+        found.append(("Clusters", sentence(same, f" belong together{_many(results, 'cluster')}.")))
     if results.order is not None:
-        found.append(("Order", sentence("Cases follow each other by ", name(results.order), ".")))
+        after = sentence("Cases follow each other by ", name(results.order))
+        found.append(("Order", sentence(after, f"{_many(results, 'moment')}.")))
     if results.groups:
         found.append(("Groups", sentence(f"{count(len(results.groups))}, by ", name(results.by or "group"), ".")))
-    if results.confidence_set is not None:
+    if results.confidence_set is not None and results.confidence_set.method:
         found.append(("Confidence set", f"{_capital(visible(results.confidence_set.method))}."))
     return found
+
+
+def _many(results: Results, unit: str) -> str:
+    """How many units there are, where these are the units."""
+    return f": {units(results.units, unit)}" if results.units and results.unit == unit else ""
 
 
 def predictors(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
@@ -101,7 +109,7 @@ def reading(results: Results) -> list[str]:
     intervals = (
         f"A mean score comes with an interval: made in this way, intervals hold the mean over all cases of the kind "
         f"{percent(results.level)} of the time. Two intervals that overlap may still belong to a sure difference, "
-        "because every predictor faced the same cases; differences case by case decide."
+        "because two predictors are compared case by case; these differences decide."
     )
     return [lists, _scale(results), intervals]
 

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from toplist.plot.labels import rule_name
 from toplist.report.escape import plain, visible
+from toplist.report.numbers import count
 
 SHORT = 36  # characters of a name in a table or a sentence
 _HINT = 300  # characters of a name that is shown when a pointer rests on it
 _FEW = 6  # names in a sentence, before the others are counted
+_RULES = frozenset({"brier", "log", "spherical", "zero-one"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,33 @@ def listed(items: Sequence[Words], *, most: int = _FEW, last: str = "and") -> Se
     for i, item in enumerate(kept):
         found += ["" if not i else f" {last} " if i == len(kept) - 1 else ", ", item]
     return sentence(*found)
+
+
+def kind(rule: str, limit: int = 60) -> str:
+    """A rule before the word score.
+
+    >>> kind("brier"), kind("log"), kind("Power(1.5)")
+    ('Brier', 'log', 'Power(1.5)')
+    """
+    return plain(rule_name(rule), limit)
+
+
+def scores(rule: str) -> str:
+    """A rule by itself in a sentence; one that has no common name goes by its own.
+
+    >>> scores("brier"), scores("Power(1.5)")
+    ('the Brier score', 'Power(1.5)')
+    """
+    return f"the {kind(rule)} score" if rule in _RULES else kind(rule)
+
+
+def units(n: int, unit: str) -> str:
+    """So many cases, clusters or moments.
+
+    >>> units(1, "cluster"), units(1200, "case")
+    ('1 cluster', '1,200 cases')
+    """
+    return f"{count(n)} {unit}{'' if n == 1 else 's'}"
 
 
 def full(text: str) -> str:
