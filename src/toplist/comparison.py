@@ -67,8 +67,8 @@ def compare(
     `predictions` maps names to lists, labels, (n, m) probabilities, dicts, sparse matrices; with `y` in the same
     order. Or to files and dataframes, which are aligned by their case ids; then `y` is a file or frame too, and
     `sample_weight`, `by`, `clusters`, `order` and `sizes` name columns of it, and `case`, `classes`, `confidences` and
-    `outcome` those that are not found by their names; columns of the truth called weight, cluster or order are what
-    their names say, unless others are named, or none (""). The first rule decides the order.
+    `outcome` those that are not found by their names; a column of the truth called cluster or order is what its name
+    says, unless another is named, or none (""). The first rule decides the order.
 
     `intervals` are "t", "normal", "hac" (Diebold-Mariano) or "bootstrap"; by default they follow from what is said of
     the cases: "hac" where `order` says when they were, else "t", by cluster where there are `clusters`.
@@ -104,7 +104,7 @@ def compare(
         plan = plan_of(
             predictions, y, space, scoring, repairs, missing=missing, layout=layout, case=case, sizes=sizes, sets=sets,
             outcome=outcome, classes=classes, confidences=confidences, weight=sample_weight, by=by, cluster=clusters,
-            order=order, look=True,
+            order=order, look=("order",) if intervals == "hac" else ("cluster", "order"),
         )  # fmt: skip
         sample_weight, clusters, order = plan.weight, plan.cluster, plan.order
         how = _how(intervals, order, clusters)

@@ -92,12 +92,12 @@ def plan_of(
     cluster: Any = None,
     order: Any = None,
     keep: tuple[str, ...] = (),
-    look: bool = False,
+    look: Sequence[str] = (),
 ) -> Plan:
     """A plan from what the caller named: files or frames, and columns of the truth.
 
-    With `look`, columns of the truth that are called weight, cluster or order are what their names say, unless the
-    caller names others, or none ("").
+    `look` may hold "cluster" and "order": columns of the truth with these names are what they say, the first that is
+    there, unless the caller names one, or none (""). Weights, which change more than intervals, are always named.
     """
     named = (("sample_weight", weight), ("by", by), ("clusters", cluster), ("order", order), ("sizes", sizes))
     for what, value in named:
@@ -112,11 +112,11 @@ def plan_of(
     hints = Hints(classes=classes, confidences=confidences, case=case, labels=labels, sets=sets)
     asked = Hints(case=case, classes=outcome, labels=labels, truth=True, sets=sets)
     truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
-    if look:
-        told = _said(truth, weight, cluster, order)
-        if told != (weight, cluster, order):
-            weight, cluster, order = told
-            truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
+    open_to = [name for name, given in (("cluster", cluster), ("order", order)) if name in look and given is None]
+    told = None if cluster or order else _said(truth, open_to)
+    if told is not None:
+        cluster, order = (told, order) if told == "cluster" else (cluster, told)
+        truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
     sources = tuple(
         open_source(what, str(name), replace(hints, layout=option_of(layout, str(name), "auto")))
         for name, what in predictions.items()
@@ -131,18 +131,11 @@ def _distinct(*names: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, names)))
 
 
-def _said(truth: Source, weight: str | None, cluster: str | None, order: str | None) -> tuple[str | None, ...]:
-    """The columns for weights, clusters and order: as they were named, or else as the truth names them."""
+def _said(truth: Source, look: Sequence[str]) -> str | None:
+    """The first of these names that the truth has for a column which is nothing else."""
     layout = truth.layout
     free = {str(name) for name in truth.reader.schema.names} - {layout.case, *layout.classes, *layout.confidences}
-
-    def said(name: str, given: str | None) -> str | None:
-        return name if given is None and name in free else given
-
-    if not cluster and not order:
-        cluster, order = said("cluster", cluster), said("order", order)
-        order = None if cluster else order  # cases of a cluster may depend on each other in any way
-    return said("weight", weight), cluster, order
+    return next((name for name in look if name in free), None)
 
 
 def _space_of_columns(sources: Sequence[Source]) -> ClassSpace:

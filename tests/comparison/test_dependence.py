@@ -126,20 +126,20 @@ def test_a_moment_that_is_no_number_is_an_error(tmp_path: Path) -> None:
 
 
 def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
-    """weight, cluster and order in the truth; clusters come before order; an empty name takes none."""
+    """cluster and order in the truth; clusters come before order; an empty name takes none. Weights are always named."""
     made, y = drawn(6)
     extra = columns(6)
     telling = {"weight": extra["worth"], "cluster": extra["team"], "order": extra["when"]}
     paths, truth = files(tmp_path, made, y, telling, suffix="csv", seed=7)
-    want = tl.compare(made, y, sample_weight=extra["worth"], clusters=extra["team"])
     found = tl.compare(paths, truth)
-    assert close(record(found), record(want))
-    assert (found.results.weight, found.results.clusters, found.results.order) == ("weight", "cluster", None)
+    assert close(record(found), record(tl.compare(made, y, clusters=extra["team"])))
+    assert (found.results.weight, found.results.clusters, found.results.order) == (None, "cluster", None)
     assert "by cluster" in found.results.method
-    timed = tl.compare(paths, truth, clusters="")
-    assert close(record(timed), record(tl.compare(made, y, sample_weight=extra["worth"], order=extra["when"])))
-    assert timed.results.order == "order"
-    bare = tl.compare(paths, truth, clusters="", order="", sample_weight="")
+    for options in ({"clusters": ""}, {"intervals": "hac"}, {"order": "order"}):
+        timed = tl.compare(paths, truth, sample_weight="weight", **options)
+        assert close(record(timed), record(tl.compare(made, y, sample_weight=extra["worth"], order=extra["when"])))
+        assert timed.results.order == "order"
+    bare = tl.compare(paths, truth, clusters="", order="")
     assert close(record(bare), record(tl.compare(made, y)))
     assert bare.results.method.startswith("paired t intervals")
 

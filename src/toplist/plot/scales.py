@@ -24,6 +24,9 @@ class Axis:
         return tuple(number(t, self.digits) if self.digits < 10 else f"{t:.12g}" for t in self.ticks)
 
 
+_LEAST = 1e-100  # below this, numbers are as good as zero
+
+
 def finite(values: Iterable[float | None]) -> list[float]:
     """The values that a place on an axis can be found for."""
     return [v for v in values if v is not None and math.isfinite(v)]
@@ -39,8 +42,8 @@ def axis(values: Iterable[float | None], *, ticks: int = 5, margin: float = 0.04
     if not known:
         return Axis(0.0, 1.0, (), 0)  # with nothing on it, it has no numbers
     low, high = min(known), max(known)
-    if high - low <= 1e-9 * max(abs(low), abs(high)):  # one value, or as good as one: rounding is no spread
-        room = abs(low) * 0.05 or 0.5
+    if high - low <= max(1e-9 * max(abs(low), abs(high)), _LEAST):  # as good as one value: rounding is no spread
+        room = abs(low) * 0.05 if abs(low) > _LEAST else 0.5
         low, high = low - room, high + room
     else:
         room = (high - low) * margin
