@@ -17,7 +17,7 @@ from toplist.leaderboard import Leaderboard
 from toplist.lists.door import Duplicates, Units
 from toplist.material import Material, from_files, from_memory
 from toplist.planning import are_tables, names_of, plan_of, repairs_of
-from toplist.ranking.inference import HOWS, FromCases, How, Inference, in_words
+from toplist.ranking.inference import HOWS, TIMED, FromCases, How, Inference, in_words
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.pairs import pairs
 from toplist.ranking.panels import Panel
@@ -70,8 +70,8 @@ def compare(
     `outcome` those that are not found by their names; a column of the truth called cluster or order is what its name
     says, unless another is named, or none (""). The first rule decides the order.
 
-    `intervals` are "t", "normal", "hac" (Diebold-Mariano) or "bootstrap"; by default they follow from what is said of
-    the cases: "hac" where `order` says when they were, else "t", by cluster where there are `clusters`.
+    `intervals` are "t", "normal", "hac" or "cosine" (Diebold-Mariano), or "bootstrap"; by default they follow from what
+    is said of the cases: "cosine" where `order` says when they were, else "t", by cluster where there are `clusters`.
 
     >>> board = compare({"list": [{"a": 0.7, "b": 0.2}] * 2, "label": ["a", "b"]}, ["a", "b"], space=3)
     >>> [row.name for row in board]
@@ -104,13 +104,13 @@ def compare(
         plan = plan_of(
             predictions, y, space, scoring, repairs, missing=missing, layout=layout, case=case, sizes=sizes, sets=sets,
             outcome=outcome, classes=classes, confidences=confidences, weight=sample_weight, by=by, cluster=clusters,
-            order=order, look=("order",) if intervals == "hac" else ("cluster", "order"),
+            order=order, look=("order",) if intervals in TIMED else ("cluster", "order"),
         )  # fmt: skip
         sample_weight, clusters, order = plan.weight, plan.cluster, plan.order
         how = _how(intervals, order, clusters)
         order = None if how in ("t", "normal") else order  # the caller takes cases as independent all the same
-        plan = replace(plan, order=order, ordered=order is not None or how == "hac")
-        by_case = how in ("hac", "bootstrap") or missing == "pairwise" or plan.space is None
+        plan = replace(plan, order=order, ordered=order is not None or how in TIMED)
+        by_case = how in (*TIMED, "bootstrap") or missing == "pairwise" or plan.space is None
         tallies, panel, read = _of_files(plan, by_case, progress or (lambda what, done, total: None))
         again = partial(from_files, plan)
         many = "per case" if plan.space is None else show_size(plan.space.size)
@@ -119,10 +119,10 @@ def compare(
         order = None if how in ("t", "normal") else order
         held = together(
             predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters, order=order,
-            ordered=how == "hac",
+            ordered=how in TIMED,
         )  # fmt: skip
         tallies, read, many = held.tallies(), held.read(), held.classes
-        by_case = how in ("hac", "bootstrap") or missing == "pairwise" or held.per_case
+        by_case = how in (*TIMED, "bootstrap") or missing == "pairwise" or held.per_case
         panel = held.panel() if by_case else None
         again = lambda progress: from_memory(held)  # noqa: E731
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
@@ -190,8 +190,8 @@ def _of_files(plan: Plan, by_case: bool, progress: Progress) -> tuple[Mapping[Ha
 
 def _how(intervals: str, order: Any, clusters: Any) -> How:
     """As the caller says, or as it follows from what is known of the cases."""
-    chosen = next((how for how in HOWS if how == intervals), "t" if order is None else "hac")
-    if clusters is not None and (order is not None or chosen == "hac"):
+    chosen = next((how for how in HOWS if how == intervals), "t" if order is None else "cosine")
+    if clusters is not None and (order is not None or chosen in TIMED):
         raise TopListError("clusters and order do not go together: name the one by which cases depend on each other.")
     return chosen
 
@@ -199,7 +199,7 @@ def _how(intervals: str, order: Any, clusters: Any) -> How:
 def _order_in_words(order: Any, how: How) -> str:
     if order is not None:
         return f"the order of {order}" if isinstance(order, str) else "the order given"
-    return "the order of the truth" if how == "hac" else ""
+    return "the order of the truth" if how in TIMED else ""
 
 
 def _name(column: Any, default: str) -> str | None:

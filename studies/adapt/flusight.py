@@ -23,7 +23,7 @@ BOARDS = {
     "--report flusight.html --title 'FluSight 2024/25: peak week'",
     # The same with other units, to see what depends on that choice.
     "flusight-cases": f"{_PAIRWISE} --by month",
-    "flusight-weeks": f"{_PAIRWISE} --order reference_date",
+    "flusight-weeks": f"{_PAIRWISE} --order reference_date --intervals hac",
     # Not one case has all seven teams; with these five there are 848.
     "flusight-common": f"{' '.join(f'teams/{name}.csv' for name in OFTEN)} {_READ} --missing common --cluster location "
     "--confidence-set --report flusight-common.html --title 'FluSight 2024/25: peak week, rounds of five teams'",

@@ -13,7 +13,7 @@ import toplist as tl
 from tests.comparison.shapes import M, predictions
 from tests.comparison.test_in_memory import close
 from tests.comparison.written import KINDS, N, columns, drawn, files, options_of, record, write_csv
-from toplist.ranking.inference import HOWS
+from toplist.ranking.inference import HOWS, TIMED
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -28,7 +28,7 @@ def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, 
     want = record(tl.compare(made, y, reference="q", **given))
     for seed in (None, 3):
         paths, truth = files(tmp_path, made, y, extra, suffix=suffix, seed=seed)
-        if seed is not None and how in ("hac", "bootstrap") and kind in ("plain", "weights"):
+        if seed is not None and how in (*TIMED, "bootstrap") and kind in ("plain", "weights"):
             continue  # without anything else said, cases come in the order of the truth
         assert close(record(tl.compare(paths, truth, reference="q", **asked)), want)
 
@@ -126,7 +126,7 @@ def test_a_moment_that_is_no_number_is_an_error(tmp_path: Path) -> None:
 
 
 def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
-    """cluster and order in the truth; clusters come before order; an empty name takes none. Weights are always named."""
+    """Clusters come before order; an empty name takes none. Weights are always named."""
     made, y = drawn(6)
     extra = columns(6)
     telling = {"weight": extra["worth"], "cluster": extra["team"], "order": extra["when"]}
@@ -135,7 +135,7 @@ def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
     assert close(record(found), record(tl.compare(made, y, clusters=extra["team"])))
     assert (found.results.weight, found.results.clusters, found.results.order) == (None, "cluster", None)
     assert "by cluster" in found.results.method
-    for options in ({"clusters": ""}, {"intervals": "hac"}, {"order": "order"}):
+    for options in ({"clusters": ""}, {"intervals": "cosine"}, {"order": "order"}):
         timed = tl.compare(paths, truth, sample_weight="weight", **options)
         assert close(record(timed), record(tl.compare(made, y, sample_weight=extra["worth"], order=extra["when"])))
         assert timed.results.order == "order"

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.tally.made import sheet_of
-from toplist.ranking.inference import FromCases, How
+from toplist.ranking.inference import TIMED, FromCases, How
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import Estimate
@@ -59,7 +59,7 @@ class World:
 
     def cases(self, how: How, *, level: float = 0.95, ordered: bool = False, **options: Any) -> FromCases:
         """Estimates from the cases themselves, even where sums would do."""
-        ordered = ordered or how == "hac"
+        ordered = ordered or how in TIMED
         exact = FromSums(self.tally(by_cluster=False), level, how == "normal")
         return FromCases(self.panel(ordered=ordered), exact, how, **options)
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from tests.ranking.made import World, ends, worlds
 from tests.tally.integers import law
-from toplist.ranking.dependence import long_run_error, usual_lag
-from toplist.ranking.inference import HOWS, FromCases, How, in_words
+from toplist.ranking.dependence import cosine_error, long_run_error, usual_lag, usual_waves
+from toplist.ranking.inference import HOWS, TIMED, FromCases, How, in_words
 from toplist.ranking.results import Estimate
 from toplist.ranking.standings import Terms, section
 
@@ -117,7 +118,7 @@ def test_cases_say_what_sums_say_where_some_are_missing(seed: int, n: int, weigh
 @given(world=worlds(), how=hows)
 def test_clusters_of_one_case_are_cases(world: World, how: How) -> None:
     """To the last digits, and to the same draws."""
-    if how == "hac":
+    if how in TIMED:
         return
     plain = World(world.scores, world.weights, empty=world.empty)
     alone = replace(plain, clusters=np.arange(len(world)))
@@ -145,6 +146,30 @@ def test_hac_without_lags_at_horizon_one_is_the_t_interval(seed: int, n: int) ->
         assert hac.p == pytest.approx(t.p, rel=1e-7)
 
 
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 99))
+def test_cosine_with_all_waves_is_the_t_interval(seed: int, n: int) -> None:
+    """Waves are orthogonal: all of them have the spread of the cases, and as many degrees of freedom."""
+    a, b = np.random.default_rng(seed).exponential(size=(2, n))
+    parts = (a - b - (a - b).mean()) / n
+    assert cosine_error(parts, n - 1) == pytest.approx(World([a, b]).cases("t").difference(0, 0, 1).error, rel=1e-9)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 99))
+def test_the_cosine_error_is_that_of_its_definition_forth_and_back_in_time(seed: int, n: int) -> None:
+    """Waves written out one by one; and the past and the future are alike."""
+    a, b = np.random.default_rng(seed).exponential(size=(2, n))
+    d, waves, t = a - b, usual_waves(n), np.arange(1, n + 1)
+    slow = [math.sqrt(2 / n) * float(d @ np.cos(math.pi * j * (t - 0.5) / n)) for j in range(1, waves + 1)]
+    error = math.sqrt(sum(x * x for x in slow) / waves / n)
+    found = World([a, b]).cases("cosine").difference(0, 0, 1)
+    assert found.error == pytest.approx(error, rel=1e-9)
+    half = stats.t.ppf(0.975, waves) * error
+    assert (found.low, found.high) == pytest.approx((d.mean() - half, d.mean() + half), rel=1e-9)
+    assert World([a[::-1], b[::-1]]).cases("cosine").difference(0, 0, 1).error == pytest.approx(error, rel=1e-9)
+
+
 def test_few_moments_have_no_lags() -> None:
     assert [usual_lag(n) for n in (0, 1, 2, 3, 100, 1000)] == [0, 0, 1, 1, 4, 6]
     assert [usual_lag(5, horizon=h) for h in (1, 3, 5, 99)] == [2, 2, 4, 4]
@@ -155,7 +180,7 @@ def test_few_moments_have_no_lags() -> None:
 def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, how: How, seed: int) -> None:
     """Cases of one moment, and the rows of a file with moments or clusters, may come in any order."""
     needs_arch(how, world)
-    if world.moments is None and world.clusters is None and how in ("hac", "bootstrap"):
+    if world.moments is None and world.clusters is None and how in (*TIMED, "bootstrap"):
         return
     order = np.random.default_rng(seed).permutation(len(world))
     k = len(world.scores)

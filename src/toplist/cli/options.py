@@ -61,7 +61,7 @@ Order = Annotated[
 Intervals = Annotated[
     str,
     typer.Option(
-        help="t, normal, hac (for cases in time) or bootstrap; auto follows from --cluster and --order.",
+        help="t, normal, hac or cosine (for cases in time), bootstrap; auto follows from --cluster and --order.",
         rich_help_panel=_SURE,
     ),
 ]

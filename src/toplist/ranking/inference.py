@@ -8,7 +8,13 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from toplist.ranking.dependence import long_run_error, small_sample_factor, usual_lag
+from toplist.ranking.dependence import (
+    cosine_error,
+    long_run_error,
+    small_sample_factor,
+    usual_lag,
+    usual_waves,
+)
 from toplist.ranking.estimates import estimate
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.panels import Panel, Totals
@@ -16,9 +22,12 @@ from toplist.ranking.quantities import Difference, LogRelative, Mean, Quantity, 
 from toplist.ranking.resampling import block_length, resample
 from toplist.ranking.results import Estimate
 
-How = Literal["t", "normal", "hac", "bootstrap"]
+How = Literal["t", "normal", "hac", "cosine", "bootstrap"]
 HOWS: tuple[How, ...] = get_args(How)
+TIMED: tuple[How, ...] = ("hac", "cosine")  # which take cases as they follow each other
 DRAWS = 1999
+_MANY = 1000  # moments; with fewer, lags do not catch all dependence
+_FEW = " (of so few moments they tend to be too short; cosine ones hold better)"
 
 
 class Inference(Protocol):
@@ -132,6 +141,9 @@ class FromCases:
         if self.how == "bootstrap":
             return self._bootstrapped(quantity, value, rule)
         parts = quantity.contributions(units)[weighty]
+        if self.how == "cosine":
+            waves = usual_waves(count)
+            return estimate(value, cosine_error(parts, waves), waves, self.exact.level)
         freedom = math.inf if self.how == "normal" else count - 1
         if self.how != "hac":
             error = math.sqrt(count / (count - 1) * float(parts @ parts))
@@ -172,7 +184,12 @@ def in_words(how: How, *, clusters: str | None, weighted: bool, order: str, unit
         return (
             f"Diebold-Mariano t intervals over {many} in {order}, with a Bartlett variance over "
             f"{usual_lag(units, horizon)} lags and the Harvey-Leybourne-Newbold factor for a horizon of {horizon}, "
-            "which assume that dependence fades within these lags"
+            f"which assume that dependence fades within these lags{_FEW if units < _MANY else ''}"
+        )
+    if how == "cosine":
+        return (
+            f"Diebold-Mariano t intervals over {many} in {order}, with a variance from {usual_waves(units)} cosine "
+            "waves and as many degrees of freedom, which assume that dependence fades and does not change over time"
         )
     if how == "bootstrap" and order:
         return (
