@@ -11,8 +11,8 @@ import numpy as np
 
 from simulations import worlds
 from simulations.worlds import World
+from toplist.ranking.assumptions import How
 from toplist.ranking.confidence_sets import confidence_set
-from toplist.ranking.inference import How
 from toplist.ranking.pairs import further, pairs
 from toplist.ranking.results import Estimate
 from toplist.ranking.standings import Terms

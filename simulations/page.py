@@ -85,7 +85,8 @@ _PAGE = """# How often intervals miss
 
 Every method was let loose on made-up scores whose true means are known, and its mistakes counted. An interval at 95%
 should miss 5% of the time; a test at 5% should find a difference where there is none 5% of the time. "Holds" means
-that it errs no more often than that, up to three Monte Carlo errors; otherwise the last column has the honest figure.
+that it was not shown to err more often than that, by more than three Monte Carlo errors; otherwise the last column has
+the honest figure. With fewer draws less can be shown.
 This page is written by `{command}`.
 
 ## What it says
@@ -94,7 +95,7 @@ This page is written by `{command}`.
   a hundred, {t1000} with a thousand. **Normal** ones miss more with few cases ({normal30} with 30), and so does the
   **paired bootstrap** ({boot30}): it needs no formula, but more cases. Use t.
 - **Scores that are rarely other than zero** break all of this: where one case in fifty has an event, the interval of
-  the mean misses {rare} of the time with a hundred cases, because most samples have too few events to show the spread.
+  the mean misses {rare} of the time with a hundred cases, which is how often there is no event at all, and no spread.
 - **Weights** that differ much leave few cases that count: with log-normal weights {weighted30} misses with 30 cases,
   {weighted1000} with a thousand.
 - **Clusters**: ignoring them misses {cluster_alone} of the time. The cluster-robust interval is right with ten even,
@@ -103,12 +104,12 @@ This page is written by `{command}`.
 - **Time**: under a moving average over five moments and n = 300, ignoring order misses {hac_alone} of the time, **hac**
   {hac}, the **stationary bootstrap** {stationary}; hac misses {hac50} with n = 50, {hac1000} with n = 1000, because
   dependence is never estimated in full and its quantile does not know. **cosine**, whose quantile does, misses
-  {cosine50}, {cosine} and {cosine1000} with 50, 300 and 1000 moments. Its intervals are wider, and hold.
+  {cosine50}, {cosine} and {cosine1000} with 50, 300 and 1000 moments. Its intervals are wider.
 - **Relative skill** with missing rounds: {relative50} misses with 50 rounds, {relative300} with 300.
 - **Many pairs**: among five equal predictors, p values as they are find a difference in {plain} of all runs, Holm's in
   {holm}.
 - **The confidence set** leaves out one of five equal predictors in {set} of all runs; under a moving average, in
-  {set_timed}, for the same reason.
+  {set_timed}: it draws as the stationary bootstrap does.
 
 ## At a time that was fixed beforehand
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.ranking.inference import FromCases, How
+from toplist.ranking.assumptions import How
+from toplist.ranking.inference import FromCases
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.panels import Panel
 from toplist.sheets import Sheet

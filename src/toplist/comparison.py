@@ -17,7 +17,8 @@ from toplist.leaderboard import Leaderboard
 from toplist.lists.door import Duplicates, Units
 from toplist.material import Material, from_files, from_memory
 from toplist.planning import are_tables, names_of, plan_of, repairs_of
-from toplist.ranking.inference import HOWS, TIMED, FromCases, How, Inference, in_words
+from toplist.ranking.assumptions import HOWS, TIMED, Assumptions
+from toplist.ranking.inference import FromCases, Inference
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.pairs import pairs
 from toplist.ranking.panels import Panel
@@ -99,6 +100,11 @@ def compare(
         raise TopListError(f"intervals are auto, {', '.join(HOWS)}, not {intervals!r}.")
     horizon, seed = as_whole(horizon, "horizon", 1), as_whole(seed, "seed", 0)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
+
+    def assume() -> Assumptions:
+        weighted = sample_weight is not None
+        return Assumptions.of(intervals, _name(clusters), _name(order), weighted=weighted, horizon=horizon, seed=seed)
+
     again: Callable[[Progress], Material]
     if are_tables(predictions, y):
         plan = plan_of(
@@ -107,32 +113,30 @@ def compare(
             order=order, look=("order",) if intervals in TIMED else ("cluster", "order"),
         )  # fmt: skip
         sample_weight, clusters, order = plan.weight, plan.cluster, plan.order
-        how = _how(intervals, order, clusters)
-        order = None if how in ("t", "normal") else order  # the caller takes cases as independent all the same
-        plan = replace(plan, order=order, ordered=order is not None or how in TIMED)
-        by_case = how in (*TIMED, "bootstrap") or missing == "pairwise" or plan.space is None
+        assumed = assume()
+        plan = replace(plan, order=assumed.order, ordered=assumed.ordered)
+        by_case = not assumed.by_sums or missing == "pairwise" or plan.space is None
         tallies, panel, read = _of_files(plan, by_case, progress or (lambda what, done, total: None))
         again = partial(from_files, plan)
         many = "per case" if plan.space is None else show_size(plan.space.size)
     else:
-        how = _how(intervals, order, clusters)
-        order = None if how in ("t", "normal") else order
+        assumed = assume()
         held = together(
-            predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters, order=order,
-            ordered=how in TIMED,
+            predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters,
+            order=None if assumed.order is None else order, ordered=assumed.ordered,
         )  # fmt: skip
         tallies, read, many = held.tallies(), held.read(), held.classes
-        by_case = how in (*TIMED, "bootstrap") or missing == "pairwise" or held.per_case
+        by_case = not assumed.by_sums or missing == "pairwise" or held.per_case
         panel = held.panel() if by_case else None
         again = lambda progress: from_memory(held)  # noqa: E731
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
 
     def inference(group: Hashable, tally: Tally) -> Inference:
-        sums = FromSums(tally, level, normal=how == "normal")
+        sums = FromSums(tally, level, normal=assumed.how == "normal")
         if panel is None:
             return sums
-        return FromCases(panel if group is None else panel.group(group), sums, how, horizon, seed)
+        return FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
 
     where = None if reference is None else names.index(reference)
     terms = Terms(names, labels, tops, where, missing == "pairwise")
@@ -148,34 +152,27 @@ def compare(
             compared=read.compared,
             missing=missing,
             weighted=sample_weight is not None,
-            weight=_name(sample_weight, "the weights given"),
+            weight=_name(sample_weight),
             reference=reference,
             penalty=penalty,
             level=level,
-            method=in_words(
-                how,
-                clusters=_name(clusters, ""),
-                weighted=sample_weight is not None,
-                order=_order_in_words(order, how),
-                units=count,
-                horizon=horizon,
-                seed=seed,
-            ),
-            by=_name(by, "group"),
-            clusters=_name(clusters, "the clusters given"),
-            order=_name(order, "the order given"),
+            method=assumed.in_words(count),
+            by=None if by is None else _name(by) or "group",
+            clusters=assumed.clusters,
+            order=assumed.order,
             origins=read.origins,
             overall=whole,
             groups=groups,
             pairs=pairs(everything, terms, sure, [row.name for row in whole.standings], level),
-            seed=seed if how == "bootstrap" else None,
-            unit="cluster" if clusters is not None else "case" if order is None else "moment",
+            seed=seed if assumed.how == "bootstrap" else None,
+            unit=assumed.unit,
             units=count,
         ),
         tallies,
         terms,
         sure,
         again,
+        seed,
     )
 
 
@@ -188,19 +185,6 @@ def _of_files(plan: Plan, by_case: bool, progress: Progress) -> tuple[Mapping[Ha
     return found.one.tallies, found.other.panel(), read
 
 
-def _how(intervals: str, order: Any, clusters: Any) -> How:
-    """As the caller says, or as it follows from what is known of the cases."""
-    chosen = next((how for how in HOWS if how == intervals), "t" if order is None else "cosine")
-    if clusters is not None and (order is not None or chosen in TIMED):
-        raise TopListError("clusters and order do not go together: name the one by which cases depend on each other.")
-    return chosen
-
-
-def _order_in_words(order: Any, how: How) -> str:
-    if order is not None:
-        return f"the order of {order}" if isinstance(order, str) else "the order given"
-    return "the order of the truth" if how in TIMED else ""
-
-
-def _name(column: Any, default: str) -> str | None:
-    return None if column is None else column if isinstance(column, str) else default
+def _name(column: Any) -> str | None:
+    """What a column is called: nothing, where it is an array."""
+    return None if column is None else column if isinstance(column, str) else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,8 @@ from toplist.lists import TopList, TopLists
 from toplist.lists.door import Repairs
 from toplist.ranking.panels import Panel, one_if_alike, side_by_side
 from toplist.ranking.results import Origin
+from toplist.ranking.times import REMEDY, untimely
+from toplist.rules import name_of
 from toplist.sheets import Sheet, sheet
 from toplist.space import ClassSpace, as_space, show_size
 from toplist.streaming import Read
@@ -67,7 +68,7 @@ class Together:
             gather(one, self.y, scored, rule=rule)
             for one, scored in zip(self.lists.values(), self.sheets(), strict=True)
         ]
-        return tuple(exhibit(one, name, rule.name) for name, one in zip(self.lists, made, strict=True))
+        return tuple(exhibit(one, name, name_of(rule)) for name, one in zip(self.lists, made, strict=True))
 
     def read(self) -> Read:
         """What was read."""
@@ -118,7 +119,7 @@ def together(
 
 
 def _moments(order: Any, n: int) -> NDArray[np.int64]:
-    """The place of each case in time, the same for the same value: text as numbers if all of it is, or else as text."""
+    """The place of each case in time, the same for the same value: text as numbers if all of it is, else as dates."""
     values = as_array(order, "order")
     if values.ndim != 1 or len(values) != n:
         raise ShapeError(f"order needs one value per case: {n}.")
@@ -126,8 +127,12 @@ def _moments(order: Any, n: int) -> NDArray[np.int64]:
     if blank.any():
         raise TopListError(f"order has no value for case {int(np.argmax(blank))}.")
     if values.dtype.kind in "UO" and all(isinstance(value, str) for value in values):
-        with suppress(ValueError):
+        try:
             values = values.astype(np.float64)
+        except ValueError:
+            odd = untimely(sorted(set(values.tolist())))
+            if odd is not None:
+                raise TopListError(f"order has {odd!r} in it, which does not say when: {REMEDY}.") from None
     try:
         return np.unique(values, return_inverse=True)[1].astype(np.int64)
     except TypeError:

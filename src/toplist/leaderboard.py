@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,12 +19,13 @@ from toplist.material import Material
 from toplist.plot import Plot
 from toplist.ranking.confidence_sets import confidence_set
 from toplist.ranking.inference import Inference
+from toplist.ranking.optional import has_arch
 from toplist.ranking.pairs import POWER, further
 from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results, Section, Standing
 from toplist.ranking.standings import Terms
 from toplist.report import markup, records, terminal, text
 from toplist.streaming import Progress
-from toplist.tally import Tally
+from toplist.tally import Tally, overall, to_float
 from toplist.versions import versions
 
 
@@ -36,7 +38,8 @@ class Leaderboard:
     terms: Terms
     inference: Inference = field(compare=False)  # over all cases
     again: Callable[[Progress], Material] = field(compare=False)  # looks at the cases once more
-    _kept: dict[str, Material] = field(default_factory=dict, compare=False)
+    seed: int = 0  # of what is drawn
+    _kept: list[Material] = field(default_factory=list, compare=False)
 
     # What is in it
 
@@ -86,8 +89,13 @@ class Leaderboard:
         units = self.inference.units(at, self.terms.names.index(a), self.terms.names.index(b))
         return further(found, units, self.results.level, power=as_probability(power, "power"))
 
-    def confidence_set(self, rule: str | None = None, *, level: float | None = None, seed: int = 0) -> ConfidenceSet:
-        """The predictors among which the best one is (Hansen, Lunde and Nason 2011), on the cases that all have."""
+    def confidence_set(
+        self, rule: str | None = None, *, level: float | None = None, seed: int | None = None
+    ) -> ConfidenceSet:
+        """The predictors among which the best one is (Hansen, Lunde and Nason 2011), on the cases that all have.
+
+        The seed is that of the comparison, if none is given.
+        """
         chosen = self.terms.rules[0] if rule is None else rule
         if chosen not in self.terms.rules:
             raise TopListError(f"{chosen!r} is no rule here: there are {', '.join(map(repr, self.terms.rules))}.")
@@ -98,14 +106,29 @@ class Leaderboard:
             order=[row.name for row in self],
             rule_name=chosen,
             level=self.results.level if level is None else as_probability(level, "level"),
-            seed=as_whole(seed, "seed", 0),
+            seed=self.seed if seed is None else as_whole(seed, "seed", 0),
         )
 
     def material(self, progress: Progress = lambda what, done, total: None) -> Material:
         """Scores case by case, and what the lists show: files are read once more, at the first time of asking."""
-        if "material" not in self._kept:
-            self._kept["material"] = self.again(progress)
-        return self._kept["material"]
+        if not self._kept:
+            found = self.again(progress)
+            if not self._agrees(found):
+                raise TopListError("the predictions or outcomes have changed since they were compared: compare again.")
+            self._kept.append(found)
+        return self._kept[0]
+
+    def _agrees(self, found: Material) -> bool:
+        """Whether a second look finds the scores of the first, up to rounding."""
+        scores, x = found.panel.scores, overall(self.tallies).sums["x"]
+        weights = np.ones(len(scores)) if found.panel.weights is None else found.panel.weights
+        for r in range(len(self.terms.rules)):
+            for a in range(len(self.terms.names)):
+                column = scores[:, r, a]
+                again = float(np.dot(np.where(np.isfinite(column), column, 0.0), weights))
+                if not math.isclose(again, to_float(x[r, a, a]), rel_tol=1e-9, abs_tol=1e-9):
+                    return False
+        return len(scores) == self.results.compared or self.results.missing == "pairwise"
 
     def showing(self, **found: Any) -> Leaderboard:
         """The same board with these fields of its results replaced, such as `confidence_set` or `paths`."""
@@ -138,7 +161,9 @@ class Leaderboard:
         from toplist.report.page import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
 
         material = self.material(progress or (lambda what, done, total: None))
-        board = self if self.results.confidence_set is not None else self.showing(confidence_set=self.confidence_set())
+        board = self
+        if self.results.confidence_set is None and has_arch():
+            board = self.showing(confidence_set=self.confidence_set())
         made = Provenance(command=command, versions=versions(), files=material.files)
         exhibits = self._exhibits(material)
         write(Page(board.results, exhibits, made, **({} if title is None else {"title": title})), path)
@@ -208,4 +233,7 @@ class Leaderboard:
         suffix = Path(path).suffix.lower()
         if suffix not in made:
             raise TopListError(f"a leaderboard is written as {', '.join(made)}, not {suffix or 'without a suffix'}.")
-        Path(path).write_text(made[suffix](), encoding="utf-8", newline="")
+        try:
+            Path(path).write_text(made[suffix](), encoding="utf-8", newline="")
+        except OSError as error:
+            raise TopListError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None

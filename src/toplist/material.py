@@ -16,7 +16,7 @@ from toplist.inmemory import Together
 from toplist.io.sources import Source
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import FileRecord
-from toplist.rules import Rule
+from toplist.rules import Rule, name_of
 from toplist.sinks import Keeping
 from toplist.streaming import Plan, Progress, run
 
@@ -39,7 +39,7 @@ def from_files(plan: Plan, progress: Progress) -> Material:
     """From the files, which are read once more."""
     rule = plan.scoring.rules[0]
     seen, _ = run(plan, lambda: Witness(plan, rule), progress)
-    exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, rule.name) for one in plan.sources)
+    exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
     return Material(seen.panel(), exhibits, tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)))
 
 

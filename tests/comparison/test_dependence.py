@@ -13,7 +13,7 @@ import toplist as tl
 from tests.comparison.shapes import M, predictions
 from tests.comparison.test_in_memory import close
 from tests.comparison.written import KINDS, N, columns, drawn, files, options_of, record, write_csv
-from toplist.ranking.inference import HOWS, TIMED
+from toplist.ranking.assumptions import HOWS, TIMED
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -64,14 +64,14 @@ MOMENTS = {
     "numbers in text": ["7", "8", "9", "10", "11", "100"],
     "numbers with signs": ["-1.5", "-1", "0", "2e-3", "1", "3e5"],
     "dates in text": ["2024-12-31", "2025-01-01", "2025-01-02", "2025-01-10", "2025-02-01", "2025-10-01"],
-    "text": ["a", "b", "ba", "c", "d", "da"],
+    "years and weeks": ["2023-W51", "2023-W52", "2024-W01", "2024-W02", "2024-W09", "2024-W10"],
 }
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("kind", MOMENTS)
 def test_moments_are_in_the_order_that_people_mean(kind: str, suffix: str, tmp_path: Path) -> None:
-    """Nine comes before ten, also in text; dates in text by the calendar; other text by the alphabet."""
+    """Nine comes before ten, also in text; dates in text by the calendar."""
     made, y = drawn(3)
     place = np.arange(N) // 10
     values = np.array(MOMENTS[kind], object)[place]
@@ -92,12 +92,51 @@ def test_timestamps_and_dates_are_moments(tmp_path: Path) -> None:
         assert close(record(tl.compare(paths, truth, order="when")), want)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "text", "dates in text", "numbers in text"])
+@pytest.mark.parametrize("kind", ["numbers", "years and weeks", "dates in text", "numbers in text"])
 def test_arrays_of_moments_are_in_the_order_that_people_mean(kind: str) -> None:
     made, y = drawn(3)
     place = np.arange(N) // 10
     values = np.array(MOMENTS[kind])[place]
     assert record(tl.compare(made, y, order=values)) == record(tl.compare(made, y, order=place))
+
+
+@pytest.mark.parametrize(
+    "values", [["1/1/2024", "10/1/2024"], ["Jan 3", "Feb 1"], ["w4", "5"], ["2024-1-5", "2024-11-5"]]
+)
+def test_text_that_would_be_sorted_wrongly_is_refused(values: list[str], tmp_path: Path) -> None:
+    """Dates that begin with the day sort by the day: better no interval than one from the wrong order."""
+    made, y = drawn(3)
+    when = [values[i % 2] for i in range(N)]
+    with pytest.raises(tl.TopListError, match="begin with the year"):
+        tl.compare(made, y, order=when)
+    paths, truth = files(tmp_path, made, y, {"when": np.array(when, object)}, suffix="csv", seed=None)
+    with pytest.raises(tl.TopListError, match="begin with the year"):
+        tl.compare(paths, truth, order="when")
+
+
+def test_a_blank_cluster_is_an_error_that_names_file_and_row(tmp_path: Path) -> None:
+    """Cases whose cluster nobody knows are not one cluster."""
+    made, y = drawn(5)
+    values: list[Any] = [f"g{i % 9}" for i in range(N)]
+    values[7] = None
+    paths, truth = files(tmp_path, made, y, {"team": values}, suffix="csv", seed=None)
+    with pytest.raises(tl.TopListError, match=r"truth\.csv, row 8: there is no cluster in .?team"):
+        tl.compare(paths, truth, clusters="team")
+
+
+def test_a_second_look_at_other_predictions_is_refused(tmp_path: Path) -> None:
+    """A report of half old and half new numbers would be worse than none."""
+    made, y = drawn(5)
+    paths, truth = files(tmp_path, made, y, {}, suffix="csv", seed=None)
+    board = tl.compare(paths, truth)
+    (tmp_path / Path(paths["p"]).name).write_text(Path(paths["q"]).read_text())
+    with pytest.raises(tl.TopListError, match="changed since they were compared"):
+        board.material()
+    copies = {name: np.array(P) for name, P in made.items()}
+    board = tl.compare(copies, y, space=M)
+    copies["p"][:] = 1 / M
+    with pytest.raises(tl.TopListError, match="changed since they were compared"):
+        board.material()
 
 
 BLANKS = [("csv", None), ("csv", "  "), ("csv", "NaN"), ("parquet", None), ("parquet", ""), ("parquet", "nan")]
@@ -109,7 +148,7 @@ def test_a_blank_moment_is_an_error_that_names_file_and_row(suffix: str, blank: 
     values: list[Any] = [str(i) for i in range(N)]
     values[7] = blank
     paths, truth = files(tmp_path, made, y, {"when": values}, suffix=suffix, seed=None)
-    said = r"truth\.\w+.*row \d+.*there is no value in .?when.?, which says the order"
+    said = r"truth\.\w+.*row \d+.*there is no time in .?when"
     with pytest.raises(tl.TopListError, match=said):
         tl.compare(paths, truth, order="when")
     with pytest.raises(tl.TopListError, match="nowhen"):
@@ -121,7 +160,7 @@ def test_a_moment_that_is_no_number_is_an_error(tmp_path: Path) -> None:
     values = np.arange(N, dtype=float)
     values[3] = np.nan
     paths, truth = files(tmp_path, made, y, {"when": values}, suffix="parquet", seed=None)
-    with pytest.raises(tl.TopListError, match=r"there is no value in .?when"):
+    with pytest.raises(tl.TopListError, match=r"there is no time in .?when"):
         tl.compare(paths, truth, order="when")
 
 
@@ -217,7 +256,7 @@ def test_time_and_clusters_are_told_in_the_results() -> None:
 def test_without_order_hac_takes_cases_as_they_come() -> None:
     made, y = drawn(10)
     one = tl.compare(made, y, intervals="hac")
-    other = tl.compare(made, y, order=np.arange(N))
+    other = tl.compare(made, y, order=np.arange(N), intervals="hac")
     assert one.difference("p", "q") == other.difference("p", "q")
     assert "in the order of the truth" in one.results.method
 

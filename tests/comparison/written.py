@@ -12,7 +12,7 @@ import pytest
 
 import toplist as tl
 from tests.comparison.shapes import M
-from toplist.ranking.inference import TIMED
+from toplist.ranking.assumptions import TIMED
 
 N = 60
 UNNAMED = ("origins", "by", "clusters", "order", "weight", "method")

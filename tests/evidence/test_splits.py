@@ -61,6 +61,23 @@ def test_nothing_shows_nothing(kind: str) -> None:
     assert made.cases == 0
     assert (made.ks, made.curve, made.listed, made.top, made.mass, made.sizes, made.shapes, made.costly) == ((),) * 8
     assert made.invalid == ""
+    assert (made.shortest, made.longest) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shortest_and_the_longest_list_are_those_of_all_lists(kind: str) -> None:
+    lists, y = batch(kind, 3, 60)
+    made = shown(lists, y)
+    assert (made.shortest, made.longest) == (lists.sizes.min(), lists.sizes.max())
+
+
+def test_the_range_of_lengths_does_not_depend_on_how_many_are_kept() -> None:
+    """The shortest and the longest list are each alone among many of fifty other lengths."""
+    sizes = np.concatenate([[1], np.repeat(np.arange(10, 60), 2), [90]])
+    rows = [{str(i): 1 / 100 for i in range(k)} for k in sizes]
+    made = shown(tl.TopLists.from_dicts(rows, 100), np.array(["0"] * len(rows)))
+    assert len(made.sizes) == 40
+    assert (made.shortest, made.longest) == (1, 90)
 
 
 @pytest.mark.skipif(not kernel.NATIVE, reason="the compiled kernel was not built, or not asked for")

@@ -128,8 +128,7 @@ def provenance(found: Results) -> Provenance:
     files = tuple(FileRecord(o.name, o.source, 123_456 + i, f"{i:064x}") for i, o in enumerate(found.origins))
     return Provenance(
         command="toplist compare *.parquet --truth truth.csv --classes classes.txt --report board.html",
-        python="3.11.9",
-        versions={"toplist": "0.1.0", "numpy": "2.3.1", "scipy": "1.16.0"},
+        versions={"python": "3.11.9", "toplist": "0.1.0", "numpy": "2.3.1", "scipy": "1.16.0"},
         files=files,
         written="2024-05-01",
     )
@@ -318,7 +317,9 @@ def _exhibit(found: Results, i: int, seed: int) -> Exhibit:
         listed=_bins(rng, row.cases * 3, 0.02 * i),
         top=_bins(rng, row.cases, 0.03 * i),
         mass=_bins(rng, row.cases, 0.01 * i),
-        sizes=((5, row.cases),) if kind == "top list" else ((ks[-1], row.cases),),
+        sizes=((ks[-1], row.cases),),
+        shortest=ks[-1],
+        longest=ks[-1],
         shapes=shapes,
         costly=costly,
         invalid="case-0113: gl has 0.001, less than the 0.0021 of each class that is not listed" if row.invalid else "",

@@ -19,6 +19,7 @@ from toplist.report.page import (
     evidence,
     faults,
     flatness,
+    gaps,
     opening,
     reproduction,
     setting,
@@ -67,10 +68,14 @@ def test_a_confidence_set_that_there_is_not_leaves_a_reason_and_nothing_else() -
 def test_the_seed_is_there_where_something_was_drawn() -> None:
     """For the intervals, or for the confidence set."""
     drawn = replace(FOUND, seed=7, confidence_set=NONE)
-    assert dict(reproduction.versions(Provenance(), drawn))["seed"] == "7"
+    assert dict(reproduction.versions(Provenance(), drawn))["seed"] == "7 for the intervals"
     assert FOUND.confidence_set is not None
     drawn = replace(FOUND, seed=None, confidence_set=replace(FOUND.confidence_set, seed=9))
-    assert dict(reproduction.versions(Provenance(), drawn))["seed"] == "9"
+    assert dict(reproduction.versions(Provenance(), drawn))["seed"] == "9 for the confidence set"
+    both = replace(drawn, seed=9)
+    assert dict(reproduction.versions(Provenance(), both))["seed"] == "9 for the intervals and the confidence set"
+    two = dict(reproduction.versions(Provenance(), replace(drawn, seed=7)))["seed"]
+    assert two == "7 for the intervals; 9 for the confidence set"
 
 
 def test_each_difference_to_the_leader_says_its_cases_where_they_differ() -> None:
@@ -86,6 +91,35 @@ def test_the_number_of_clusters_or_moments_is_said(unit: str, term: str) -> None
     assert f": 53 {unit}s." in str(dict(setting.facts(found, shown(found)))[term])
     assert f"53 {unit}s" in str(opening.lede(found, shown(found))[0])
     assert "53" not in str(dict(setting.facts(FOUND, shown(FOUND)))["Cases"])
+
+
+def test_what_was_given_without_a_name_has_none() -> None:
+    facts = dict(setting.facts(replace(FOUND, clusters="", order="", weighted=True, weight=""), shown(FOUND)))
+    assert str(facts["Clusters"]) == "Cases of one cluster belong together."
+    assert str(facts["Order"]) == "Cases follow each other in the order given."
+    assert str(facts["Cases"]) == "200, with weights."
+    named = dict(setting.facts(replace(FOUND, clusters="c", order="o", weighted=True, weight="w"), shown(FOUND)))
+    assert str(named["Clusters"]) == "Cases with the same c belong together."
+    assert str(named["Order"]) == "Cases follow each other by o."
+    assert str(named["Cases"]) == "200, weighted by w."
+
+
+def test_lengths_are_told_as_all_of_a_few_or_as_their_range() -> None:
+    (found, *_) = made.exhibits(FOUND)
+    few = replace(found, sizes=((1, 9), (5, 20)), shortest=1, longest=5)
+    assert evidence.lengths(few) == "1, 5"
+    many = replace(found, sizes=((2, 9), (5, 20), (6, 3), (7, 1)), shortest=0, longest=1200)
+    assert evidence.lengths(many) == "0 to 1,200, most often 5"
+    assert evidence.lengths(replace(found, sizes=())) == "-"
+
+
+def test_missing_intervals_are_told_in_the_names_of_the_page() -> None:
+    found = made.results(("a" * 50 + "b" * 50, "plain"), cases=700)
+    infinite = next(row.name for row in found.overall.standings if row.marks[1].infinite)
+    (said,) = gaps.sentences(found, shown(found))
+    who = shown(found)[infinite]
+    assert str(said) == f"No interval for {who} under the log score: infinite scores have no interval."
+    assert who in said.parts
 
 
 def test_the_first_sentence_says_on_how_many_cases() -> None:

@@ -12,12 +12,11 @@ import pytest
 from tests.page import made
 from tests.page.browsing import PHONE, WIDE, Visit, browser
 from tests.page.hostile import HOSTILE
-from tests.page.test_names import drawn
-from tests.page.test_structure import text
 from tests.page.undrawn import render_undrawn
-from toplist.report.escape import visible
+from tests.page.written import drawn, text
 from toplist.report.page import Page
 from toplist.report.page.wording import names
+from toplist.words.names import visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytest.importorskip("matplotlib", reason="drawings need matplotlib")
@@ -51,7 +50,8 @@ def test_nothing_is_said_on_the_console_and_nothing_is_asked_of_the_network(visi
     page = visit.page
     page.click("#theme")
     page.click("#table-leaderboard thead button >> nth=2")
-    page.wait_for_timeout(200)
+    page.wait_for_selector("#table-leaderboard [aria-sort]")
+    page.wait_for_load_state("networkidle")
     assert visit.said == []
     assert visit.asked == [(folder / "board.html").as_uri()]
     assert page.evaluate("window.violations") == []

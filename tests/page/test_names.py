@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -13,47 +10,15 @@ from tests.page import made
 from tests.page.hostile import HOSTILE
 from tests.page.reading import read
 from tests.page.undrawn import render_undrawn
-from toplist.evidence.findings import Costly
-from toplist.ranking.results import FileRecord
-from toplist.report.escape import visible
-from toplist.report.page import Page, Provenance, render
+from tests.page.written import drawn, everywhere
 from toplist.report.page.figures import figures
 from toplist.report.page.renaming import renamed
 from toplist.report.page.wording import names
+from toplist.words.names import visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
 TAGS = {one.tag for one in read(render_undrawn(made.page(groups=2, cases=60))).every()}
-
-
-def everywhere(name: str) -> Page:
-    """A page with the name wherever a name can be."""
-    found = made.results((name, name + "2", "plain"), cases=30, groups=2, zeros=False)
-    groups = tuple(replace(section, group=name + str(section.group)) for section in found.groups)
-    origins = tuple(replace(o, source=name, layout=name, repairs={name: 2}) for o in found.origins)
-    found = replace(
-        found,
-        by=name,
-        clusters=name,
-        order=name,
-        classes=name,
-        method=name,
-        reference=name,
-        groups=groups,
-        origins=origins,
-    )
-    exhibits = tuple(
-        replace(e, invalid=name, costly=(Costly(name, 1.0, name, ((name, 0.5),), 1, 0.5),))
-        for e in made.exhibits(found)
-    )
-    provenance = Provenance(name, name, {name: name}, (FileRecord(name, name, 1, name),), name)
-    return Page(found, exhibits, provenance, name)
-
-
-@cache
-def drawn(kind: str) -> str:
-    """The whole page with a hostile name everywhere, made once for all tests."""
-    return render(everywhere(HOSTILE[kind]))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -112,10 +77,9 @@ def test_figures_number_alike_names_as_the_page_does() -> None:
     called = [shown[row.name].text for row in found.overall.standings]
     assert [row.name for row in board.overall.standings] == [exhibit.name for exhibit in exhibits] == called
     assert {pair.a for pair in board.pairs} | {pair.b for pair in board.pairs} == set(called)
-    drawn = figures(board, exhibits)
-    for one in (drawn.intervals, drawn.pairs, drawn.curves, drawn.shapes, drawn.reliability, drawn.groups):
+    seen = figures(board, exhibits)
+    for one in (seen.intervals, seen.pairs, seen.curves, seen.shapes, seen.reliability, seen.groups):
         assert one is not None
         assert all(f"b ({i})</text>" in one.svg for i in (1, 2, 3)), one.caption
-    for path, one in zip(board.paths, drawn.paths, strict=True):
-        assert one is not None
+    for path, one in zip(board.paths, seen.paths, strict=True):
         assert path.baseline[-4:] in one.svg

@@ -8,34 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from tests.page import made
 from tests.page.reading import Element, read
-from toplist.report.page import Page, Provenance, render
+from tests.page.written import PAGES, text
 from toplist.report.page.policy import digest
 
-ONE = ("alone",)
-PAGES = {
-    "six": lambda: made.page(groups=6),
-    "one": lambda: made.page(names=ONE, zeros=False),
-    "two": lambda: made.page(names=("a", "b"), rules=("brier",), paths=0),
-    "pairwise": lambda: made.page(
-        made.apart(
-            made.results(groups=2, reference="random forest", rules=("log", "brier"), paths=2),
-            (1200, 1100, 1000, 900, 800, 700),
-        )
-    ),
-    "bare": lambda: Page(made.results(paths=0)),
-    "strangers": lambda: Page(made.results(paths=2), made.exhibits(made.results(("x", "y"))), Provenance()),
-}
 ADDRESS = re.compile(r"(?<![\w/])(?:https?:)?//[\w.-]+\.\w|url\s*\(|@import", re.IGNORECASE)
 NAMESPACES = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink")
-
-
-@cache
-def text(which: str) -> str:
-    pytest.importorskip("jinja2", reason="reports need jinja2")
-    pytest.importorskip("matplotlib", reason="drawings need matplotlib")
-    return render(PAGES[which]())
 
 
 @cache

@@ -6,11 +6,12 @@ from unittest.mock import patch
 
 from toplist.ranking.results import Results
 from toplist.report.page import Page, render
-from toplist.report.page.figures import Figures
+from toplist.report.page.figures import Figure, Figures
 
 
 def _nothing(results: Results, _: object) -> Figures:
-    return Figures(None, None, None, None, None, None, (None,) * len(results.paths))
+    blank = [Figure(f"figure-{i}", "", "not drawn") for i in range(1 + len(results.paths))]
+    return Figures(blank[0], None, None, None, None, None, tuple(blank[1:]))
 
 
 def render_undrawn(page: Page) -> str:

@@ -81,19 +81,19 @@ def test_the_matrix_is_antisymmetric_and_holds_every_pair_twice(board):
     for (row, column), cell in cells.items():
         other = cells[column, row]
         assert same(cell.difference, -other.difference)
-        assert cell.significant == other.significant
+        assert cell.sure == other.sure
         assert row != column
 
 
 @given(board=boards())
-def test_significant_is_what_is_adjusted_to_at_most_one_minus_the_level(board):
+def test_sure_is_what_is_adjusted_to_at_most_one_minus_the_level(board):
     data = plot.pairs(board).data
     place = {name: i for i, name in enumerate(data.names)}
     cells = {(c.row, c.column): c for c in data.cells}
     for pair in board.pairs:
         cell = cells[place[pair.a], place[pair.b]]
         assert same(cell.difference, pair.difference.value)
-        assert cell.significant == (
+        assert cell.sure == (
             pair.adjusted is not None and pair.adjusted <= 1 - board.level and pair.difference.value != 0
         )
 
@@ -187,9 +187,11 @@ def test_words_say_what_is_infinite_missing_and_in_the_set():
 def test_words_of_a_path_say_when_something_was_shown():
     found = replace(made.path(), separated=120, shown_better=400)
     words = plot.path(found).data.words
-    assert "excludes zero after 120 cases" in words
-    assert "new is shown better after 400 cases" in words
-    assert "Neither e-value" in plot.path(made.path(drift=0.0)).data.words
+    assert "After 120 cases new was shown to be better than old on average." in words
+    assert "After 400 cases new was shown to be better than old at some time." in words
+    assert "No difference to old is shown in 1,000 cases." in plot.path(made.path(drift=0.0)).data.words
+    one = replace(made.path(1), cases=1, at=(1,))
+    assert plot.path(one).data.words.startswith("After 1 case, the mean Brier score of new minus that of old is ")
 
 
 def test_an_estimate_without_an_interval_has_none_in_the_figure():
@@ -200,7 +202,7 @@ def test_an_estimate_without_an_interval_has_none_in_the_figure():
 
 def test_what_does_not_exist_says_why():
     assert "a 0.300 (no interval: no interval)" in plot.intervals(made.results(("a",), half=None)).data.words
-    assert "scores have no known bound" in plot.path(made.path(band=False)).data.words
+    assert "Scores have no known bound." in plot.path(made.path(band=False)).data.words
 
 
 def pairwise(board, ratios):

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.tally.made import sheet_of
-from toplist.ranking.inference import TIMED, FromCases, How
+from toplist.ranking.assumptions import TIMED, How
+from toplist.ranking.inference import FromCases
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import Estimate

@@ -128,7 +128,7 @@ def test_holm_is_that_of_statsmodels(values: list[float]) -> None:
 
 
 @few
-@given(seed=seeds, n=st.integers(2, 40), level=levels)
+@given(seed=seeds, n=st.integers(10, 40), level=levels)
 def test_the_paired_bootstrap_is_that_of_scipy(seed: int, n: int, level: float) -> None:
     """With the same generator the same draws, hence the same interval."""
     a, b = drawn(seed, n)
@@ -142,7 +142,7 @@ def test_the_paired_bootstrap_is_that_of_scipy(seed: int, n: int, level: float) 
 
 
 @few
-@given(seed=seeds, n=st.integers(4, 40))
+@given(seed=seeds, n=st.integers(20, 60))
 def test_the_cluster_bootstrap_draws_whole_clusters(seed: int, n: int) -> None:
     """A ratio of sums over the clusters drawn: by hand, with the same generator."""
     a, b = drawn(seed, n)

@@ -15,7 +15,7 @@ from tests.ranking.brute import agrees, exact_interval, interval
 from tests.tally.integers import law
 from tests.tally.made import sheet_of
 from toplist.errors import TopListError
-from toplist.ranking.intervals import difference, mean_score
+from toplist.ranking.intervals import FromSums
 from toplist.ranking.results import Estimate
 from toplist.tally import Grouping, Tally, tally
 
@@ -34,11 +34,11 @@ def tally_of(*scores: Any, weights: Any = None, clusters: Any = None, present: A
 
 
 def mean_of(scores: Any, *, level: float = 0.95, **options: Any) -> Estimate:
-    return mean_score(tally_of(scores, **options), 0, 0, level)
+    return FromSums(tally_of(scores, **options), level).mean(0, 0)
 
 
 def difference_of(a: Any, b: Any, *, level: float = 0.95, **options: Any) -> Estimate:
-    return difference(tally_of(a, b, **options), 0, 0, 1, level)
+    return FromSums(tally_of(a, b, **options), level).difference(0, 0, 1)
 
 
 def scipy_says(found: Any, level: float) -> tuple[float, float]:
@@ -46,9 +46,9 @@ def scipy_says(found: Any, level: float) -> tuple[float, float]:
     return float((ends.low + ends.high) / 2), float((ends.high - ends.low) / 2)
 
 
-def sure(x: float) -> Estimate:
-    """What has no spread is what it is: the interval is a point, and zero is as likely as it is true."""
-    return Estimate(x, x, x, error=0.0, p=1.0 if x == 0 else 0.0)
+def sure(x: float, units: int = 2) -> Estimate:
+    """What has no spread is what it is: the interval is a point, and zero is as likely as that all signs agree."""
+    return Estimate(x, x, x, error=0.0, p=1.0 if x == 0 else 2.0 ** (1 - units))
 
 
 def drawn(seed: int, n: int, *, columns: int = 1) -> Any:
@@ -191,10 +191,13 @@ def test_no_case_with_weight_is_no_case() -> None:
 @law
 @given(x=st.floats(-1e100, 1e100), n=st.integers(2, 30))
 def test_equal_scores_have_no_spread(x: float, n: int) -> None:
-    """The interval is the mean, to the last bit; so is that of predictors which differ by a constant."""
-    assert mean_of([x] * n) == sure(x)
-    assert mean_of([x] * n, clusters=np.arange(n) % 2) == sure(x)
-    assert difference_of([0.25] * n, [1.0] * n) == sure(-0.75)
+    """The interval is the mean, to the last bit; so is that of predictors which differ by a constant.
+
+    The p value is that of the sign test.
+    """
+    assert mean_of([x] * n) == sure(x, n)
+    assert mean_of([x] * n, clusters=np.arange(n) % 2) == sure(x, 2)
+    assert difference_of([0.25] * n, [1.0] * n) == sure(-0.75, n)
 
 
 def test_a_predictor_does_not_differ_from_itself() -> None:
@@ -230,7 +233,8 @@ def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weight
         weights=rng.exponential(size=n) if weighted else None,
         clusters=rng.integers(0, 3, n) if clustered else None,
     )
-    forth, back = difference(one, 0, 0, 1, 0.95), difference(one, 0, 1, 0, 0.95)
+    found = FromSums(one, 0.95)
+    forth, back = found.difference(0, 0, 1), found.difference(0, 1, 0)
     assert forth.why == back.why
     assert forth.value == -back.value or (math.isnan(forth.value) and math.isnan(back.value))
     if forth.low is not None and forth.high is not None:

@@ -127,14 +127,14 @@ def test_the_interval_of_relative_skill_is_that_of_plain_influence_functions(
     rng = np.random.default_rng(seed)
     scores = rng.exponential(size=(k, n)) + 0.05
     scores[rng.random((k, n)) < 0.3] = np.nan
-    scores[:, :2] = rng.exponential(size=(k, 2)) + 0.05  # some cases are common
+    scores[:, [0, -1]] = rng.exponential(size=(k, 2)) + 0.05  # some cases are common
     units = np.arange(n) // 3 if clustered else None
     others = tuple(range(k))
     parts = sum(influence(scores, 0, b, units) for b in others) / k
-    own = np.bincount(units if clustered else np.arange(n), ~np.isnan(scores[0])) > 0
-    count = own.sum()
-    error = math.sqrt(count / (count - 1) * float((parts**2).sum()))
     both = [~np.isnan(scores[0]) & ~np.isnan(scores[b]) for b in others]
+    where = units if units is not None else np.arange(n)
+    count = min(int((np.bincount(where, at) > 0).sum()) for at in both[1:])  # of the pair with the fewest
+    error = math.sqrt(count / (count - 1) * float((parts**2).sum()))
     value = math.exp(np.mean([math.log(scores[0, at].sum() / scores[b, at].sum()) for b, at in enumerate(both)]))
     got = World(scores, clusters=units).cases("normal").relative(0, 0, value, others)
     z = 1.959963984540054
@@ -144,7 +144,11 @@ def test_the_interval_of_relative_skill_is_that_of_plain_influence_functions(
     assert got.low > 0  # type: ignore[operator]
 
 
-def test_relative_skill_of_one_against_itself_is_one_for_sure() -> None:
+def test_relative_skill_has_no_interval_where_a_pair_has_too_little_in_common() -> None:
+    """Alone there is nobody to compare with; and one common case has no spread, however many others there are."""
     got = World(np.array([[1.0, 2.0, 3.0]])).cases("t").relative(0, 0, 1.0, (0,))
-    assert ends(got) == (1.0, 1.0, 1.0, 0.0)
-    assert got.p == 1.0
+    assert (got.value, got.low, got.why) == (1.0, None, "there is nobody to compare with")
+    scores = np.full((2, 12), np.nan)
+    scores[0, :7], scores[1, 6:] = np.arange(1.0, 8.0), np.arange(2.0, 8.0)
+    got = World(scores).cases("t").relative(0, 0, 2.0, (0, 1))
+    assert (got.low, got.why) == (None, "one case has no spread")

@@ -215,6 +215,15 @@ def test_relative_skill_is_a_geometric_mean_of_ratios_on_common_cases() -> None:
     assert rows["c"].marks[0].relative.value == pytest.approx((6 / 3 * 1) ** (1 / 2))
 
 
+def test_who_is_perfect_leads_and_spoils_no_ranking() -> None:
+    """A mean of zero is the best ratio there is; others are compared without it, not lost with it."""
+    scores = [[0.0] * 3 + [9.0] * 9, [1.0] * 12, [9.0] * 3 + [2.0] * 9]
+    there = [[True] * 3 + [False] * 9, [True] * 12, [False] * 3 + [True] * 9]
+    found = section_of(scores, there, pairwise=True)
+    assert [row.name for row in found.standings] == ["a", "b", "c"]
+    assert [row.marks[0].relative.value for row in found.standings] == pytest.approx([0.0, 0.5**0.5, 2.0**0.5])
+
+
 @law
 @given(seed=st.integers(0, 10**6), k=st.integers(2, 5))
 def test_relative_skills_multiply_to_one_where_all_have_all_cases(seed: int, k: int) -> None:

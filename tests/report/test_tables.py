@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.report.examples import example
 from tests.report.made import HOSTILE, clean, law, names, results
 from toplist.ranking.results import Estimate, Results, Section
-from toplist.report.cells import cells, shorten, wrap
 from toplist.report.columns import Table
 from toplist.report.details import details
-from toplist.report.escape import LIMIT, plain
 from toplist.report.numbers import decimals, fixed, spans
 from toplist.report.tables import tables
+from toplist.words.cells import cells, shorten, wrap
+from toplist.words.names import LIMIT, plain
 
 
 def column(table: Table, header: str) -> list[str]:
@@ -91,10 +91,20 @@ def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None
     assert "pairs" not in said(replace(example(), pairs=()))
 
 
+def test_notes_count_only_pairs_that_can_be_tested() -> None:
+    first, second, *others = example().pairs
+    untested = replace(second, adjusted=None)
+    assert "8 of 9 pairs that can be tested differ surely in brier" in said(
+        replace(example(), pairs=(first, untested, *others))
+    )
+    nothing = tuple(replace(pair, adjusted=None) for pair in example().pairs)
+    assert "differ surely" not in said(replace(example(), pairs=nothing))
+
+
 def test_notes_name_those_among_whom_the_best_is() -> None:
     found = example().confidence_set
     assert found is not None
-    want = "The best in brier is among transformer-large (fine-tuned), gradient boosting at 95% (1,000 draws, seed 0;"
+    want = "The best in brier is among transformer-large (fine-tuned) and gradient boosting at 95% (1,000 draws, "
     assert want in said(example())
     alone = replace(found, members=found.members[:1])
     assert "The best in brier is transformer-large (fine-tuned) at 95%" in said(
@@ -175,7 +185,7 @@ def test_notes_say_what_was_compared_and_how() -> None:
         "Lower is better; 41 classes, 12,000 cases, all of the same weight.",
         "Intervals are at 95%: normal approximation, cases are independent.",
         "Invalid lists pay the penalty that is the default of each rule.",
-        "Repaired in nearest neighbours: renormalise (40 cases), clip (2 cases).",
+        "Repaired in nearest neighbours: renormalise (40 cases) and clip (2 cases).",
         "No interval for hard labels under log: the mean is infinite.",
     ):
         assert sentence in said(example())

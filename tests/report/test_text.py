@@ -19,10 +19,10 @@ from tests.report.examples import example
 from tests.report.made import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
 from toplist.ranking.results import Results
-from toplist.report.cells import cells
 from toplist.report.tables import tables
 from toplist.report.terminal import as_renderable
 from toplist.report.text import as_text
+from toplist.words.cells import cells
 
 PAGES = Path(__file__).parent / "pages"
 LONE = replace(example(groups=False), paths=())

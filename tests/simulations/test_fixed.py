@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from simulations import worlds
 from simulations.fixed import TRIALS, Trial, run, run_at
-from simulations.methods import interval, needed
+from simulations.methods import Method, needed
 from simulations.page import holds, page, table
 from simulations.rows import Row
 
@@ -20,9 +21,21 @@ DRAWS = 200
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 
+def told(trial: Trial, method: Method) -> list[str]:
+    """The cells of the line in the documentation about this method."""
+    begins = f"| {trial.setting} | {method.name} | {method.claim} |"
+    (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(begins))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def measured(trial: Trial, method: Method) -> float:
+    """How often it is wrong by the documentation."""
+    return float(told(trial, method)[4].partition("%")[0]) / 100
+
+
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.setting)
 def test_what_claims_to_hold_holds_and_what_is_known_to_fail_fails(trial: Trial) -> None:
-    """What falls short errs less than three times as often as it should, or five times where it is resampled."""
+    """What falls short errs no more often than the page of the documentation says, which has very many draws."""
     if any(what in trial.setting for what in ("resampled", "five")):
         pytest.importorskip("arch", reason="resampling in time comes with the extra 'report'")
     for method, row in zip(trial.methods, run(trial, DRAWS, 1), strict=True):
@@ -31,8 +44,8 @@ def test_what_claims_to_hold_holds_and_what_is_known_to_fail_fails(trial: Trial)
         elif method.expected == "fails":
             assert not holds(row), row
         else:
-            slack = 3 * math.sqrt(0.2 * 0.8 / row.draws)
-            assert row.measured <= 0.2 + slack, row
+            rate = max(row.nominal, measured(trial, method))
+            assert row.measured <= rate + 3 * math.sqrt(rate * (1 - rate) / row.draws), row
 
 
 def test_intervals_that_are_too_short_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,8 +97,11 @@ def test_other_worlds_have_the_means_that_they_say() -> None:
 
 
 def test_what_is_needed_is_what_the_formula_says() -> None:
+    """The fewest cases whose mean is far enough from zero, by Student's quantiles."""
     for difference in (0.1, 0.25):
-        assert needed(difference) == math.ceil((1.959964 + 0.841621) ** 2 / difference**2)
+        n = np.arange(2, 2000)
+        enough = difference * np.sqrt(n) >= student.ppf(0.975, n - 1) + student.ppf(0.8, n - 1)
+        assert needed(difference) == n[enough][0]
 
 
 def test_a_claim_holds_on_its_own_side() -> None:
@@ -113,16 +129,8 @@ def test_the_page_in_the_documentation_tells_of_every_trial() -> None:
 
     It is written by `python -m simulations --write docs/coverage.md`.
     """
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
     for trial in TRIALS:
         for method in trial.methods:
-            begins = f"| {trial.setting} | {method.name} | {method.claim} |"
-            (line,) = (line for line in lines if line.startswith(begins))
+            *_, verdict = line = told(trial, method)
             if method.expected != "short":
-                assert line.endswith("| holds |") == (method.expected == "holds"), line
-
-
-def test_known_faults_are_not_hidden() -> None:
-    """Methods that are compared with what they assume too much are named as such."""
-    assert {m.expected for trial in TRIALS for m in trial.methods} == {"holds", "short", "fails"}
-    assert interval("t", "t").expected == "holds"
+                assert (verdict == "holds") == (method.expected == "holds"), line

@@ -15,8 +15,8 @@ from toplist.inspection import Findings, inspect
 from toplist.io.layouts import Hints
 from toplist.io.sources import Source, open_source
 from toplist.lists.door import Repairs
-from toplist.report.escape import visible
 from toplist.space import ClassSpace
+from toplist.words.names import visible
 
 
 def check(

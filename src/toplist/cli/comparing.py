@@ -58,6 +58,8 @@ def compare(
     require_outputs(output, report)
     if baseline is not None and not sequential:
         raise UsageError("--baseline goes with --sequential.")
+    if title is not None and report is None:
+        raise UsageError("--title goes with --report.")
     reading = {
         "space": space,
         "sizes": sizes,
@@ -74,7 +76,7 @@ def compare(
         )
         if confidence_set:
             board.material(update)
-            board = board.showing(confidence_set=board.confidence_set(seed=others["seed"]))
+            board = board.showing(confidence_set=board.confidence_set())
         if sequential:
             found = monitor(
                 predictions,
@@ -109,6 +111,8 @@ def require_outputs(output: Sequence[Path] | None, report: Path | None) -> None:
             raise UsageError(f"--output is .json, .csv, .md, .tex, .html or .txt, not {path.name!r}.")
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report is a page: name it {report.stem}.html.")
+    if report is not None and any(path.resolve() == report.resolve() for path in output or ()):
+        raise UsageError("--output and --report name the same file.")
     for path in (*(output or ()), *([report] if report else ())):
         if not path.parent.is_dir():
             raise UsageError(f"there is no folder {str(path.parent)!r} for the output.")

@@ -31,7 +31,7 @@ class UsageError(Exception):
 def reported() -> Iterator[None]:
     """One sentence on stderr instead of a traceback."""
     from toplist.errors import AlignmentError, CaseError, FileError, TopListError
-    from toplist.report.escape import visible
+    from toplist.words.names import visible
 
     try:
         yield

@@ -53,19 +53,23 @@ DuplicatesOption = Annotated[
     typer.Option("--duplicates", help="error or sum; or name=sum.", rich_help_panel=_VALUES),
 ]
 Cluster = Annotated[
-    str | None, typer.Option(help="A column of the truth: cases that belong together.", rich_help_panel=_SURE)
+    str | None,
+    typer.Option(
+        help="A column of the truth: cases that belong together (one called cluster is found).", rich_help_panel=_SURE
+    ),
 ]
 Order = Annotated[
-    str | None, typer.Option(help="A column of the truth: when each case was, for intervals.", rich_help_panel=_SURE)
+    str | None,
+    typer.Option(help="A column of the truth: when each case was (one called order is found).", rich_help_panel=_SURE),
 ]
 Intervals = Annotated[
     str,
     typer.Option(
-        help="t, normal, hac or cosine (for cases in time), bootstrap; auto follows from --cluster and --order.",
+        help="t, normal, hac or cosine (for cases in time), bootstrap; auto follows from what the truth says.",
         rich_help_panel=_SURE,
     ),
 ]
-Level = Annotated[float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=_SURE)]
+Level = Annotated[float, typer.Option(help="Confidence level.", rich_help_panel=_SURE)]
 Horizon = Annotated[
     int, typer.Option(help="How many moments lie between a forecast and what happens.", rich_help_panel=_SURE)
 ]

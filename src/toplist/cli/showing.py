@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import combinations
 from pathlib import Path
 
 import typer
@@ -24,7 +24,7 @@ CLD2 is there twice: as it comes, and told to guess where it would rather refuse
 
 def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: bool) -> None:
     """The shoot-out, and what accuracy alone would have hidden."""
-    require_outputs(output, report)
+    require_outputs(output, None if json or no_report else report)
     place = data.folder()
     board = compare(
         {name: place / file for name, file in data.PREDICTIONS.items()},
@@ -38,9 +38,9 @@ def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: 
     for path in output or ():
         board.write(path)
     if not json:
-        told = "" if no_report else _reported(board, report)
         typer.echo("\n" + "\n".join(hidden(board)))
-        typer.echo(told)
+        if not no_report:
+            typer.echo(_reported(board, report))
         typer.echo(
             f"\nThe files are in {place}\nTry: toplist compare NAME=FILE ... --truth truth.csv --classes classes.txt"
         )
@@ -58,9 +58,9 @@ def _reported(board: Leaderboard, path: Path) -> str:
 def hidden(board: Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
     sentences, rule = [], board.results.rules[0]
-    for a, b in permutations(board, 2):
-        found = board.difference(a.name, b.name)
-        if a.accuracy > b.accuracy and found.low is not None and found.low > 0:
+    sure = {(p.a, p.b) for p in board.pairs if p.rule == rule and (p.adjusted or 0.0) <= 1 - board.results.level}
+    for b, a in combinations(board, 2):
+        if a.accuracy > b.accuracy and (b.name, a.name) in sure:
             mean, other = (row.marks[0].score.value for row in (a, b))
             sentences.append(
                 f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by {rule} it is surely "

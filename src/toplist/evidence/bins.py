@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,3 +102,16 @@ def _units(which: NDArray[np.int32]) -> tuple[int, ...]:
 
 def _added(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(map(int.__add__, a, b))
+
+
+def averages(bins: Iterable[Bin]) -> tuple[float, float] | None:
+    """The mean of what was promised and of what was kept, over all bins; None where they are empty.
+
+    >>> averages([Bin(0.0, 0.5, 1, 0.25, 0.0), Bin(0.5, 1.0, 3, 0.75, 1.0)])
+    (0.625, 0.75)
+    """
+    filled = [b for b in bins if b.count]
+    total = sum(b.count for b in filled)
+    if not total:
+        return None
+    return sum(b.count * b.promised for b in filled) / total, sum(b.count * b.kept for b in filled) / total

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+KINDS = ("empty list", "hard label", "top list", "distribution")
+"""The shapes of predictions, from the shortest lists to the longest."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bin:
@@ -20,7 +23,7 @@ class Bin:
 class Shape:
     """Predictions of one shape: how many there are, and how they score."""
 
-    kind: str  # "empty list", "hard label", "top list" or "distribution"
+    kind: str  # one of KINDS
     cases: int
     score: float  # mean under the first rule; infinite where any is
     infinite: int
@@ -50,7 +53,9 @@ class Exhibit:
     listed: tuple[Bin, ...]  # all listed confidences
     top: tuple[Bin, ...]  # the most confident class alone
     mass: tuple[Bin, ...]  # the listed mass, against how often what happened is listed
-    sizes: tuple[tuple[int, int], ...]  # list lengths and how often they occur, at most 40 of them
+    sizes: tuple[tuple[int, int], ...]  # list lengths and how often they occur, the 40 most frequent ones
+    shortest: int  # of all lengths
+    longest: int
     shapes: tuple[Shape, ...]
     costly: tuple[Costly, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from toplist import kernel, rectangles
 from toplist.evidence.bins import Bins
 from toplist.evidence.cuts import Cuts, Cutting, Outcomes, Total, below, scores_one_by_one
-from toplist.evidence.findings import Exhibit, Shape
+from toplist.evidence.findings import KINDS, Exhibit, Shape
 from toplist.evidence.naming import Names, for_lists
 from toplist.evidence.notable import Costliest, FirstInvalid
 from toplist.evidence.slabs import CELLS, slabs
@@ -23,7 +23,6 @@ from toplist.pairing import beliefs
 from toplist.rules import Rule
 from toplist.sheets import Sheet
 
-KINDS = ("empty list", "hard label", "top list", "distribution")
 _SIZES = 40  # list lengths that are shown
 
 
@@ -128,6 +127,8 @@ def exhibit(gathered: Gathered, name: str, rule: str) -> Exhibit:
         top=gathered.top.findings(),
         mass=gathered.mass.findings(),
         sizes=tuple(sorted(frequent)),
+        shortest=min(gathered.sizes, default=0),
+        longest=max(gathered.sizes, default=0),
         shapes=tuple(
             Shape(kind, count, total.mean(count), total.infinite)
             for kind, (count, total) in zip(KINDS, gathered.shapes, strict=True)

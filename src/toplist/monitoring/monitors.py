@@ -10,11 +10,11 @@ from typing import Any
 
 from toplist.plot import Plot, paths
 from toplist.ranking.results import SequentialPath
-from toplist.report.escape import plain
-from toplist.report.numbers import count
 from toplist.report.paths import paths_table
 from toplist.report.records import path_record
 from toplist.report.text import PAGE, page
+from toplist.words.counts import count
+from toplist.words.names import plain
 
 SCHEMA = "toplist.monitor/1"
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.annotations import filled, in_time
 from toplist.errors import AlignmentError, FileError, SpaceError
 from toplist.evaluation import Seen
 from toplist.inmemory import Together
@@ -22,7 +23,6 @@ from toplist.io.engine import connect
 from toplist.io.gathering import gathered, some
 from toplist.io.optional import need
 from toplist.lists import TopLists
-from toplist.sinks import in_time, moments_of
 from toplist.space import show_size
 from toplist.streaming import Plan, lengths, needs_text, require_ids
 
@@ -82,7 +82,7 @@ def from_files(plan: Plan) -> Held:
         judge.source.name: Predicted(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)
     }
-    moments = None if plan.order is None else in_time(moments_of(truth, plan.order), plan.order)
+    moments = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
     many = "per case" if plan.space is None else show_size(plan.space.size)
     return Held(predicted, len(truth), many, moments)
 

@@ -17,6 +17,7 @@ from toplist.lists import TopLists
 from toplist.lists.door import Duplicates, Units
 from toplist.monitoring.monitors import Monitor
 from toplist.monitoring.reading import Held, from_files, from_memory
+from toplist.outcomes import is_soft
 from toplist.planning import are_tables, names_of, plan_of, repairs_of
 from toplist.ranking.results import SequentialPath
 from toplist.ranking.sequential import follow
@@ -89,7 +90,13 @@ def monitor(
 def _path(held: Held, candidate: str, baseline: str, rule: Rule, penalty: float | None, level: float) -> SequentialPath:
     a, b, y, order = held.pair(candidate, baseline)
     half, why = _half(rule, penalty, a, b)
-    difference = subtract(score(a, y, rule=rule, penalty=penalty), score(b, y, rule=rule, penalty=penalty))
+    scores = [score(one, y, rule=rule, penalty=penalty) for one in (a, b)]
+    if is_soft(y, a.space) and np.logical_and(*map(np.isinf, scores)).any():
+        raise TopListError(
+            f"{candidate} and {baseline}: where the truth gives chances to a class that both hold for impossible, both "
+            f"scores in {name_of(rule)} are infinite, and nothing can be said of the other classes."
+        )
+    difference = subtract(*scores)
     return follow(
         difference[order],
         largest_loss(a, b, rule=rule, penalty=penalty)[order],

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from toplist.plot.labels import number
+from toplist.plot.numbers import number
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,12 @@ def long_run_error(contributions: Floats, lag: int) -> float:
 
 
 def usual_waves(units: int) -> int:
-    """How many cosine waves the error is taken from: 0.4 n^(2/3), at least one, below n (Lazarus et al. 2018).
+    """How many cosine waves the error is taken from: 0.4 n^(2/3) (Lazarus et al. 2018), at least two, below n.
 
-    >>> usual_waves(50), usual_waves(1000)
-    (5, 39)
+    >>> usual_waves(5), usual_waves(50), usual_waves(1000)
+    (2, 5, 39)
     """
-    return max(1, min(units - 1, int(0.4 * units ** (2 / 3))))
+    return max(1, min(units - 1, max(2, int(0.4 * units ** (2 / 3)))))
 
 
 def cosine_error(contributions: Floats, waves: int) -> float:

@@ -36,10 +36,13 @@ def quantile(p: float, freedom: float = math.inf) -> float:
 
 
 def two_sided(value: float, error: float, freedom: float = math.inf) -> float:
-    """How often so large a ratio to its error, or a larger one, comes up if the true value is zero."""
+    """How often so large a ratio to its error, or a larger one, comes up if the true value is zero.
+
+    Without any spread it is the p value of the sign test, 2^(1 - n): few cases that say the same are still few.
+    """
     from scipy.special import ndtr, stdtr  # noqa: PLC0415
 
     if error == 0:
-        return 1.0 if value == 0 else 0.0
+        return 1.0 if value == 0 else 2.0**-freedom
     far = -abs(value / error)
     return float(2 * (ndtr(far) if math.isinf(freedom) else stdtr(freedom, far)))

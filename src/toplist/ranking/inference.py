@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 
+from toplist.ranking.assumptions import DRAWS, How
 from toplist.ranking.dependence import (
     cosine_error,
     long_run_error,
@@ -19,15 +20,10 @@ from toplist.ranking.estimates import estimate
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.panels import Panel, Totals
 from toplist.ranking.quantities import Difference, LogRelative, Mean, Quantity, ReferenceSkill, Skill
-from toplist.ranking.resampling import block_length, resample
+from toplist.ranking.resampling import FEWEST, block_length, resample
 from toplist.ranking.results import Estimate
 
-How = Literal["t", "normal", "hac", "cosine", "bootstrap"]
-HOWS: tuple[How, ...] = get_args(How)
-TIMED: tuple[How, ...] = ("hac", "cosine")  # which take cases as they follow each other
-DRAWS = 1999
-_MANY = 1000  # moments; with fewer, lags do not catch all dependence
-_FEW = " (of so few moments they tend to be too short; cosine ones hold better)"
+_ROUNDING = 1e-12  # of the largest contribution
 
 
 class Inference(Protocol):
@@ -39,6 +35,10 @@ class Inference(Protocol):
 
     def difference(self, rule: int, a: int, b: int) -> Estimate:
         """The mean of score a minus score b on the cases of both."""
+        ...
+
+    def rounding(self, rule: int, a: int, b: int) -> float:
+        """How much of their difference the rounding of scores may be."""
         ...
 
     def units(self, rule: int, a: int, b: int) -> int:
@@ -53,6 +53,10 @@ class Inference(Protocol):
         """One minus the mean over that of the reference, on the cases of both."""
         ...
 
+    def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
+        """The geometric mean of the ratios to others, whose value is known, with an interval where there is one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class FromCases:
@@ -64,7 +68,8 @@ class FromCases:
     horizon: int = 1
     seed: int = 0
     draws: int = DRAWS
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    _totals: dict[int, Totals] = field(default_factory=dict, repr=False, compare=False)
+    _draws: dict[int, Totals] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def _timeless(self) -> bool:
@@ -88,6 +93,10 @@ class FromCases:
         found = self.exact.difference(rule, a, b)
         return found if self._by_sums or _is_final(found) else self._of(Difference(a, b), found.value, rule)
 
+    def rounding(self, rule: int, a: int, b: int) -> float:
+        """See `Inference`."""
+        return self.exact.rounding(rule, a, b)
+
     def units(self, rule: int, a: int, b: int) -> int:
         """See `Inference`."""
         if self.panel.units is None or self._by_sums:
@@ -109,8 +118,12 @@ class FromCases:
         return self._of(ReferenceSkill(a, reference), found.value, rule)
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
-        """The interval of a relative skill whose value is known: by its logarithm, so that it stays above zero."""
-        found = self._of(LogRelative(a, others), math.log(value), rule)
+        """See `Inference`: by its logarithm, so that it stays above zero."""
+        units = self.totals(rule)
+        shared = [int(np.count_nonzero(units.w(a, b) > 0)) for b in others if b != a]
+        if not shared:
+            return Estimate(value, why="there is nobody to compare with")
+        found = self._of(LogRelative(a, others), math.log(value), rule, least=min(shared))
         if found.low is None or found.high is None:
             return Estimate(value, why=found.why)
         error = None if found.error is None else value * found.error
@@ -118,32 +131,36 @@ class FromCases:
 
     def totals(self, rule: int = 0) -> Totals:
         """The sums of each unit."""
-        if rule not in self._kept:
+        if rule not in self._totals:
             panel = replace(self.panel, units=None) if self._timeless else self.panel
-            self._kept[rule] = panel.totals(rule)
-        found: Totals = self._kept[rule]
-        return found
+            self._totals[rule] = panel.totals(rule)
+        return self._totals[rule]
 
     def _drawn(self, rule: int) -> Totals:
-        if ("draws", rule) not in self._kept:
+        if rule not in self._draws:
             units = self.totals(rule)
             block = block_length(units) if self.panel.ordered else None
-            self._kept["draws", rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
-        found: Totals = self._kept["draws", rule]
-        return found
+            self._draws[rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
+        return self._draws[rule]
 
-    def _of(self, quantity: Quantity, value: float, rule: int) -> Estimate:
+    def _of(self, quantity: Quantity, value: float, rule: int, least: int | None = None) -> Estimate:
+        """The interval of a quantity; `least` is how many units its weakest part goes by, if not all of them."""
         units = self.totals(rule)
         weighty = quantity.weights(units) > 0
-        count = int(np.count_nonzero(weighty))
+        count = int(np.count_nonzero(weighty)) if least is None else least
         if count < 2:
             return Estimate(value, why=f"one {self._unit} has no spread")
         if self.how == "bootstrap":
+            if count < FEWEST:
+                return Estimate(value, why=f"{count} {self._unit}s are too few to draw from")
             return self._bootstrapped(quantity, value, rule)
         parts = quantity.contributions(units)[weighty]
         if self.how == "cosine":
             waves = usual_waves(count)
-            return estimate(value, cosine_error(parts, waves), waves, self.exact.level)
+            error = cosine_error(parts, waves)
+            if error <= _ROUNDING * float(np.abs(parts).max()) and np.ptp(parts) > 0:
+                return Estimate(value, why=f"{count} {self._unit}s are too few to tell how they depend on each other")
+            return estimate(value, error, waves, self.exact.level)
         freedom = math.inf if self.how == "normal" else count - 1
         if self.how != "hac":
             error = math.sqrt(count / (count - 1) * float(parts @ parts))
@@ -155,15 +172,15 @@ class FromCases:
         return estimate(value, error, freedom, self.exact.level)
 
     def _bootstrapped(self, quantity: Quantity, value: float, rule: int) -> Estimate:
-        """The percentile interval; p says how often a resample is off by as much as zero is."""
+        """The percentile interval; p is one minus the level at which it would begin or end at zero."""
         with np.errstate(all="ignore"):
             values = quantity.value(self._drawn(rule))
         if not np.isfinite(values).all():
             return Estimate(value, why=f"some resamples have no {self._unit} that counts")
         tail = (1 - self.exact.level) / 2
         low, high = np.quantile(values, [tail, 1 - tail])
-        further = int(np.count_nonzero(np.abs(values - value) >= abs(value)))
-        p = (1 + further) / (1 + len(values))
+        beyond = min(int(np.count_nonzero(values <= 0)), int(np.count_nonzero(values >= 0)))
+        p = min(1.0, 2 * (1 + beyond) / (1 + len(values)))
         return Estimate(value, float(low), float(high), error=float(values.std(ddof=1)), p=p)
 
     @property
@@ -171,39 +188,6 @@ class FromCases:
         if self.panel.units is None or self._timeless:
             return "case"
         return "moment" if self.panel.ordered else "cluster"
-
-
-def in_words(how: How, *, clusters: str | None, weighted: bool, order: str, units: int, horizon: int, seed: int) -> str:
-    """The method, and what it assumes. Clusters go by a name, which may be empty."""
-    clustered = clusters is not None
-    many = f"{units:,} {'clusters' if clustered else 'moments' if order else 'cases'}"
-    apart = "clusters are" if clustered else "cases are"
-    by = f" over {many}{f' by {clusters}' if clusters else ''}" if clustered else ""
-    drawn = f"({DRAWS:,} draws, seed {seed})"
-    if how == "hac":
-        return (
-            f"Diebold-Mariano t intervals over {many} in {order}, with a Bartlett variance over "
-            f"{usual_lag(units, horizon)} lags and the Harvey-Leybourne-Newbold factor for a horizon of {horizon}, "
-            f"which assume that dependence fades within these lags{_FEW if units < _MANY else ''}"
-        )
-    if how == "cosine":
-        return (
-            f"Diebold-Mariano t intervals over {many} in {order}, with a variance from {usual_waves(units)} cosine "
-            "waves and as many degrees of freedom, which assume that dependence fades and does not change over time"
-        )
-    if how == "bootstrap" and order:
-        return (
-            f"stationary bootstrap percentile intervals over {many} in {order} {drawn}, which assume that dependence "
-            "fades and does not change over time"
-        )
-    if how == "bootstrap":
-        kind = "cluster" if clustered else "paired"
-        return f"{kind} bootstrap percentile intervals{by} {drawn}, which assume that {apart} independent of each other"
-    name = "normal" if how == "normal" else "t"
-    if clustered:
-        return f"cluster-robust {name} intervals{by}, which assume that {apart} independent of each other"
-    weights = "weighted " if weighted else ""
-    return f"{weights}paired {name} intervals, which assume that {apart} independent of each other"
 
 
 def _is_final(found: Estimate) -> bool:

@@ -17,6 +17,7 @@ from toplist.tally import UNIT, Tally
 
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
+_ROUNDING = 1e-15  # of a score
 _Part = tuple[int, Callable[[int, Any], int]]
 
 
@@ -58,6 +59,11 @@ class FromSums:
         own = lambda sums: sums[rule, a] - sums[rule, b]  # noqa: E731
         return self._estimate(x, w, (xx, wx, s["ww"][a, b]), s["both"][a, b], own)
 
+    def rounding(self, rule: int, a: int, b: int) -> float:
+        """How much of a difference of two means the rounding of scores may be."""
+        x, w = self.tally.sums["x"][rule], self.tally.sums["w"][rule][a, b]
+        return _ROUNDING * float(max(abs(x[a, b]), abs(x[b, a])) / w) if w else 0.0
+
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many cases, or clusters, the difference of a and b goes."""
         return len(self._clusters()[1]) if self.tally.clusters else int(self.tally.sums["both"][rule, a, b])
@@ -88,6 +94,10 @@ class FromSums:
         mine, theirs = (lambda weight, sums, of=of: sums[rule, of] for of in (a, reference))
         units, spread = self._spread(spread, s["both"][a, reference], (y, mine), (x, theirs))
         return self._finish(value, units, spread, y)
+
+    def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
+        """The value alone: sums do not say how its parts hang together."""
+        return Estimate(value, why="relative skill has an interval where cases are kept")
 
     def _sums(self, rule: int) -> dict[str, Any]:
         return {name: self.tally.sums[name][rule] for name in ("both", "w", "ww", "x", "wx", "xx", "xy")}
@@ -142,13 +152,3 @@ def _zeros(n: int) -> int:
     3
     """
     return (n & -n).bit_length() - 1 if n else 0
-
-
-def mean_score(tally: Tally, rule: int, a: int, level: float) -> Estimate:
-    """The weighted mean score of predictor a."""
-    return FromSums(tally, level).mean(rule, a)
-
-
-def difference(tally: Tally, rule: int, a: int, b: int, level: float) -> Estimate:
-    """The mean of score a minus score b over the cases of both."""
-    return FromSums(tally, level).difference(rule, a, b)

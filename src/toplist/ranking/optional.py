@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 from toplist.errors import TopListError
+
+
+def has_arch() -> bool:
+    """Whether it is there."""
+    return importlib.util.find_spec("arch") is not None
 
 
 def arch() -> Any:

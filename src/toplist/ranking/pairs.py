@@ -25,11 +25,15 @@ def pairs(tally: Tally, terms: Terms, inference: Inference, order: Sequence[str]
             a, b = terms.names.index(one), terms.names.index(other)
             cases = int(tally.sums["cases"][a, b])
             difference = inference.difference(r, a, b)
-            found.append((one, other, cases, difference, further(difference, inference.units(r, a, b), level)))
-        adjusted = holm([difference.p for *_, difference, _ in found])
+            more = further(difference, inference.units(r, a, b), level)
+            rounding = abs(difference.value) <= inference.rounding(r, a, b)  # the same predictions, written twice
+            found.append(
+                (one, other, cases, difference, more, 1.0 if rounding and difference.p is not None else difference.p)
+            )
+        adjusted = holm([p for *_, p in found])
         out += [
             Pair(rule, one, other, cases, difference, p, more)
-            for (one, other, cases, difference, more), p in zip(found, adjusted, strict=True)
+            for (one, other, cases, difference, more, _), p in zip(found, adjusted, strict=True)
         ]
     return tuple(out)
 
@@ -37,11 +41,12 @@ def pairs(tally: Tally, terms: Terms, inference: Inference, order: Sequence[str]
 def further(difference: Estimate, units: int, level: float, *, power: float = POWER) -> int | None:
     """How many units more would exclude zero with this power, if difference and spread stay as they are.
 
-    A difference d with the standard error s after n units needs n (s / d)^2 (z_(1 - alpha / 2) + z_power)^2 of them.
+    A difference d with the standard error s after n units needs N = n (s / d)^2 (t_(1 - alpha / 2) + t_power)^2 of
+    them, with Student's quantiles at N - 1. The two are looked at alone: among many pairs it takes more.
     0 where the interval excludes zero already; None where there is no difference, or no spread is known.
 
     >>> further(Estimate(0.1, -0.1, 0.3, error=0.1), 100, 0.95)
-    685
+    687
     """
     d, s = difference.value, difference.error
     if difference.low is None or difference.high is None or s is None:
@@ -50,5 +55,11 @@ def further(difference: Estimate, units: int, level: float, *, power: float = PO
         return 0
     if d == 0 or not math.isfinite(s / d):
         return None
-    needed = units * (s / d) ** 2 * (quantile(0.5 + level / 2) + quantile(power)) ** 2
-    return max(1, math.ceil(needed - units)) if math.isfinite(needed) else None
+    per_unit = abs(d) / (s * math.sqrt(units))  # the difference in standard deviations of a unit
+    normal = (quantile(0.5 + level / 2) + quantile(power)) / per_unit
+    if not math.isfinite(normal * normal):
+        return None
+    needed = max(2, math.ceil(normal * normal))
+    while per_unit * math.sqrt(needed) < quantile(0.5 + level / 2, needed - 1) + quantile(power, needed - 1):
+        needed += 1  # Student's quantiles are a little larger: a few steps
+    return max(1, needed - units)

@@ -17,6 +17,8 @@ from toplist.ranking.panels import Floats, Totals
 class Quantity(ABC):
     """A smooth function of totals."""
 
+    __slots__ = ()
+
     @abstractmethod
     def value(self, totals: Totals) -> Floats:
         """One entry for each column of the totals."""
@@ -30,20 +32,35 @@ class Quantity(ABC):
         """How much each unit counts: those without any weight are no units."""
 
 
+class Ratio(Quantity):
+    """One sum over another, N / D: what a unit contributes is (n - N / D d) / D."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+        """What is divided by what."""
+
+    def value(self, totals: Totals) -> Floats:
+        """See `Quantity`."""
+        above, below = self.parts(totals)
+        return above / below
+
+    def contributions(self, units: Totals) -> Floats:
+        """See `Quantity`."""
+        (above, below), (_, whole) = self.parts(units), self.parts(units.all)
+        return (above - self.value(units.all) * below) / whole
+
+
 @dataclass(frozen=True, slots=True)
-class Mean(Quantity):
+class Mean(Ratio):
     """The mean score of a."""
 
     a: int
 
-    def value(self, totals: Totals) -> Floats:
-        """See `Quantity`."""
-        return totals.x(self.a, self.a) / totals.w(self.a, self.a)
-
-    def contributions(self, units: Totals) -> Floats:
-        """See `Quantity`."""
-        a, all_ = self.a, units.all
-        return (units.x(a, a) - self.value(all_) * units.w(a, a)) / all_.w(a, a)
+    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+        """See `Ratio`."""
+        return totals.x(self.a, self.a), totals.w(self.a, self.a)
 
     def weights(self, units: Totals) -> Floats:
         """See `Quantity`."""
@@ -51,21 +68,15 @@ class Mean(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference(Quantity):
+class Difference(Ratio):
     """The mean of score a minus score b."""
 
     a: int
     b: int
 
-    def value(self, totals: Totals) -> Floats:
-        """See `Quantity`."""
-        a, b = self.a, self.b
-        return (totals.x(a, b) - totals.x(b, a)) / totals.w(a, b)
-
-    def contributions(self, units: Totals) -> Floats:
-        """See `Quantity`."""
-        a, b, all_ = self.a, self.b, units.all
-        return (units.x(a, b) - units.x(b, a) - self.value(all_) * units.w(a, b)) / all_.w(a, b)
+    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+        """See `Ratio`."""
+        return totals.x(self.a, self.b) - totals.x(self.b, self.a), totals.w(self.a, self.b)
 
     def weights(self, units: Totals) -> Floats:
         """See `Quantity`."""
@@ -73,20 +84,15 @@ class Difference(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
-class Skill(Quantity):
-    """One minus the mean of a over that of the empty list."""
+class Skill(Ratio):
+    """One minus the mean of a over that of the empty list: what it saves of the score of the empty list."""
 
     a: int
 
-    def value(self, totals: Totals) -> Floats:
-        """See `Quantity`."""
-        return 1.0 - totals.x(self.a, self.a) / totals.empty(self.a)
-
-    def contributions(self, units: Totals) -> Floats:
-        """See `Quantity`."""
-        a, all_ = self.a, units.all
-        ratio = all_.x(a, a) / all_.empty(a)
-        return (ratio * units.empty(a) - units.x(a, a)) / all_.empty(a)
+    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+        """See `Ratio`."""
+        empty = totals.empty(self.a)
+        return empty - totals.x(self.a, self.a), empty
 
     def weights(self, units: Totals) -> Floats:
         """See `Quantity`."""
@@ -94,21 +100,16 @@ class Skill(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceSkill(Quantity):
-    """One minus the mean of a over that of b, on the cases of both."""
+class ReferenceSkill(Ratio):
+    """One minus the mean of a over that of b, on the cases of both: what it saves of the score of b."""
 
     a: int
     b: int
 
-    def value(self, totals: Totals) -> Floats:
-        """See `Quantity`."""
-        return 1.0 - totals.x(self.a, self.b) / totals.x(self.b, self.a)
-
-    def contributions(self, units: Totals) -> Floats:
-        """See `Quantity`."""
-        a, b, all_ = self.a, self.b, units.all
-        ratio = all_.x(a, b) / all_.x(b, a)
-        return (ratio * units.x(b, a) - units.x(a, b)) / all_.x(b, a)
+    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+        """See `Ratio`."""
+        theirs = totals.x(self.b, self.a)
+        return theirs - totals.x(self.a, self.b), theirs
 
     def weights(self, units: Totals) -> Floats:
         """See `Quantity`."""

@@ -12,6 +12,7 @@ from toplist.ranking.optional import arch
 from toplist.ranking.panels import Floats, Totals
 from toplist.ranking.quantities import Difference, Mean
 
+FEWEST = 10  # units; of fewer, too few different samples can be drawn
 MOST = 20_000  # units; more are taken together, neighbours first
 _CELLS = 1 << 23  # resampled numbers at a time
 

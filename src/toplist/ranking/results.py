@@ -70,7 +70,7 @@ class Pair:
     b: str
     cases: int  # that both predict
     difference: Estimate  # mean score of a minus that of b: below zero, a is better
-    adjusted: float | None  # p by Holm's method over all pairs under this rule
+    adjusted: float | None  # p by Holm's method over all tested pairs under this rule
     more: int | None  # further units (cases, clusters, moments) that would separate them 4 times in 5, if nothing else
     # changes; 0 where they are separated
 
@@ -103,7 +103,8 @@ class SequentialPath:
     level: float
     cases: int
     at: tuple[int, ...]
-    mean: tuple[float, ...]  # difference of the mean scores so far, candidate minus baseline: below zero is better
+    mean: tuple[float, ...]  # mean difference so far, candidate minus baseline: below zero is better; a case where both
+    # are infinite counts nothing
     low: tuple[float, ...]  # of the confidence sequence for the average difference; empty where there is none
     high: tuple[float, ...]
     better: tuple[float, ...]  # log of the e-value against "the candidate was never better in expectation"
@@ -153,7 +154,7 @@ class Results:
     level: float  # of the intervals
     method: str  # how the intervals were made, and what that assumes
     by: str | None  # what the groups are
-    clusters: str | None  # by what cases belong together
+    clusters: str | None  # by what cases belong together: a name, empty where they were given without one
     order: str | None  # by what cases follow each other
     origins: tuple[Origin, ...]
     overall: Section

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from toplist.ranking.inference import FromCases, Inference
+from toplist.ranking.inference import Inference
 from toplist.ranking.results import Estimate, Mark, Section, Standing
 from toplist.tally import Tally, overall
 
@@ -53,7 +53,7 @@ def section(group: str | None, tally: Tally, terms: Terms, inference: Inference)
     means = [inference.mean(0, a) for a in everyone]
 
     def place(a: int) -> tuple[float, ...]:
-        if not tally.sums["cases"][a, a]:
+        if not tally.sums["weight"][a]:
             return (math.inf,)
         mean = means[a].value
         ratio = relative[0][a]
@@ -129,12 +129,18 @@ def _relative(tally: Tally, r: int, a: int, inference: Inference) -> Estimate | 
     """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included.
 
     A predictor with an infinite score has no mean: it has no relative skill, and the others are compared without it.
+    So are they without one that is perfect on the common cases, whose own relative skill is zero.
     """
     x, infinite, w = tally.sums["x"][r], tally.sums["infinite"][r], tally.sums["w"][r]
     if infinite[a, a] or not w[a, a]:
         return None
-    others = tuple(b for b in range(len(x)) if not infinite[b, b] and w[a, b])
-    if any(x[a, b] <= 0 or x[b, a] <= 0 for b in others):
+    met = [b for b in range(len(x)) if not infinite[b, b] and w[a, b]]
+    if any(x[a, b] < 0 or x[b, a] < 0 for b in met):
+        return None
+    if any(x[a, b] == 0 < x[b, a] for b in met):
+        return Estimate(0.0, why="a mean of zero has no ratio with an interval")
+    others = tuple(b for b in met if x[a, b] and x[b, a])
+    if not others:
         return None
     value = math.exp(math.fsum(math.log(x[a, b] / x[b, a]) for b in others) / len(others))
-    return inference.relative(r, a, value, others) if isinstance(inference, FromCases) else Estimate(value)
+    return inference.relative(r, a, value, others)

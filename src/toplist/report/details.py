@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from toplist.ranking.results import Estimate, Mark, Origin, Results, Section
 from toplist.report.columns import Column, Table
-from toplist.report.escape import plain
 from toplist.report.notes import notes, reasons, size
-from toplist.report.numbers import MOST, NOTHING, count, excludes_zero, fixed, percent, small, spans
+from toplist.report.numbers import MOST, NOTHING, excludes_zero, fixed, small, spans
 from toplist.report.paths import paths_table
 from toplist.report.tables import RULE, Filled, listing, noted, once, table, title
+from toplist.words.counts import count, percent
+from toplist.words.names import plain
 
 _BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
 
@@ -73,7 +74,7 @@ def _pairs(results: Results, rule: str) -> Table:
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
         "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "
-        f"its p value, adjusted for all pairs under the rule. further {results.unit}s would separate the two at "
+        f"its p value, adjusted for all tested pairs under the rule. further {results.unit}s would separate the two at "
         f"{percent(results.level)} 4 times in 5, if difference and spread stay as they are."
     )
     columns = (
@@ -88,7 +89,7 @@ def _pairs(results: Results, rule: str) -> Table:
     rows = tuple(
         (
             *(plain(pair.a), plain(pair.b), count(pair.cases), cell),
-            NOTHING if pair.adjusted is None else small(pair.adjusted),
+            small(pair.adjusted),
             NOTHING if pair.more is None else count(pair.more),
         )
         for pair, cell in zip(found, cells, strict=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from toplist.report.cells import cells, shorten
 from toplist.report.columns import Column, Table
 from toplist.report.tables import once
+from toplist.words.cells import cells, shorten
 
 GAP = 2  # cells between columns
 _NAME = 16  # cells that names keep before columns go, or a quarter of the page

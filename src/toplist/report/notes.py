@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results, Section
-from toplist.report.escape import plain, visible
-from toplist.report.numbers import count, percent
-
-_NAMED = 5  # names in a sentence, before the others are counted
+from toplist.ranking.verdicts import verdicts
+from toplist.words.counts import count, noun, number_of, percent
+from toplist.words.names import plain, visible
+from toplist.words.series import listed
 
 _POLICIES = {
     "error": "No prediction is missing",
@@ -28,24 +29,20 @@ def notes(results: Results) -> tuple[str, ...]:
 
 
 def _sure(results: Results) -> list[str]:
-    """How many pairs are told apart, and what it would take where the first two are not."""
-    found = [pair for pair in results.pairs if pair.rule == results.rules[0]]
-    if len(found) < 2:
-        return _to_separate(results, found)
-    far = sum(pair.adjusted is not None and pair.adjusted <= 1 - results.level for pair in found)
-    rule, level = plain(results.rules[0]), percent(results.level)
-    return [
-        f"{count(far)} of {count(len(found))} pairs differ surely in {rule} (Holm, {level}).",
-        *_to_separate(results, found),
-    ]
+    """How many pairs are told apart, of those that can be, and what it would take where the first two are not."""
+    found = verdicts(results, results.rules[0])
+    tested, far = sum(v.tested for v in found), sum(v.sure for v in found)
+    which = "pairs" if tested == len(found) else "pairs that can be tested"
+    how = f"in {plain(results.rules[0])} (Holm, {percent(results.level)})"
+    said = [f"{count(far)} of {count(tested)} {which} {noun(far, 'differs', 'differ')} surely {how}."]
+    return [*(said if tested and len(found) > 1 else []), *(_to_separate(found[0].pair, results.unit) if found else [])]
 
 
-def _to_separate(results: Results, found: list[Pair]) -> list[str]:
-    if not found or not found[0].more:
+def _to_separate(first: Pair, unit: str) -> list[str]:
+    if not first.more:
         return []
-    a, b = (plain(name) for name in (found[0].a, found[0].b))
-    more = f"{count(found[0].more)} {results.unit}{'' if found[0].more == 1 else 's'}"
-    return [f"{a} and {b} are not told apart; about {more} more would do it 4 times in 5."]
+    more = f"{number_of(first.more, unit)} more would do it 4 times in 5"
+    return [f"{plain(first.a)} and {plain(first.b)} are not told apart; about {more}."]
 
 
 def _members(found: ConfidenceSet | None) -> list[str]:
@@ -53,37 +50,55 @@ def _members(found: ConfidenceSet | None) -> list[str]:
         return []
     if not found.members:
         return [f"No confidence set for the best in {plain(found.rule)}: {visible(found.why)}."]
-    who = _listed(plain(name) for name in found.members)
+    who = listed(plain(name) for name in found.members)
     among = "among " if len(found.members) > 1 else ""
     return [f"The best in {plain(found.rule)} is {among}{who} at {percent(found.level)} ({visible(found.method)})."]
 
 
-def reasons(section: Section, *, detail: bool = False) -> tuple[str, ...]:
-    """Why intervals are missing: each reason once, with the predictors and the rules that it holds for.
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Why intervals are missing, for which predictors and under which rules; None stands for all."""
 
-    Differences are shown for the first rule; in detail, for all.
-    """
+    why: str
+    names: tuple[str, ...] | None
+    rules: tuple[str, ...] | None
+
+
+def gaps(section: Section, *, detail: bool = False) -> list[Gap]:
+    """Each reason once. Differences are shown for the first rule; in detail, for all."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for row in section.standings:
+    rows = section.standings
+    for row in rows:
         marks = [(mark, mark.score) for mark in row.marks]
         marks += [(mark, mark.behind) for mark in row.marks[: None if detail else 1] if mark.behind is not None]
         for mark, estimate in marks:
             why = "" if _has_interval(estimate) else visible(estimate.why).strip().rstrip(".")
             if why:
                 names, rules = found.setdefault(why, ({}, {}))
-                names[plain(row.name)] = rules[plain(mark.rule)] = None
-    rows = section.standings
-    every_rule = {plain(mark.rule) for row in rows for mark in row.marks}
-    return tuple(
-        f"No interval for {'any predictor' if len(names) == len(rows) > 1 else _listed(names)}"
-        f"{'' if len(rules) == len(every_rule) else ' under ' + _listed(rules)}: {why}."
+                names[row.name] = rules[mark.rule] = None
+    every_rule = {mark.rule for row in rows for mark in row.marks}
+    return [
+        Gap(
+            why,
+            None if len(names) == len(rows) > 1 else (*names,),
+            None if len(rules) == len(every_rule) else (*rules,),
+        )
         for why, (names, rules) in found.items()
+    ]
+
+
+def reasons(section: Section, *, detail: bool = False) -> tuple[str, ...]:
+    """Why intervals are missing, a sentence for each reason."""
+    return tuple(
+        f"No interval for {'any predictor' if gap.names is None else listed(map(plain, gap.names))}"
+        f"{'' if gap.rules is None else ' under ' + listed(map(plain, gap.rules))}: {gap.why}."
+        for gap in gaps(section, detail=detail)
     )
 
 
 def size(section: Section) -> str:
     """The sentence below the table of a group that says how large it is."""
-    return f"{plain(section.group or '')} has {cases(section.cases)}."
+    return f"{plain(section.group or '')} has {number_of(section.cases, 'case')}."
 
 
 def sections(results: Results) -> tuple[Section, ...]:
@@ -91,20 +106,13 @@ def sections(results: Results) -> tuple[Section, ...]:
     return results.overall, *results.groups
 
 
-def cases(n: int) -> str:
-    """So many cases.
-
-    >>> cases(1), cases(1200)
-    ('1 case', '1,200 cases')
-    """
-    return f"{count(n)} case{'' if n == 1 else 's'}"
-
-
 def _basis(results: Results) -> str:
     compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
     by = f" by {plain(results.weight)}" if results.weight else ""
     weights = f", weighted{by}" if results.weighted else ", all of the same weight"
-    return f"Lower is better; {visible(results.classes)} classes, {cases(results.cases)}{compared}{weights}."
+    return (
+        f"Lower is better; {visible(results.classes)} classes, {number_of(results.cases, 'case')}{compared}{weights}."
+    )
 
 
 def _intervals(results: Results) -> list[str]:
@@ -130,19 +138,13 @@ def _policy(results: Results) -> str:
         ("left out", {plain(o.name): o.left_out for o in results.origins if o.left_out}),
     ):
         if counts:
-            said += f"; {what}: {_listed(f'{name} {count(n)}' for name, n in counts.items())}"
+            said += f"; {what}: {listed(f'{name} {count(n)}' for name, n in counts.items())}"
     return said + "."
 
 
 def _repaired(name: str, repairs: Mapping[str, int]) -> str:
-    done = _listed(f"{plain(repair)} ({cases(n)})" for repair, n in repairs.items() if n)
+    done = listed(f"{plain(repair)} ({number_of(n, 'case')})" for repair, n in repairs.items() if n)
     return f"Repaired in {plain(name)}: {done}."
-
-
-def _listed(items: Iterable[str]) -> str:
-    found = list(items)
-    more = len(found) - _NAMED
-    return ", ".join(found) if more <= 1 else ", ".join(found[:_NAMED]) + f" and {count(more)} more"
 
 
 def _has_interval(estimate: Estimate | None) -> bool:

@@ -12,15 +12,6 @@ FEWEST, MOST, USUAL = 3, 6, 4
 _LARGE = 1e6  # from here on powers of ten
 
 
-def count(n: int) -> str:
-    """A count with commas.
-
-    >>> count(1234567)
-    '1,234,567'
-    """
-    return f"{n:,}"
-
-
 def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
     """A number with so many decimals, a dash where there is none.
 
@@ -47,22 +38,15 @@ def rate(x: float | None) -> str:
     return fixed(x, 3)
 
 
-def small(p: float) -> str:
-    """A p value, with three decimals.
+def small(p: float | None) -> str:
+    """A p value with three decimals, a dash where there is none.
 
-    >>> small(0.0413), small(0.00001)
-    ('0.041', '<0.001')
+    >>> small(0.0413), small(0.00001), small(None)
+    ('0.041', '<0.001', '-')
     """
+    if p is None:
+        return NOTHING
     return "<0.001" if p < 0.0005 else f"{p:.3f}"
-
-
-def percent(level: float) -> str:
-    """A level of confidence.
-
-    >>> percent(0.95), percent(0.999)
-    ('95%', '99.9%')
-    """
-    return f"{100 * level:.6g}%"
 
 
 def decimals(estimates: Iterable[Estimate | None]) -> int:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from toplist.ranking.results import Mark, Results, Section, Standing
 from toplist.report.columns import Column, Table
-from toplist.report.escape import plain
 from toplist.report.notes import notes, reasons, sections, size
-from toplist.report.numbers import count, decimals, excludes_zero, fixed, rate, spans, value_of
+from toplist.report.numbers import decimals, excludes_zero, fixed, rate, spans, value_of
 from toplist.report.paths import paths_table
+from toplist.words.counts import count
+from toplist.words.names import plain
 
 RULE = 30  # characters of a rule's name in a header
 REFERENCE = 16

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from toplist.ranking.results import Results
-from toplist.report.cells import wrap
 from toplist.report.columns import Table
 from toplist.report.details import details
 from toplist.report.fit import GAP, fit
 from toplist.report.optional import load
 from toplist.report.tables import tables
 from toplist.report.text import lines
+from toplist.words.cells import wrap
 
 _REMEDY = "tables in colour need rich: pip install 'toplist[cli]'"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from toplist.ranking.results import Results
-from toplist.report.cells import pad, wrap
 from toplist.report.columns import Table
 from toplist.report.details import details
 from toplist.report.fit import GAP, fit, widths
 from toplist.report.tables import tables
+from toplist.words.cells import pad, wrap
 
 PAGE = 100  # where notes are wrapped if nobody says how wide the page is
 

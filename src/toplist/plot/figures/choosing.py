@@ -6,6 +6,7 @@ import math
 
 from toplist.errors import TopListError
 from toplist.ranking.results import Estimate, Mark, Results, Section, Standing
+from toplist.ranking.verdicts import mark_of
 
 
 def chosen(results: Results, rule: str | None) -> str:
@@ -15,11 +16,6 @@ def chosen(results: Results, rule: str | None) -> str:
     if rule not in results.rules:
         raise TopListError(f"{rule!r} is no rule of this leaderboard: there are {', '.join(map(repr, results.rules))}.")
     return rule
-
-
-def mark(standing: Standing, rule: str) -> Mark:
-    """How a predictor did under the rule."""
-    return next(mark for mark in standing.marks if mark.rule == rule)
 
 
 def standing_of(found: Mark, relative: bool) -> Estimate:
@@ -38,7 +34,7 @@ def ordered(results: Results, section: Section, rule: str) -> tuple[Standing, ..
         return section.standings
 
     def place(standing: Standing) -> tuple[float, float]:
-        found = mark(standing, rule)
+        found = mark_of(standing, rule)
         mean = standing_of(found, results.missing == "pairwise").value
         mean = mean if math.isfinite(mean) else found.finite
         return (

@@ -11,10 +11,13 @@ import numpy as np
 
 from toplist.evidence.findings import Exhibit
 from toplist.plot.colours import Theme, dashes, marker
-from toplist.plot.labels import counted, labels, listing, number, said, scored, width
+from toplist.plot.labels import labels, said, scored, width
+from toplist.plot.numbers import number
 from toplist.plot.paper import LINE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import axis, counts, decimals, spread
+from toplist.words.counts import number_of
+from toplist.words.series import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +58,7 @@ class Curves:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Mean {scored(self.rule)} score against list length k, {counted(len(self.curves), 'predictor')}"
+        return f"Mean {scored(self.rule)} score against list length k, {number_of(len(self.curves), 'predictor')}"
 
     @property
     def words(self) -> str:
@@ -67,7 +70,7 @@ class Curves:
             for c in self.curves
         ]
         text = f"Lower is better. {'; '.join(said_of)}." if said_of else "There are no curves."
-        return text + f" Without a curve: {listing([said(name) for name in self.without])}." * bool(self.without)
+        return text + f" Without a curve: {listed([said(name) for name in self.without], 20)}." * bool(self.without)
 
 
 def curves(exhibits: Iterable[Exhibit]) -> Plot[Curves]:
@@ -172,9 +175,9 @@ def _foot(data: Curves) -> list[str]:
     lines = [f"mean {scored(data.rule)} score of lists cut to k classes, lower is better; across: k"]
     if data.cut:
         empty = {number(c.scores[0], decimals(c.scores)) for c in data.curves if c.ks[0] == 0}
-        lines.append(f"empty lists, k = 0, score {listing(sorted(empty), 3)}")
+        lines.append(f"empty lists, k = 0, score {listed(sorted(empty), 3)}")
     if any(math.isinf(s) for curve in data.curves for s in curve.scores):
         lines.append("triangles at the upper edge: infinite means")
     if data.without:
-        lines.append(f"no curve: {listing(labels(data.without, 10), 3)}")
+        lines.append(f"no curve: {listed(labels(data.without, 10), 3)}")
     return lines

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from toplist.plot import legend
 from toplist.plot.colours import CYCLE, Theme
-from toplist.plot.figures.choosing import chosen, mark, ordered, standing_of
-from toplist.plot.labels import counted, label, labels, listing, number, percent, said, scored, width
+from toplist.plot.figures.choosing import chosen, ordered, standing_of
+from toplist.plot.labels import label, labels, said, scored, width
+from toplist.plot.numbers import number
 from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, rule_x, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import axis, decimals
 from toplist.ranking.results import Results, Section
+from toplist.ranking.verdicts import mark_of
+from toplist.words.counts import number_of, percent
+from toplist.words.series import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +67,7 @@ class Groups:
     @property
     def title(self) -> str:
         """What it is."""
-        who, where = counted(len(self.names), "predictor"), counted(len(self.groups), "group")
+        who, where = number_of(len(self.names), "predictor"), number_of(len(self.groups), "group")
         return f"{self.kind.capitalize()} {scored(self.rule)} score of {who} in {where}"
 
     @property
@@ -75,7 +79,7 @@ class Groups:
             for g in self.groups
             if g.best is not None
         ]
-        return f"Lower is better. The best in each group: {listing(best, 100)}." if best else "There are no groups."
+        return f"Lower is better. The best in each group: {listed(best, 100)}." if best else "There are no groups."
 
 
 def groups(results: Results, rule: str | None = None) -> Plot[Groups]:
@@ -88,7 +92,7 @@ def groups(results: Results, rule: str | None = None) -> Plot[Groups]:
 
 
 def _group(section: Section, names: tuple[str, ...], rule: str, relative: bool) -> Group:
-    scores = {standing.name: standing_of(mark(standing, rule), relative) for standing in section.standings}
+    scores = {standing.name: standing_of(mark_of(standing, rule), relative) for standing in section.standings}
     means = tuple(scores[name].value if name in scores else math.nan for name in names)
     leader = scores[names[0]] if names and names[0] in scores else None
     low, high = (leader.low, leader.high) if leader is not None else (None, None)

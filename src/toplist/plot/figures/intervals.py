@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toplist.plot.colours import Theme
-from toplist.plot.figures.choosing import chosen, mark, ordered, standing_of
-from toplist.plot.labels import counted, label, labels, listing, number, percent, said, scored, width
+from toplist.plot.figures.choosing import chosen, ordered, standing_of
+from toplist.plot.labels import label, labels, said, scored, width
+from toplist.plot.numbers import number
 from toplist.plot.paper import LINE, SIZE, WIDTH, cover, note, panel, rule_x, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import axis, decimals, finite
 from toplist.ranking.results import Results, Standing
+from toplist.ranking.verdicts import mark_of
+from toplist.words.counts import number_of, percent
+from toplist.words.series import listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +68,7 @@ class Intervals:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"{self.kind.capitalize()} {scored(self.rule)} score of {counted(len(self.rows), 'predictor')}"
+        return f"{self.kind.capitalize()} {scored(self.rule)} score of {number_of(len(self.rows), 'predictor')}"
 
     @property
     def words(self) -> str:
@@ -76,7 +80,7 @@ class Intervals:
         )
         if self.set_level is not None:
             members = [said(row.name) for row in self.rows if row.member]
-            text += f" In the {percent(self.set_level)} confidence set of the best: {listing(members) or 'nobody'}."
+            text += f" In the {percent(self.set_level)} confidence set of the best: {listed(members, 20) or 'nobody'}."
         return text
 
     @property
@@ -100,7 +104,7 @@ def intervals(results: Results, rule: str | None = None) -> Plot[Intervals]:
 
 
 def _row(standing: Standing, rule: str, members: set[str] | None, relative: bool) -> Row:
-    found = mark(standing, rule)
+    found = mark_of(standing, rule)
     score = standing_of(found, relative)
     member = None if members is None else standing.name in members
     return Row(standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member, score.why)
@@ -110,7 +114,7 @@ def _words(row: Row, digits: int, relative: bool) -> str:
     if math.isnan(row.score):
         return f"{said(row.name)} has {_nothing(row, relative)}"
     if math.isinf(row.score):
-        return f"{said(row.name)} has an infinite mean, with {counted(row.infinite, 'infinite score')}"
+        return f"{said(row.name)} has an infinite mean, with {number_of(row.infinite, 'infinite score')}"
     text = f"{said(row.name)} {number(row.score, digits)}"
     if row.low is not None and row.high is not None:
         text += f" ({number(row.low, digits)} to {number(row.high, digits)})"
@@ -151,7 +155,7 @@ def draw(data: Intervals, theme: Theme) -> Figure:
             continue
         if math.isinf(row.score):
             axes.plot([scale.high], [at], marker=">", color=theme["c1"], markersize=8, clip_on=False)
-            words = f"infinite: {counted(row.infinite, 'case')}"
+            words = f"infinite: {number_of(row.infinite, 'case')}"
             where = scale.high - (scale.high - scale.low) * 14 / (WIDTH - left - right)
             write(axes, where, at, words, color=theme["ink"], ha="right", over=theme["paper"])
             continue

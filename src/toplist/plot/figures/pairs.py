@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from toplist.plot.colours import STEPS, Theme, over, step
 from toplist.plot.figures.choosing import chosen, ordered
-from toplist.plot.labels import counted, labels, listing, number, percent, said, scored, signed, width
+from toplist.plot.labels import labels, said, scored, width
+from toplist.plot.numbers import number, signed
 from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import edges, finite, level
-from toplist.ranking.results import Pair, Results
+from toplist.ranking.results import Results
+from toplist.ranking.verdicts import Verdict, verdicts
+from toplist.words.counts import count, noun, number_of, percent
+from toplist.words.series import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +33,7 @@ class Cell:
     column: int
     difference: float  # NaN where there is none
     adjusted: float | None  # p by Holm's method
-    significant: bool  # that p is at most one minus the level, and there is a difference
+    sure: bool  # that the two are different: p is at most one minus the level
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +59,38 @@ class Pairs:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Differences of mean {scored(self.rule)} scores between {counted(len(self.names), 'predictor')}"
+        return f"Differences of mean {scored(self.rule)} scores between {number_of(len(self.names), 'predictor')}"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        upper = [cell for cell in self.cells if cell.row < cell.column]
-        apart = [cell for cell in upper if cell.significant]
+        tested = [cell for cell in self.cells if cell.row < cell.column and cell.adjusted is not None]
+        apart = [cell for cell in tested if cell.sure]
         digits = max(0, -self.unit)
         some = [
             f"{said(self.names[c.row])} minus {said(self.names[c.column])} {signed(c.difference, digits)}"
             for c in apart
         ]
-        text = (
-            f"{counted(len(apart), 'pair').capitalize()} of {len(upper)} differ at the {percent(self.level)} level, "
-            f"adjusted by Holm's method"
-        )
-        return text + (f": {listing(some, 30)}." if some else ".")
+        of = f"{number_of(len(apart), 'pair').capitalize()} of {count(len(tested))} that can be tested"
+        text = f"{of} {noun(len(apart), 'is', 'are')} surely different (Holm, {percent(self.level)})"
+        return text + (f": {listed(some, 30)}." if some else ".")
 
 
 def pairs(results: Results, rule: str | None = None) -> Plot[Pairs]:
-    """The matrix of differences, row minus column: blue where the row is better; a dot where that is significant."""
+    """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure."""
     name = chosen(results, rule)
     names = tuple(standing.name for standing in ordered(results, results.overall, name))
     place = {who: i for i, who in enumerate(names)}
-    cells = [cell for pair in results.pairs if pair.rule == name for cell in _cells(pair, place, results.level)]
+    cells = [cell for verdict in verdicts(results, name) for cell in _cells(verdict, place)]
     return Plot(Pairs(name, results.level, names, tuple(sorted(cells, key=lambda c: (c.row, c.column)))), draw)
 
 
-def _cells(pair: Pair, place: dict[str, int], confidence: float) -> tuple[Cell, Cell]:
+def _cells(verdict: Verdict, place: dict[str, int]) -> tuple[Cell, Cell]:
+    pair, difference = verdict.pair, verdict.pair.difference.value
     a, b = place[pair.a], place[pair.b]
-    difference = pair.difference.value
-    significant = pair.adjusted is not None and pair.adjusted <= 1 - confidence and difference != 0
     return (
-        Cell(a, b, difference, pair.adjusted, significant),
-        Cell(b, a, 0.0 - difference, pair.adjusted, significant),
+        Cell(a, b, difference, pair.adjusted, verdict.sure),
+        Cell(b, a, 0.0 - difference, pair.adjusted, verdict.sure),
     )
 
 
@@ -122,7 +123,7 @@ def draw(data: Pairs, theme: Theme) -> Figure:
         elif math.isnan(cell.difference):
             write(axes, cell.column, cell.row, "?", fontsize=SMALL, ha="center", color=theme["muted"])
     for shade in range(-STEPS, STEPS + 1):
-        dots = [c for c in data.cells if c.significant and levels.get(id(c)) == shade]
+        dots = [c for c in data.cells if c.sure and levels.get(id(c)) == shade]
         shift = 0.36 if written else 0.0
         across, down = [c.column + shift for c in dots], [c.row - shift for c in dots]
         dot = 3.2 if written else 5.0
@@ -147,7 +148,7 @@ def _number(axes: Axes, cell: Cell, unit: int, shade: int, theme: Theme, size: f
         return
     shown = cell.difference / 10.0**unit
     text = number(shown, 1 if abs(shown) < 9.95 else 0)
-    options: dict[str, Any] = {"fontsize": size, "ha": "center", "fontweight": "bold" if cell.significant else "normal"}
+    options: dict[str, Any] = {"fontsize": size, "ha": "center", "fontweight": "bold" if cell.sure else "normal"}
     write(axes, cell.column, cell.row, text, color=theme[over(shade)], **options)
 
 
@@ -170,5 +171,5 @@ def _foot(data: Pairs) -> list[str]:
     unit = f"numbers in units of {10.0**data.unit:g}; " * (len(data.names) <= WRITTEN and data.unit != 0)
     return [
         f"mean {scored(data.rule)} score, row minus column; blue: the row is better",
-        f"{unit}dot: significant at {percent(data.level)} after Holm's adjustment",
+        f"{unit}dot: surely different (Holm, {percent(data.level)})",
     ]

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.plot.colours import Theme
-from toplist.plot.labels import counted, label, labels, percent, power_of_ten, said, scored, signed, width
+from toplist.plot.labels import label, labels, said, scored, width
+from toplist.plot.numbers import power_of_ten, signed
 from toplist.plot.paper import LINE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import Axis, axis, decimals, finite
 from toplist.ranking.results import SequentialPath
+from toplist.words.counts import number_of, percent
+from toplist.words.paths import ended, ending, findings, reason
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +44,7 @@ class Path:
     shown_better: int | None
     shown_worse: int | None
     why: str
+    words: str  # what it shows
 
     @property
     def threshold(self) -> float:
@@ -52,18 +56,6 @@ class Path:
         """What it is."""
         return f"Mean {scored(self.rule)} score of {said(self.candidate)} minus {said(self.baseline)}, case by case"
 
-    @property
-    def words(self) -> str:
-        """What it shows."""
-        if not self.at:
-            return "There are no cases."
-        digits = decimals(self.mean[-1:])
-        text = f"After {self.at[-1]:,} cases the difference is {signed(self.mean[-1], digits)}"
-        if self.low:
-            text += f", at all times within {signed(self.low[-1], digits)} and {signed(self.high[-1], digits)}"
-            text += f" at {percent(self.level)} confidence"
-        return ". ".join([text, *_findings(self), *([label(self.why, 200)] if self.why else [])]) + "."
-
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -74,7 +66,7 @@ class Paths:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Differences of mean scores, case by case, of {counted(len(self.paths), 'pair')}"
+        return f"Differences of mean scores, case by case, of {number_of(len(self.paths), 'pair')}"
 
     @property
     def words(self) -> str:
@@ -109,22 +101,20 @@ def _path(s: SequentialPath) -> Path:
         shown_better=s.shown_better,
         shown_worse=s.shown_worse,
         why=s.why,
+        words=_words(s),
     )
 
 
-def _findings(data: Path) -> list[str]:
-    found = []
-    if data.separated is not None:
-        found.append(f"The band excludes zero after {data.separated:,} cases")
-    elif data.low:
-        found.append("The band never excludes zero")
-    if data.shown_better is not None:
-        found.append(f"{said(data.candidate)} is shown better after {data.shown_better:,} cases")
-    if data.shown_worse is not None:
-        found.append(f"{said(data.baseline)} is shown better after {data.shown_worse:,} cases")
-    if data.shown_better is None and data.shown_worse is None:
-        found.append("Neither e-value reaches its threshold")
-    return found
+def _words(s: SequentialPath) -> str:
+    if not s.at:
+        return "There are no cases."
+    end = ending(s)
+    digits = decimals([end.value])
+    ends = [signed(x, digits) for x in (end.low, end.high) if x is not None]
+    between = f"{' and '.join(ends)} at {percent(s.level)}" if ends else ""
+    parts = [ended(s, said, scored(s.rule), signed(end.value, digits), between), *findings(s, said)]
+    every = ["".join(one) for one in parts] + ([label(reason(s), 200)] if s.why else [])
+    return " ".join(f"{one[:1].upper()}{one[1:]}." for one in every)
 
 
 def draw(data: Path, theme: Theme) -> Figure:

@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toplist.evidence.bins import averages
 from toplist.evidence.findings import Bin, Exhibit
 from toplist.plot.colours import Theme
-from toplist.plot.labels import counted, labels, number, said
+from toplist.plot.labels import labels, said
+from toplist.plot.numbers import number
 from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
 from toplist.plot.plots import Plot
+from toplist.words.counts import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +41,7 @@ class Reliability:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Confidences against frequencies, {counted(len(self.panels), 'predictor')}"
+        return f"Confidences against frequencies, {number_of(len(self.panels), 'predictor')}"
 
     @property
     def words(self) -> str:
@@ -58,16 +61,11 @@ def _filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
 
 def _words(panel: Promises) -> str:
     said_of = [
-        f"{_overall(bins)} {what}" for bins, what in ((panel.top, "at the top"), (panel.listed, "over all")) if bins
+        f"promised {number(found[0], 3)}, kept {number(found[1], 3)} {what}"
+        for bins, what in ((panel.top, "at the top"), (panel.listed, "over all"))
+        if (found := averages(bins)) is not None
     ]
     return f"{said(panel.name)}: {', '.join(said_of) or 'no confidences'}."
-
-
-def _overall(bins: tuple[Bin, ...]) -> str:
-    total = sum(b.count for b in bins)
-    promised = sum(b.count * b.promised for b in bins) / total
-    kept = sum(b.count * b.kept for b in bins) / total
-    return f"promised {number(promised, 3)}, kept {number(kept, 3)}"
 
 
 def draw(data: Reliability, theme: Theme) -> Figure:

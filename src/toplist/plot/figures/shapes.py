@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.evidence.findings import Exhibit
+from toplist.evidence.findings import KINDS, Exhibit
 from toplist.plot.colours import Theme, marker
-from toplist.plot.labels import counted, label, labels, number, said, scored, share, width
+from toplist.plot.labels import label, labels, said, scored, width
+from toplist.plot.numbers import number, share
 from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, rule_x, sheet, write
 from toplist.plot.plots import Plot
 from toplist.plot.scales import axis, decimals
+from toplist.words.counts import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = ("empty list", "hard label", "top list", "distribution")
 _ROW, _HEAD, _COLUMN = 26.0, 40.0, 56.0
 
 
@@ -57,7 +58,7 @@ class Shapes:
     def title(self) -> str:
         """What it is."""
         return (
-            f"Shapes of predictions and their mean {scored(self.rule)} scores, {counted(len(self.rows), 'predictor')}"
+            f"Shapes of predictions and their mean {scored(self.rule)} scores, {number_of(len(self.rows), 'predictor')}"
         )
 
     @property

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from toplist.ranking.results import Results, Section, Standing
-from toplist.report.notes import cases
-from toplist.report.numbers import NOTHING, count, decimals, percent, small
+from toplist.report.numbers import decimals, small
 from toplist.report.page.grids import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
 from toplist.report.page.sureness import Shown
 from toplist.report.page.wording import kind, name, names, scores
+from toplist.words.counts import count, number_of, percent
 
 _RULE = 30  # characters of a rule's name in a head
 
@@ -142,7 +142,7 @@ def _behind(rows: Sequence[Standing], common: Mapping[str, int] | None = None) -
     if common:
         means += "; below it, the cases of both"
         cells = [
-            replace(cell, also=cases(common[row.name])) if row.name in common else cell
+            replace(cell, also=number_of(common[row.name], "case")) if row.name in common else cell
             for row, cell in zip(rows, cells, strict=True)
         ]
     return [(Head("behind", means=means), cells)]
@@ -158,7 +158,7 @@ def _chosen(results: Results) -> list[Column]:
         f"{1 - found.level:.6g} a predictor is in it"
     )
     ps = [found.p.get(row.name) for row in results.overall.standings]
-    return [(Head("set p", means=means), [Cell(NOTHING) if p is None else Cell(small(p), value=p) for p in ps])]
+    return [(Head("set p", means=means), [Cell(small(p), value=p) for p in ps])]
 
 
 def _leaders(section: Section) -> frozenset[int]:

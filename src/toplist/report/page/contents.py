@@ -17,7 +17,6 @@ class Provenance:
     """
 
     command: str = ""
-    python: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     files: tuple[FileRecord, ...] = ()
     written: str = ""  # a date, or nothing

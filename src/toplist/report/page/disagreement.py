@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from toplist.ranking.results import Results, Standing
-from toplist.report.notes import cases
-from toplist.report.numbers import count, decimals, fixed, rate
+from toplist.ranking.verdicts import Verdict, verdicts
+from toplist.report.numbers import decimals, fixed, rate
 from toplist.report.page.sureness import Shown
-from toplist.report.page.verdicts import Verdict, verdicts
 from toplist.report.page.wording import Sentence, kind, scores, sentence
+from toplist.words.counts import count, noun, number_of
 
 _MOST = 3  # pairs, before the others are counted
 _GUESS = "zero-one"  # the rule that is one minus accuracy
@@ -31,15 +31,15 @@ def against_accuracy(results: Results, shown: Shown) -> list[Sentence]:
         if not _alike(results, v) and guess is None:
             left_out += 1
         elif (gap := _gap(results, v, guess)) > 0:
-            found.append((v.kind != "sure", -gap, _against(results, v, guess, gap, shown)))
+            found.append((not v.sure, -gap, _against(results, v, guess, gap, shown)))
     found.sort(key=lambda one: one[:2])
     said = [told for *_, told in found[:_MOST]]
     if len(found) > _MOST:
-        said.append(sentence(f"{count(len(found) - _MOST)} more pairs disagree in the same way."))
+        said.append(sentence(f"{_others(len(found) - _MOST, 'disagrees', 'disagree')} in the same way."))
     if left_out:
         said.append(
             sentence(
-                "1 pair is" if left_out == 1 else f"{count(left_out)} pairs are",
+                f"{number_of(left_out, 'pair')} {noun(left_out, 'is', 'are')}",
                 " not looked at here: the two did not predict the same cases, so their accuracies do not say who is"
                 " right more often. With the rule zero-one, first guesses are compared on the cases of both.",
             )
@@ -68,17 +68,17 @@ def _gap(results: Results, v: Verdict, guess: Verdict | None) -> float:
 
 def _against(results: Results, v: Verdict, guess: Verdict | None, gap: float, shown: Shown) -> Sentence:
     rows, better, worse = _rows(results), v.better or "", v.worse or ""
-    how = "surely" if v.kind == "sure" else "not surely"
+    how = "surely" if v.sure else "not surely"
     but = f", but has the worse {kind(v.pair.rule)} score ({how})."
     if _alike(results, v):
         often = f" is right more often ({rate(rows[worse].accuracy)} of its first guesses, against "
         told = sentence(shown[worse], f"{often}{rate(rows[better].accuracy)} for ", shown[better], ")", but)
     else:
-        often = f" by {rate(gap)} on the {cases(v.pair.cases)} of both"
+        often = f" by {rate(gap)} on the {number_of(v.pair.cases, 'case')} of both"
         told = sentence(shown[worse], " is right more often than ", shown[better], often, but)
-    if guess is None or guess.kind not in ("sure", "unsure"):
+    if guess is None or not guess.tested:
         return told
-    sure = guess.kind == "sure" and guess.better == worse
+    sure = guess.sure and guess.better == worse
     return sentence(told, f" The difference in accuracy is {'sure as well' if sure else 'not sure'}.")
 
 
@@ -96,7 +96,7 @@ def between_rules(results: Results, shown: Shown) -> list[Sentence]:
             for a, b in crossed[:_MOST]
         ]
         if len(crossed) > _MOST:
-            said.append(sentence(f"{count(len(crossed) - _MOST)} more pairs cross in the same way."))
+            said.append(sentence(f"{_others(len(crossed) - _MOST, 'crosses', 'cross')} in the same way."))
     return said
 
 
@@ -135,21 +135,19 @@ def _leader(results: Results, shown: Shown, i: int) -> Sentence:
 def _tested(results: Results, rule: str) -> str:
     """How many pairs are told apart, of those that can be."""
     found = verdicts(results, rule)
-    tested = sum(v.kind in ("sure", "unsure") for v in found)
-    sure = sum(v.kind == "sure" for v in found)
+    tested = sum(v.tested for v in found)
+    sure = sum(v.sure for v in found)
     if not found:
         return ""
     if not tested:
         return " No pair can be tested."
     which = "pairs" if tested == len(found) else "pairs that can be tested"
-    return f" {count(sure)} of {count(tested)} {which} {'is' if sure == 1 else 'are'} surely different."
+    return f" {count(sure)} of {count(tested)} {which} {noun(sure, 'is', 'are')} surely different."
 
 
 def _wins(results: Results, rule: str) -> dict[tuple[str, str], None]:
     found = verdicts(results, rule)
-    return {
-        (v.better, v.worse): None for v in found if v.kind == "sure" and v.better is not None and v.worse is not None
-    }
+    return {(v.better, v.worse): None for v in found if v.sure and v.better is not None and v.worse is not None}
 
 
 def against_ranks(results: Results, shown: Shown) -> list[Sentence]:
@@ -158,7 +156,7 @@ def against_ranks(results: Results, shown: Shown) -> list[Sentence]:
     found = [
         v
         for v in verdicts(results, results.rules[0])
-        if v.kind == "sure" and place.get(v.better or "", 0) > place.get(v.worse or "", len(place))
+        if v.sure and place.get(v.better or "", 0) > place.get(v.worse or "", len(place))
     ]
     why = sentence("The order goes by how each did against all others, not by single pairs.")
     return [*_upset(found[:_MOST], shown), *_more(len(found) - _MOST), *([why] if found else [])]
@@ -175,15 +173,15 @@ def _upset(found: Sequence[Verdict], shown: Shown) -> list[Sentence]:
                 " stands above ",
                 shown[v.better or ""],
                 ", yet is surely worse on the ",
-                f"{cases(v.pair.cases)} of both, by {by}.",
+                f"{number_of(v.pair.cases, 'case')} of both, by {by}.",
             )
         )
     return said
 
 
 def _more(n: int) -> list[Sentence]:
-    if n <= 0:
-        return []
-    return [
-        sentence(f"{count(n)} more {'pair stands' if n == 1 else 'pairs stand'} in the table against their result.")
-    ]
+    return [sentence(f"{_others(n, 'stands', 'stand')} in the table against their result.")] if n > 0 else []
+
+
+def _others(n: int, does: str, do: str) -> str:
+    return f"{count(n)} more {noun(n, 'pair')} {noun(n, does, do)}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toplist.evidence.findings import Bin, Costly, Exhibit
-from toplist.report.numbers import count, rate
+from toplist.evidence.bins import averages
+from toplist.evidence.findings import Costly, Exhibit
+from toplist.report.numbers import NOTHING, rate
 from toplist.report.page.grids import Cell, Column, Grid, Head, counted, grid, named, number, shared
 from toplist.report.page.sureness import Shown
 from toplist.report.page.wording import Name, Sentence, Words, kind, listed, name, sentence
+from toplist.words.counts import count
 
 _CLOSE = 0.01  # promised and kept that differ by less are called close
 _LENGTHS = 3
@@ -59,11 +61,11 @@ def reliability(exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
     """What was promised on average and what came of it."""
     columns: list[Column] = [(Head("predictor", "name"), [named(shown[e.name]) for e in exhibits])]
     for what, of in (("first guess", [e.top for e in exhibits]), ("listed mass", [e.mass for e in exhibits])):
-        promises = [kept(bins) for bins in of]
-        gaps = [None if p is None or k is None else p - k for p, k in promises]
+        means = [averages(bins) or (None, None) for bins in of]
+        gaps = [None if p is None or k is None else p - k for p, k in means]
         columns += [
-            (Head(f"{what}, promised"), [shared(p) for p, _ in promises]),
-            (Head(f"{what}, kept"), [shared(k) for _, k in promises]),
+            (Head(f"{what}, promised"), [shared(p) for p, _ in means]),
+            (Head(f"{what}, kept"), [shared(k) for _, k in means]),
             (Head(f"{what}, gap"), [number(gap, 3, signed=True) for gap in gaps]),
         ]
     return grid("reliability-means", "Confidence promised and kept, on average", columns)
@@ -75,9 +77,10 @@ def confidence(exhibits: Sequence[Exhibit], shown: Shown) -> list[Sentence]:
     under: list[Words] = []
     close: list[Words] = []
     for e in exhibits:
-        promised, came = kept(e.top)
-        if promised is None or came is None:
+        found = averages(e.top)
+        if found is None:
             continue
+        promised, came = found
         who = sentence(shown[e.name], f" ({rate(promised)} promised, {rate(came)} kept)")
         (over if promised - came >= _CLOSE else under if came - promised >= _CLOSE else close).append(who)
     words = ("Too sure of the first guess", "Not sure enough of it", f"Within {_CLOSE:g} of what is promised")
@@ -86,15 +89,6 @@ def confidence(exhibits: Sequence[Exhibit], shown: Shown) -> list[Sentence]:
         for said, who in zip(words, (over, under, close), strict=True)
         if who
     ]
-
-
-def kept(bins: Iterable[Bin]) -> tuple[float | None, float | None]:
-    """The mean of what was promised and of what was kept, over all bins."""
-    bins = list(bins)
-    total = sum(b.count for b in bins)
-    if not total:
-        return None, None
-    return sum(b.count * b.promised for b in bins) / total, sum(b.count * b.kept for b in bins) / total
 
 
 def losses(exhibits: Sequence[Exhibit], shown: Shown) -> list[Losses]:
@@ -141,9 +135,8 @@ def _predicted(c: Costly) -> Words:
 def lengths(exhibit: Exhibit) -> str:
     """The lengths that lists have: all of a few, or the range and the usual one."""
     if not exhibit.sizes:
-        return "-"
-    sizes = sorted(size for size, _ in exhibit.sizes)
-    if len(sizes) <= _LENGTHS:
-        return ", ".join(map(count, sizes))
+        return NOTHING
+    if len(exhibit.sizes) <= _LENGTHS:
+        return ", ".join(count(size) for size, _ in exhibit.sizes)
     usual = max(exhibit.sizes, key=lambda pair: pair[1])[0]
-    return f"{count(sizes[0])} to {count(sizes[-1])}, most often {count(usual)}"
+    return f"{count(exhibit.shortest)} to {count(exhibit.longest)}, most often {count(usual)}"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from toplist.evidence.findings import Exhibit
 from toplist.ranking.results import Origin, Results
-from toplist.report.escape import plain, visible
-from toplist.report.notes import cases
 from toplist.report.numbers import NOTHING
 from toplist.report.page.grids import Cell, Column, Grid, Head, grid, named, odd
 from toplist.report.page.sureness import Shown
 from toplist.report.page.wording import Sentence, Words, kind, listed, sentence
+from toplist.words.counts import number_of
+from toplist.words.names import plain, visible
 
 _WORDS = 400  # characters of what is said of an invalid list
 
@@ -62,5 +62,5 @@ def _clean(results: Results, origin: Origin) -> bool:
 
 
 def _repairs(origin: Origin) -> str:
-    done = [f"{plain(repair, 40)} ({cases(n)})" for repair, n in origin.repairs.items() if n]
+    done = [f"{plain(repair, 40)} ({number_of(n, 'case')})" for repair, n in origin.repairs.items() if n]
     return str(listed(done)) if done else NOTHING

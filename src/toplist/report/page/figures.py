@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toplist import plot
 from toplist.evidence.findings import Exhibit
-from toplist.plot import STYLE
+from toplist.plot import STYLE, Plot
 from toplist.ranking.results import Results
 
 __all__ = ["STYLE", "Figure", "Figures", "figures"]
@@ -27,13 +27,13 @@ class Figure:
 class Figures:
     """All drawings of a page; None where there is nothing to draw."""
 
-    intervals: Figure | None
+    intervals: Figure
     pairs: Figure | None
     curves: Figure | None
     shapes: Figure | None
     reliability: Figure | None
     groups: Figure | None
-    paths: tuple[Figure | None, ...]
+    paths: tuple[Figure, ...]
 
 
 def figures(results: Results, exhibits: Sequence[Exhibit]) -> Figures:
@@ -44,18 +44,18 @@ def figures(results: Results, exhibits: Sequence[Exhibit]) -> Figures:
     curved = tuple(e for e in exhibits if e.curve)
     seen = tuple(exhibits)
     return Figures(
-        intervals=_figure("intervals", results, f"{which} scores and their intervals"),
-        pairs=_figure("pairs", results, "How far apart, and how sure") if results.pairs else None,
-        curves=_figure("curves", curved, f"Score against k{own}") if curved else None,
-        shapes=_figure("shapes", seen, f"Mean scores by shape{own}") if seen else None,
-        reliability=_figure("reliability", seen, f"What was promised, and what was kept{own}") if seen else None,
-        groups=_figure("groups", results, f"{which} scores by group") if results.groups else None,
+        intervals=_figure(plot.intervals, results, f"{which} scores and their intervals"),
+        pairs=_figure(plot.pairs, results, "How far apart, and how sure") if results.pairs else None,
+        curves=_figure(plot.curves, curved, f"Score against k{own}") if curved else None,
+        shapes=_figure(plot.shapes, seen, f"Mean scores by shape{own}") if seen else None,
+        reliability=_figure(plot.reliability, seen, f"What was promised, and what was kept{own}") if seen else None,
+        groups=_figure(plot.groups, results, f"{which} scores by group") if results.groups else None,
         paths=tuple(
-            _figure("path", path, "The difference as cases come in", i) for i, path in enumerate(results.paths, 1)
+            _figure(plot.path, path, "The difference as cases come in", i) for i, path in enumerate(results.paths, 1)
         ),
     )
 
 
-def _figure(kind: str, of: Any, caption: str, i: int = 1) -> Figure:
-    drawn = getattr(plot, kind)(of)
-    return Figure(f"figure-{kind}-{i}", drawn.svg(inline=True, prefix=f"drawn-{kind}-{i}"), caption)
+def _figure(kind: Callable[[Any], Plot[Any]], of: Any, caption: str, i: int = 1) -> Figure:
+    called = f"{kind.__name__}-{i}"
+    return Figure(f"figure-{called}", kind(of).svg(inline=True, prefix=f"drawn-{called}"), caption)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from toplist.ranking.results import Estimate, Results
-from toplist.report.page.verdicts import verdicts
+from toplist.ranking.verdicts import verdicts
 from toplist.report.page.wording import Name, Sentence, Words, kind, listed, scores, sentence
 
 _LITTLE = 1e-9  # of the value, and a thousandth of that of the scale of scores: what rounding leaves

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toplist.ranking.results import Estimate
-from toplist.report.numbers import NOTHING, count, decimals, excludes_zero, fixed, rate
+from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, rate
 from toplist.report.page.flatness import flat
 from toplist.report.page.wording import Name, Words
+from toplist.words.counts import count
 
 Kind = Literal["number", "name", "text"]
 _LONG = 30  # rows from which a table has a filter

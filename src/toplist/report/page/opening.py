@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from toplist.ranking.results import Results
-from toplist.report.notes import cases
-from toplist.report.numbers import count, decimals, fixed
+from toplist.ranking.verdicts import verdicts
+from toplist.report.numbers import decimals, fixed
 from toplist.report.page.sureness import Shown, best
-from toplist.report.page.verdicts import verdicts
-from toplist.report.page.wording import Sentence, kind, listed, scores, sentence, units
+from toplist.report.page.wording import Sentence, kind, listed, scores, sentence
+from toplist.words.counts import count, number_of
 
 
 def lede(results: Results, shown: Shown) -> list[Sentence]:
@@ -21,8 +21,8 @@ def lede(results: Results, shown: Shown) -> list[Sentence]:
         return [sentence(shown[first.name], f" has a mean {kind(mark.rule)} score of {score}{_over(results)}.")]
     said = [_leads(results, shown)]
     own = [v for v in verdicts(results, results.rules[0]) if first.name in (v.pair.a, v.pair.b)]
-    beaten = sum(v.kind == "sure" and v.better == first.name for v in own)
-    ahead = [shown[v.better] for v in own if v.kind == "sure" and v.better not in (None, first.name)]
+    beaten = sum(v.sure and v.better == first.name for v in own)
+    ahead = [shown[v.better] for v in own if v.sure and v.better not in (None, first.name)]
     open_ = [shown[v.pair.b if v.pair.a == first.name else v.pair.a] for v in own if v.kind == "unsure"]
     if own and beaten == len(own):
         said.append(sentence("It is surely better than ", "the other one." if beaten == 1 else "all others."))
@@ -54,11 +54,15 @@ def _leads(results: Results, shown: Shown) -> Sentence:
 def _over(results: Results) -> str:
     """On how many cases, in how many clusters or at how many moments."""
     own = results.overall.standings[0].cases
-    base = cases(own) if own == results.compared else f"{count(own)} of {cases(results.compared)}"
+    base = (
+        number_of(own, "case") if own == results.compared else f"{count(own)} of {number_of(results.compared, 'case')}"
+    )
     among = {"cluster": " in ", "moment": " at "}.get(results.unit, "")
     # clusters are of all cases, so they say nothing about some of these
     return f" over {base}" + (
-        f"{among}{units(results.units, results.unit)}" if among and results.units and own == results.compared else ""
+        f"{among}{number_of(results.units, results.unit)}"
+        if among and results.units and own == results.compared
+        else ""
     )
 
 
@@ -66,4 +70,7 @@ def _elsewhere(results: Results) -> list[Sentence]:
     """Where the leader has infinite scores under another rule, which nobody should overlook."""
     first = results.overall.standings[0]
     hit = [(scores(mark.rule), count(mark.infinite)) for mark in first.marks[1:] if mark.infinite]
-    return [sentence(f"Under {rule} its mean is infinite, because of {n} of {cases(first.cases)}.") for rule, n in hit]
+    return [
+        sentence(f"Under {rule} its mean is infinite, because of {n} of {number_of(first.cases, 'case')}.")
+        for rule, n in hit
+    ]

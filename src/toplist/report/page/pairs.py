@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from toplist.ranking.results import Results
-from toplist.report.numbers import NOTHING, small
+from toplist.ranking.verdicts import Verdict, verdicts
+from toplist.report.numbers import small
 from toplist.report.page.grids import Cell, Column, Grid, Head, counted, estimated, grid, named
 from toplist.report.page.sureness import Shown
-from toplist.report.page.verdicts import Verdict, verdicts
 from toplist.report.page.wording import Words, kind, sentence
 
 
@@ -25,7 +25,7 @@ def pairs(results: Results, shown: Shown) -> Grid:
         (Head("difference", means="mean score of the first minus that of the second: below zero, the first is better"),
          differences),
         (Head("adjusted p", means="by Holm's method over all tested pairs under the rule"),
-         [_p(v.pair.adjusted) for v in found]),
+         [Cell(small(v.pair.adjusted), value=v.pair.adjusted) for v in found]),
         (Head("verdict", "text"), [Cell(verdict(v, shown)) for v in found]),
         (Head(f"more {unit}s", means=f"further {unit}s that would tell the two apart 4 times in 5, if difference and "
               "spread stay as they are; 0: told apart already, looked at alone"),
@@ -38,13 +38,9 @@ def pairs(results: Results, shown: Shown) -> Grid:
     return grid("pairs", "Every pair of predictors", columns)
 
 
-def _p(adjusted: float | None) -> Cell:
-    return Cell(NOTHING) if adjusted is None else Cell(small(adjusted), value=adjusted)
-
-
 def verdict(v: Verdict, shown: Shown) -> Words:
     """The verdict in a few words."""
-    if v.kind == "sure" and v.better is not None:
+    if v.sure and v.better is not None:
         return sentence(shown[v.better], " is better")
     if v.kind == "infinite":
         both = math.isnan(v.pair.difference.value) or v.better is None

@@ -7,8 +7,6 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
-from toplist.report.escape import plain
-from toplist.report.notes import reasons
 from toplist.report.optional import load
 from toplist.report.page import (
     boards,
@@ -16,6 +14,7 @@ from toplist.report.page import (
     evidence,
     faults,
     flatness,
+    gaps,
     opening,
     paths,
     reproduction,
@@ -28,6 +27,7 @@ from toplist.report.page.pairs import pairs
 from toplist.report.page.policy import policy
 from toplist.report.page.renaming import renamed
 from toplist.report.page.wording import Name, kind, names
+from toplist.words.names import plain
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
@@ -72,7 +72,7 @@ def _context(page: Page, shown: Mapping[str, Name], drawn: Figures) -> Mapping[s
         "reading": setting.reading(results),
         "leaderboard": boards.leaderboard(results, shown),
         "known": boards.known(results, shown),
-        "reasons": [*reasons(results.overall), *flatness.sentences(results, shown)],
+        "reasons": [*gaps.sentences(results, shown), *flatness.sentences(results, shown)],
         "against_ranks": disagreement.against_ranks(results, shown),
         "infinities": sureness.infinities(results, shown),
         "best": sureness.best(results, shown),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from toplist.ranking.results import Results
-from toplist.report.escape import plain, visible
 from toplist.report.page.contents import Provenance
 from toplist.report.page.grids import Cell, Grid, Head, counted, grid, named
 from toplist.report.page.wording import name
+from toplist.words.names import plain, visible
+from toplist.words.series import listed
 
 
 def command(provenance: Provenance) -> str:
@@ -15,16 +16,19 @@ def command(provenance: Provenance) -> str:
 
 
 def versions(provenance: Provenance, results: Results) -> list[tuple[str, str]]:
-    """What was installed, and the seed where anything was drawn."""
+    """What was installed, and the seeds of what was drawn."""
     found = [(plain(key), plain(value, 120)) for key, value in provenance.versions.items()]
-    if provenance.python and "python" not in provenance.versions:
-        found.insert(0, ("python", plain(provenance.python)))
+    return [*found, *([("seed", seeds)] if (seeds := _seeds(results)) else [])]
+
+
+def _seeds(results: Results) -> str:
+    """Every seed, with what it was for."""
     chosen = results.confidence_set
-    seeds = (results.seed, None if chosen is None else chosen.seed)
-    seed = next((one for one in seeds if one is not None), None)
-    if seed is not None:
-        found.append(("seed", str(seed)))
-    return found
+    uses: dict[int, list[str]] = {}
+    for seed, use in ((results.seed, "intervals"), (None if chosen is None else chosen.seed, "confidence set")):
+        if seed is not None:
+            uses.setdefault(seed, []).append(f"the {use}")
+    return "; ".join(f"{seed} for {listed(of)}" for seed, of in uses.items())
 
 
 def files(provenance: Provenance) -> Grid | None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from toplist.evidence.findings import Exhibit
 from toplist.ranking.results import Results
-from toplist.report.escape import plain, visible
-from toplist.report.notes import cases
-from toplist.report.numbers import NOTHING, count, fixed, percent
+from toplist.report.numbers import NOTHING, fixed
 from toplist.report.page import evidence
 from toplist.report.page.grids import Cell, Grid, Head, counted, grid, named
 from toplist.report.page.sureness import Shown
-from toplist.report.page.wording import Name, Words, full, listed, name, sentence, units
+from toplist.report.page.wording import Name, Words, listed, name, sentence
+from toplist.words.counts import count, noun, number_of, percent
+from toplist.words.names import plain, visible
 
 _RULES = {
     "brier": "the Brier score, from 0 (certain and right) to 2 (certain and wrong)",
@@ -27,19 +27,19 @@ _MISSING = {
     "pairwise": "Each predictor is scored on the cases it has, and every two are compared on those that both have.",
     "reject": "A missing prediction counts as an empty list, which says nothing.",
 }
-_KINDS = {"empty list": "empty lists", "hard label": "hard labels", "top list": "top lists"}
-_KINDS["distribution"] = "distributions"
 
 
 def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
     """What was compared and how, a term and a sentence each."""
     compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
-    weights = "with weights" if results.weighted else "all of the same weight"
+    weights = sentence("with weights" if results.weighted else "all of the same weight")
+    if results.weight:  # "" is one without a name
+        weights = sentence("weighted by ", name(results.weight))
     rules = [_RULES.get(rule, "") for rule in results.rules]
     said = [why or plain(r) for r, why in zip(results.rules, rules, strict=True)]
     order = "" if len(said) == 1 else ". The first one decides the order"
     found: list[tuple[str, Words]] = [
-        ("Cases", f"{count(results.cases)}{compared}, {weights}."),
+        ("Cases", sentence(f"{count(results.cases)}{compared}, ", weights, ".")),
         ("Classes", f"{plain(results.classes)} classes."),
         ("Scores", f"{_capital('; '.join(said))}{order}. Lower is better."),
         ("Missing", _MISSING.get(results.missing, visible(results.missing))),
@@ -49,11 +49,12 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
     if results.reference is not None:
         found.append(("Reference", shown.get(results.reference, name(results.reference))))
     if results.clusters is not None:
-        given = results.clusters == "the clusters given"  # which have no name
-        same = sentence(*(["Cases of one cluster"] if given else ["Cases with the same ", name(results.clusters)]))
+        column = sentence("Cases with the same ", name(results.clusters))
+        same = column if results.clusters else sentence("Cases of one cluster")
         found.append(("Clusters", sentence(same, f" belong together{_many(results, 'cluster')}.")))
     if results.order is not None:
-        after = sentence("Cases follow each other by ", name(results.order))
+        by = sentence("by ", name(results.order)) if results.order else sentence("in the order given")
+        after = sentence("Cases follow each other ", by)
         found.append(("Order", sentence(after, f"{_many(results, 'moment')}.")))
     if results.groups:
         found.append(("Groups", sentence(f"{count(len(results.groups))}, by ", name(results.by or "group"), ".")))
@@ -64,7 +65,7 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
 
 def _many(results: Results, unit: str) -> str:
     """How many units there are, where these are the units."""
-    return f": {units(results.units, unit)}" if results.units and results.unit == unit else ""
+    return f": {number_of(results.units, unit)}" if results.units and results.unit == unit else ""
 
 
 def predictors(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
@@ -77,7 +78,7 @@ def predictors(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> G
     def shape(of: str) -> Cell:
         kinds = [s for s in shapes.get(of, ()) if s.cases]
         whole = len(kinds) == 1
-        said = [_KINDS.get(s.kind, s.kind) + ("" if whole else f" ({count(s.cases)})") for s in kinds]
+        said = [s.kind + "s" + ("" if whole else f" ({count(s.cases)})") for s in kinds]
         return Cell(listed(said) if said else NOTHING)
 
     return grid(
@@ -96,7 +97,7 @@ def predictors(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> G
 
 def full_names(shown: Shown) -> list[tuple[Name, str]]:
     """The names that were shortened, in full."""
-    return [(short, full(text)) for text, short in shown.items() if short.hint]
+    return [(short, visible(text)) for text, short in shown.items() if short.hint]
 
 
 def reading(results: Results) -> list[str]:
@@ -140,7 +141,7 @@ def _penalty(results: Results) -> str:
     if not invalid:
         return f"{means} There are none."
     pays = "the penalty that is the default of each rule" if results.penalty is None else f"{results.penalty:g}"
-    return f"{means} There are {cases(invalid).replace('case', 'list')}; each pays {pays}."
+    return f"{means} There {noun(invalid, 'is', 'are')} {number_of(invalid, 'list')}; each pays {pays}."
 
 
 def _capital(text: str) -> str:

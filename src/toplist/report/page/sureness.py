@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from toplist.ranking.results import ConfidenceSet, Results
-from toplist.report.escape import visible
-from toplist.report.notes import cases
-from toplist.report.numbers import count, decimals, fixed, percent, small
+from toplist.ranking.verdicts import Verdict, verdicts
+from toplist.report.numbers import decimals, fixed, small
 from toplist.report.page.flatness import flat
-from toplist.report.page.verdicts import Verdict, verdicts
-from toplist.report.page.wording import Name, Sentence, Words, kind, listed, scores, sentence, units
+from toplist.report.page.wording import Name, Sentence, Words, kind, listed, scores, sentence
+from toplist.words.counts import count, noun, number_of, percent
+from toplist.words.names import visible
 
 _MOST = 8  # sentences about single pairs, before the table has to do
 
@@ -24,7 +24,7 @@ def infinities(results: Results, shown: Shown) -> list[Sentence]:
         hit = [(row, row.marks[i].infinite) for row in results.overall.standings if row.marks[i].infinite]
         if not hit:
             continue
-        who = [sentence(shown[row.name], f" ({count(n)} of {cases(row.cases)})") for row, n in hit]
+        who = [sentence(shown[row.name], f" ({count(n)} of {number_of(row.cases, 'case')})") for row, n in hit]
         means = "Such a mean is infinite, has no interval and cannot be tested" + (
             ", and ranking counts these cases first." if i == 0 else "."
         )
@@ -68,20 +68,20 @@ def tally(results: Results, rule: str) -> Sentence:
             if few
             else f"Pairs were not tested under {scores(rule)}."
         )
-    tested = [v for v in found if v.kind in ("sure", "unsure")]
-    sure = sum(v.kind == "sure" for v in found)
+    tested = [v for v in found if v.tested]
+    sure = sum(v.sure for v in found)
     means = (
         f"Sure means that the p value of the paired difference, adjusted by Holm's method for looking at "
-        f"{_pairs(len(tested))}, is at most {1 - results.level:.6g}."
+        f"{number_of(len(tested), 'pair')}, is at most {1 - results.level:.6g}."
     )
     if not tested:
-        return sentence(f"None of the {_pairs(len(found))} could be tested under {scores(rule)}.")
+        return sentence(f"None of the {number_of(len(found), 'pair')} could be tested under {scores(rule)}.")
     if not sure:
         said = f"No difference is sure under {scores(rule)}: the order of the table may be chance."
     elif sure == len(found):
         said = f"Every difference is sure under {scores(rule)}." if sure > 1 else "The difference is sure."
     else:
-        said = f"Of {_pairs(len(found))}, {count(sure)} {'is' if sure == 1 else 'are'} surely different under "
+        said = f"Of {number_of(len(found), 'pair')}, {count(sure)} {noun(sure, 'is', 'are')} surely different under "
         said += f"{scores(rule)} and {count(len(tested) - sure)} may be equal"
         said += f"; {count(len(found) - len(tested))} could not be tested." if len(tested) < len(found) else "."
     return sentence(f"{said} {means}")
@@ -91,7 +91,7 @@ def sure(results: Results, shown: Shown, rule: str) -> list[Sentence]:
     """Who is surely better than whom: a sentence for each predictor that beats anybody."""
     wins: dict[str, set[str]] = {}
     for v in verdicts(results, rule):
-        if v.kind == "sure" and v.better is not None and v.worse is not None:
+        if v.sure and v.better is not None and v.worse is not None:
             wins.setdefault(v.better, set()).add(v.worse)
     order = [row.name for row in results.overall.standings]
     return [
@@ -114,10 +114,11 @@ def _beaten(name: str, beaten: set[str], order: Sequence[str], shown: Shown) -> 
 def unsure(results: Results, shown: Shown, rule: str) -> list[Sentence]:
     """Pairs that may be equal, with what it would take to tell them apart; the first ones of the table."""
     found = [v for v in verdicts(results, rule) if v.kind == "unsure"]
-    tested = sum(v.kind in ("sure", "unsure") for v in verdicts(results, rule))
+    tested = sum(v.tested for v in verdicts(results, rule))
     said = [_unsure(v, shown, tested, results.unit) for v in found[:_MOST]]
     if len(found) > _MOST:
-        said.append(sentence(f"{count(len(found) - _MOST)} more pairs may be equal; the table below has them all."))
+        more = len(found) - _MOST
+        said.append(sentence(f"{count(more)} more {noun(more, 'pair')} may be equal; the table below has them all."))
     return said
 
 
@@ -134,8 +135,7 @@ def _unsure(v: Verdict, shown: Shown, tested: int, unit: str) -> Sentence:
         if d.low is not None and d.high is not None
         else ""
     )
-    p = small(1.0 if pair.adjusted is None else pair.adjusted)
-    found = f"difference {fixed(d.value, digits, signed=True)}{interval}, adjusted p {p}."
+    found = f"difference {fixed(d.value, digits, signed=True)}{interval}, adjusted p {small(pair.adjusted)}."
     return sentence(*between, found, " ", _needed(v, tested, unit))
 
 
@@ -143,9 +143,9 @@ def _needed(v: Verdict, tested: int, unit: str) -> str:
     if v.pair.more is None:
         return f"How many more {unit}s would tell them apart cannot be said."
     if v.pair.more == 0:
-        return f"Alone they would be told apart, but not among {_pairs(tested)}."
-    more = units(_round(v.pair.more), unit).replace(" ", " more ", 1)
-    return f"About {more} like these would tell them apart 4 times in 5."
+        return f"Alone they would be told apart, but not among {number_of(tested, 'pair')}."
+    more = _round(v.pair.more)
+    return f"About {count(more)} more {noun(more, unit)} like these would tell them apart 4 times in 5."
 
 
 def untested(results: Results, shown: Shown, rule: str) -> list[Sentence]:
@@ -155,16 +155,12 @@ def untested(results: Results, shown: Shown, rule: str) -> list[Sentence]:
         if v.kind == "untested":
             why = visible(v.pair.difference.why).strip().rstrip(".") or "there is no p value"
             reasons.setdefault(why, []).append(sentence(shown[v.pair.a], " and ", shown[v.pair.b]))
-    return [sentence("Not tested: ", listed(who, last="and"), f". The reason: {why}.") for why, who in reasons.items()]
+    return [sentence("Not tested: ", listed(who), f". The reason: {why}.") for why, who in reasons.items()]
 
 
 def _round(n: int) -> int:
     """Two digits: it is a guess."""
     return round(n, 2 - len(str(n))) if n >= 100 else n
-
-
-def _pairs(n: int) -> str:
-    return "1 pair" if n == 1 else f"{count(n)} pairs"
 
 
 def _ended(text: str) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-from toplist.plot.labels import rule_name
-from toplist.report.escape import plain, visible
-from toplist.report.numbers import count
+from toplist.words.names import numbers, plain, rule_name
+from toplist.words.series import FEW, series
 
 SHORT = 36  # characters of a name in a table or a sentence
 _HINT = 300  # characters of a name that is shown when a pointer rests on it
-_FEW = 6  # names in a sentence, before the others are counted
 _RULES = frozenset({"brier", "log", "spherical", "zero-one"})
 
 
@@ -67,13 +64,8 @@ def names(texts: Iterable[str]) -> dict[str, Name]:
     ['aaaaaaaaaaaaaaaaa…cccccccccccccccccc (1)', 'aaaaaaaaaaaaaaaaa…cccccccccccccccccc (2)', 'e']
     """
     found = {text: name(text) for text in texts}
-    alike = Counter(shown.text for shown in found.values())
-    seen: Counter[str] = Counter()
-    for text, shown in found.items():
-        if alike[shown.text] > 1:
-            seen[shown.text] += 1
-            found[text] = Name(f"{shown.text} ({seen[shown.text]})", shown.hint)
-    return found
+    ends = numbers((text, shown.text) for text, shown in found.items())
+    return {text: Name(shown.text + end, shown.hint) for (text, shown), end in zip(found.items(), ends, strict=True)}
 
 
 def sentence(*parts: Words) -> Sentence:
@@ -84,20 +76,23 @@ def sentence(*parts: Words) -> Sentence:
     return Sentence(tuple(found))
 
 
-def listed(items: Sequence[Words], *, most: int = _FEW, last: str = "and") -> Sentence:
+def capital(text: Sentence) -> Sentence:
+    """The sentence with a capital where it begins with words of ours; names stay as they are.
+
+    >>> str(capital(sentence("after all, ", name("a"))))
+    'After all, a'
+    """
+    first, *others = text.parts
+    return Sentence((first[:1].upper() + first[1:] if isinstance(first, str) else first, *others))
+
+
+def listed(items: Iterable[Words], most: int = FEW) -> Sentence:
     """Items with commas and one "and"; where there are many, the first ones and how many more.
 
     >>> str(listed(["A", "B", "C"])), str(listed(list("ABCDEFGH"), most=3))
     ('A, B and C', 'A, B, C and 5 more')
     """
-    kept: list[Words] = list(items if len(items) <= most + 1 else items[:most])
-    if len(kept) < len(items):
-        kept.append(f"{len(items) - len(kept):,} more")
-        last = "and"
-    found: list[Words] = []
-    for i, item in enumerate(kept):
-        found += ["" if not i else f" {last} " if i == len(kept) - 1 else ", ", item]
-    return sentence(*found)
+    return sentence(*series(items, most))
 
 
 def kind(rule: str, limit: int = 60) -> str:
@@ -116,17 +111,3 @@ def scores(rule: str) -> str:
     ('the Brier score', 'Power(1.5)')
     """
     return f"the {kind(rule)} score" if rule in _RULES else kind(rule)
-
-
-def units(n: int, unit: str) -> str:
-    """So many cases, clusters or moments.
-
-    >>> units(1, "cluster"), units(1200, "case")
-    ('1 cluster', '1,200 cases')
-    """
-    return f"{count(n)} {unit}{'' if n == 1 else 's'}"
-
-
-def full(text: str) -> str:
-    """All of a name, with what cannot be seen written as escapes."""
-    return visible(text)

@@ -25,7 +25,7 @@ def pad(text: str, width: int, align: str = "left") -> str:
     return blanks + text if align == "right" else text + blanks
 
 
-def shorten(parts: Sequence[str], limit: int, size: Callable[[str], int] = cells) -> str:
+def shorten(parts: Sequence[str], limit: float, size: Callable[[str], float] = cells) -> str:
     """The parts in a row, those in the middle left out where they would take more room than the limit.
 
     >>> shorten("a long name, version 2", 12)
@@ -33,8 +33,9 @@ def shorten(parts: Sequence[str], limit: int, size: Callable[[str], int] = cells
     """
     if sum(map(size, parts)) <= limit:
         return "".join(parts)
-    head = _leading(parts, (limit - 1) // 2, size)
-    tail = _leading(parts[::-1], limit - 1 - (limit - 1) // 2, size)
+    room = limit - size("…")
+    head = _leading(parts, room / 2, size)
+    tail = _leading(parts[::-1], room - sum(map(size, head)), size)
     return "".join(head) + "…" + "".join(tail[::-1])
 
 
@@ -63,9 +64,9 @@ def _cell(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
-def _leading(parts: Iterable[str], limit: int, size: Callable[[str], int]) -> list[str]:
+def _leading(parts: Iterable[str], limit: float, size: Callable[[str], float]) -> list[str]:
     """As many parts from the start as there is room for."""
-    taken, used = [], 0
+    taken, used = [], 0.0
     for part in parts:
         used += size(part)
         if used > limit:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from toplist.ranking.results import Mark, Pair, Results
+from toplist.ranking.results import Mark, Pair, Results, Standing
 
 Kind = Literal["sure", "unsure", "infinite", "untested"]
 
@@ -15,12 +15,22 @@ Kind = Literal["sure", "unsure", "infinite", "untested"]
 class Verdict:
     """A pair, and what may be said of it.
 
-    It is sure exactly where the adjusted p is at most one minus the level; infinite where a mean is, which no
-    test can weigh; untested where there is no p for another reason.
+    It is sure exactly where there is a difference and the adjusted p is at most one minus the level; infinite where a
+    mean is, which no test can weigh; untested where there is no p for another reason.
     """
 
     pair: Pair
     kind: Kind
+
+    @property
+    def sure(self) -> bool:
+        """Whether the two are surely different."""
+        return self.kind == "sure"
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is a p value."""
+        return self.kind in ("sure", "unsure")
 
     @property
     def better(self) -> str | None:
@@ -50,11 +60,11 @@ def judge(pair: Pair, results: Results) -> Verdict:
     """The verdict on one pair."""
     if pair.adjusted is not None and not math.isnan(pair.adjusted):
         return Verdict(pair, "sure" if pair.adjusted <= 1 - results.level and pair.difference.value else "unsure")
-    infinite = any(mark_of(results, name, pair.rule).infinite for name in (pair.a, pair.b))
-    return Verdict(pair, "infinite" if infinite or math.isinf(pair.difference.value) else "untested")
+    rows = [row for row in results.overall.standings if row.name in (pair.a, pair.b)]
+    infinite = math.isinf(pair.difference.value) or any(mark_of(row, pair.rule).infinite for row in rows)
+    return Verdict(pair, "infinite" if infinite else "untested")
 
 
-def mark_of(results: Results, name: str, rule: str) -> Mark:
-    """How a predictor did under a rule, over all cases."""
-    row = next(row for row in results.overall.standings if row.name == name)
-    return next(mark for mark in row.marks if mark.rule == rule)
+def mark_of(standing: Standing, rule: str) -> Mark:
+    """How a predictor did under a rule."""
+    return next(mark for mark in standing.marks if mark.rule == rule)

@@ -1,0 +1,93 @@
+"""What the truth says of the cases beside what happened: how much they count, what they belong to, when they were."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import AlignmentError, FileError
+from toplist.io.batches import Batch
+from toplist.io.columns import as_numpy, numbers, plain
+from toplist.io.optional import need
+from toplist.io.showing import shown
+from toplist.ranking.times import REMEDY, untimely
+from toplist.tally import Grouping
+
+_BLANK = "(blank)"
+
+
+def filled(truth: Batch, name: str, what: str) -> Any:
+    """A column that says something of every case: when it was, or what it belongs to."""
+    column = plain(truth.extra[name])
+    blank = as_numpy(_is_blank(column))
+    if blank.any():
+        at = int(np.argmax(blank))
+        raise FileError(truth.source, f"there is no {what} in {shown(name)}.", row=int(truth.rows[at]))
+    return column
+
+
+def _is_blank(column: Any) -> Any:
+    """Nothing, NaN, or text that says no more."""
+    types, pc = need("pyarrow").types, need("pyarrow.compute")
+    nothing = column.is_null(nan_is_null=True)
+    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+        return nothing
+    said = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    empty = pc.or_(pc.equal(said, ""), pc.equal(said, "nan"))
+    return pc.or_(nothing, pc.fill_null(empty, True))
+
+
+def in_time(column: Any, name: str) -> NDArray[np.int64]:
+    """The place of each case in time: numbers and dates by size; text as numbers if all of it is, or else as dates."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if pa.types.is_nested(column.type):
+        raise AlignmentError(f"{shown(name)} says the order, and has lists in it, not numbers, dates or text.")
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = pc.utf8_trim_whitespace(column)
+        try:
+            column = pc.cast(column, pa.float64())
+        except pa.ArrowInvalid:
+            odd = untimely(pc.unique(column).to_pylist())
+            if odd is not None:
+                raise AlignmentError(
+                    f"{shown(name)} says the order, and {shown(odd)} in it does not: {REMEDY}."
+                ) from None
+    coded = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
+    return as_numpy(coded).astype(np.int64) - 1
+
+
+def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
+    """How much each case counts."""
+    column = truth.extra[name]
+    values = numbers(column, truth.source, truth.rows, name).astype(np.float64)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        at = int(np.argmax(bad))
+        told = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
+        raise FileError(truth.source, f"{told}: weights are numbers, none below zero.", row=int(truth.rows[at]))
+    return values
+
+
+def clusters_in_order(column: Any) -> NDArray[np.int64]:
+    """The clusters of cases as numbers, in the order of their names: which row comes first does not show."""
+    found, types = groups_of(column), need("pyarrow").types
+    if found.codes is None:
+        return np.zeros(len(column), np.int64)
+    names = np.array(found.keys, dtype=np.str_)
+    if types.is_integer(column.type) or types.is_floating(column.type):
+        names = np.array([math.inf if name == _BLANK else float(str(name)) for name in found.keys])
+    ranks = np.empty(len(names), np.int64)
+    ranks[np.argsort(names, kind="stable")] = np.arange(len(names))
+    return ranks[found.codes]
+
+
+def groups_of(column: Any) -> Grouping:
+    """Cases by what a column says of them; where it says nothing, that is a group too."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if pa.types.is_nested(column.type):
+        raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
+    text = pc.fill_null(pc.cast(column, pa.string()), _BLANK).dictionary_encode()
+    return Grouping(text.dictionary.to_pylist(), as_numpy(text.indices).astype(np.int32))

@@ -1,0 +1,1 @@
+"""What is written in words: names made visible, room on a page, counts, lists, and what paths say."""
