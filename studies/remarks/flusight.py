@@ -140,8 +140,9 @@ def _units(boards: Mapping[str, Reading]) -> str:
         d = pair["difference"]["value"]
         rows.append([f"{a} - {b}", f"{d:+.4f}", *(f"{error:.4f}" for error in (alone, state, week, both))])
     counts = [sum(map(board.sure, board.pairs())) for board in (cases, own, weeks)]
+    met = sum(pair["adjusted_p"] is not None for pair in own.pairs())
     said = (
-        f"Surely different by Holm's method are {counts[0]} of {len(own.pairs())} pairs if every case counts for "
+        f"Surely different by Holm's method are {counts[0]} of the {met} pairs that met if every case counts for "
         f"itself, {counts[1]} if a state is the unit, {counts[2]} if a week is. Standard errors of some differences:"
     )
     header = ["difference", "Brier", "by case", "by state", "by week", "both"]

@@ -161,9 +161,9 @@ def test_captions_say_where_predictors_have_their_own_cases() -> None:
         return {one.text for one in tree(which).every("figcaption")}
 
     own = {
-        "Score against k, each on its own cases",
-        "Mean scores by shape, each on its own cases",
-        "What was promised, and what was kept, each on its own cases",
+        "Score against k, each on all its own cases",
+        "Mean scores by shape, each on all its own cases",
+        "What was promised, and what was kept, each on all its own cases",
     }
     assert own | {"Relative scores and their intervals", "Relative scores by group"} <= captions("pairwise")
     assert not any("own cases" in one or "Relative" in one for one in captions("six"))

@@ -103,7 +103,7 @@ def test_the_counts_add_up(results: Results) -> None:
     tested = [p for p in results.pairs if p.adjusted is not None]
     sure = [p for p in tested if p.adjusted is not None and p.adjusted <= 1 - results.level]
     if not tested:
-        assert said.startswith("None of the")
+        assert said.startswith(("None of the", "The pair could not"))
     elif not sure:
         assert said.startswith("No difference is sure under the Brier score")
     elif len(sure) == len(results.pairs):
@@ -126,7 +126,8 @@ def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Results) ->
         assert "surely better than all others" in said or "surely better than the other one" in said
     elif f"surely better than {len(sure)} of the {len(own)} others" not in said:
         assert not sure
-        assert "not surely better than any other" in said
+        told = "not surely better than any other" if any(p.adjusted is not None for p in own) else "not be tested"
+        assert told in said
 
 
 @settings(max_examples=30)
@@ -168,8 +169,31 @@ def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:
 )
 def test_the_confidence_set_is_told_in_words(members: str, said: str) -> None:
     chosen = ConfidenceSet("brier", 0.95, tuple(members), {}, 40, "bootstrap", 1)
-    found = replace(BASE[3], confidence_set=chosen)
+    pairs = tuple(
+        Pair("brier", a, b, 40, Estimate(-0.1, -0.2, -0.01, p=0.001), 0.5 if {a, b} <= set(members) else 0.01, 0)
+        for a, b in ("AB", "AC", "BC")
+    )
+    found = replace(BASE[3], confidence_set=chosen, pairs=pairs)
     assert [str(one) for one in sureness.best(found, shown(found))] == [said]
+
+
+def test_where_two_methods_disagree_nobody_is_called_the_best() -> None:
+    """The confidence set leaves one, and tests of pairs do not tell it from the others."""
+    chosen = ConfidenceSet("brier", 0.95, ("A",), {"A": 1.0, "B": 0.049, "C": 0.04}, 40, "bootstrap", 1)
+    pairs = tuple(Pair("brier", a, b, 40, Estimate(-0.1, -0.2, 0.01, p=0.06), 0.12, 9) for a, b in ("AB", "AC", "BC"))
+    found = replace(BASE[3], confidence_set=chosen, pairs=pairs)
+    (said,) = map(str, sureness.best(found, shown(found)))
+    assert said.startswith(
+        "A alone is left in the confidence set of the best under the Brier score, at 95% confidence."
+    )
+    assert "near it nothing is sure" in said
+    assert "is the best" not in " ".join(map(str, opening.lede(found, shown(found))))
+
+
+def test_who_alone_is_finite_was_not_tested() -> None:
+    chosen = ConfidenceSet("brier", 0.95, ("A",), {"A": 1.0, "B": 0.0, "C": 0.0}, 40, "the only one", None)
+    found = replace(BASE[3], confidence_set=chosen)
+    assert str(sureness.best(found, shown(found))[0]) == "A alone has no infinite scores under the Brier score."
 
 
 def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> None:
@@ -192,10 +216,12 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
         pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, 12)
         found = replace(BASE[2], pairs=(pair,), unit=unit, units=9)
         (said,) = sureness.unsure(found, shown(found), "brier")
-        assert str(said).endswith(f"About 12 more {unit}s like these would tell them apart 4 times in 5.")
+        assert str(said).endswith(
+            f"About 12 more {unit}s like these would tell them apart 4 times in 5, looked at alone."
+        )
         assert f"more {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
-    assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5.")
-    assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5.")
+    assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5, looked at alone.")
+    assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5, looked at alone.")
     assert told(0).endswith("Alone they would be told apart, but not among 1 pair.")
     assert told(None).endswith("cannot be said.")
     assert "difference -0.010 (-0.030 to +0.010), adjusted p 0.300." in told(None)

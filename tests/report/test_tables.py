@@ -104,12 +104,10 @@ def test_notes_count_only_pairs_that_can_be_tested() -> None:
 def test_notes_name_those_among_whom_the_best_is() -> None:
     found = example().confidence_set
     assert found is not None
-    want = "The best in brier is among transformer-large (fine-tuned) and gradient boosting at 95% (1,000 draws, "
-    assert want in said(example())
+    which = "The confidence set of the best in brier at 95%: transformer-large (fine-tuned)"
+    assert f"{which} and gradient boosting (1,000 draws, " in said(example())
     alone = replace(found, members=found.members[:1])
-    assert "The best in brier is transformer-large (fine-tuned) at 95%" in said(
-        replace(example(), confidence_set=alone)
-    )
+    assert f"{which} (1,000 draws, " in said(replace(example(), confidence_set=alone))
     nobody = replace(found, members=(), p={}, why="no case has all predictors")
     assert "No confidence set for the best in brier: no case has all predictors." in said(
         replace(example(), confidence_set=nobody)

@@ -61,6 +61,12 @@ class Plot(Generic[D]):
 
     def save(self, path: Any, theme: str = "light") -> None:
         """Write to a file in the format of its name: .svg, .pdf or .png."""
+        try:
+            self._save(path, theme)
+        except OSError as error:
+            raise TopListError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+
+    def _save(self, path: Any, theme: str) -> None:
         suffix = Path(path).suffix.lower()
         if suffix == ".svg":
             head = '<?xml version="1.0" encoding="utf-8"?>\n'

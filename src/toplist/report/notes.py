@@ -41,7 +41,7 @@ def _sure(results: Results) -> list[str]:
 def _to_separate(first: Pair, unit: str) -> list[str]:
     if not first.more:
         return []
-    more = f"{number_of(first.more, unit)} more would do it 4 times in 5"
+    more = f"{number_of(first.more, unit)} more would do it 4 times in 5, looked at alone"
     return [f"{plain(first.a)} and {plain(first.b)} are not told apart; about {more}."]
 
 
@@ -51,8 +51,8 @@ def _members(found: ConfidenceSet | None) -> list[str]:
     if not found.members:
         return [f"No confidence set for the best in {plain(found.rule)}: {visible(found.why)}."]
     who = listed(plain(name) for name in found.members)
-    among = "among " if len(found.members) > 1 else ""
-    return [f"The best in {plain(found.rule)} is {among}{who} at {percent(found.level)} ({visible(found.method)})."]
+    which = f"The confidence set of the best in {plain(found.rule)} at {percent(found.level)}"
+    return [f"{which}: {who} ({visible(found.method)})."]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from toplist.report.columns import Column, Table
 from toplist.report.numbers import spans
 from toplist.words.counts import count, percent
 from toplist.words.names import plain
-from toplist.words.paths import ending, findings, reason
+from toplist.words.paths import ASSUMED, ending, findings, reason
 
 
 def paths_table(paths: Sequence[SequentialPath]) -> Table:
@@ -53,5 +53,5 @@ def e_value(log: float) -> str:
 def _explained(level: float) -> list[str]:
     return [
         f"Below zero the candidate is better; an e-value of {1 / (1 - level):.4g} shows it at {percent(level)}.",
-        "All this takes for granted that the outcome of each case is known before the next prediction is made.",
+        ASSUMED,
     ]

@@ -12,6 +12,7 @@ from toplist.words.counts import number_of
 from toplist.words.names import visible
 
 T = TypeVar("T")
+ASSUMED = "All this takes for granted that the outcome of each case is known before the next prediction is made."
 
 
 def ending(path: SequentialPath) -> Estimate:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FLOOR = -2  # powers of ten below which an e-value is drawn at the edge: it speaks against nothing
 _HEAD, _UPPER, _BETWEEN, _LOWER = 26.0, 200.0, 34.0, 130.0
-_POINTS = 400  # more than there are pixels add nothing
+_POINTS = 160  # more add nothing that can be seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def _against(results: Results, v: Verdict, guess: Verdict | None, gap: float, sh
     how = "surely" if v.sure else "not surely"
     but = f", but has the worse {kind(v.pair.rule)} score ({how})."
     if _alike(results, v):
-        often = f" is right more often ({rate(rows[worse].accuracy)} of its first guesses, against "
+        often = f" is right more often ({rate(rows[worse].accuracy)} of all cases, against "
         told = sentence(shown[worse], f"{often}{rate(rows[better].accuracy)} for ", shown[better], ")", but)
     else:
         often = f" by {rate(gap)} on the {number_of(v.pair.cases, 'case')} of both"

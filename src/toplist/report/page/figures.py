@@ -39,8 +39,9 @@ class Figures:
 def figures(results: Results, exhibits: Sequence[Exhibit]) -> Figures:
     """Everything that can be drawn."""
     which = "Relative" if results.missing == "pairwise" else "Mean"
-    apart = len({row.cases for row in results.overall.standings}) > 1
-    own = ", each on its own cases" if apart else ""
+    counted = {row.name: row.cases for row in results.overall.standings}
+    apart = len(set(counted.values())) > 1 or any(e.cases != counted.get(e.name, e.cases) for e in exhibits)
+    own = f"{', each on all its own cases' if apart else ''}{', without weights' if results.weighted else ''}"
     curved = tuple(e for e in exhibits if e.curve)
     seen = tuple(exhibits)
     return Figures(

@@ -28,6 +28,8 @@ def lede(results: Results, shown: Shown) -> list[Sentence]:
         said.append(sentence("It is surely better than ", "the other one." if beaten == 1 else "all others."))
     elif own and not beaten and len(open_) == len(own):
         said.append(sentence("It is not surely better than any other."))
+    elif own and not any(v.tested for v in own):
+        said.append(sentence("Whether that is more than chance could not be tested."))
     elif own:
         few = f"It is surely better than {count(beaten)} of the {count(len(own))} others"
         said.append(sentence(few, *([", while ", listed(open_, most=3), " may be as good."] if open_ else ["."])))

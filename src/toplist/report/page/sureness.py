@@ -42,20 +42,33 @@ def best(results: Results, shown: Shown) -> list[Sentence]:
     if not chosen.members:
         why = visible(chosen.why).strip().rstrip(".") or "nobody is in it"
         return [sentence(f"There is no confidence set for the best under {scores(chosen.rule)}: {why}.")]
-    found = [_members(chosen, shown, len(results.overall.standings))]
+    found = [_members(results, chosen, shown)]
     if chosen.why:
         found.append(sentence(_ended(visible(chosen.why))))
     return found
 
 
-def _members(chosen: ConfidenceSet, shown: Shown, everybody: int) -> Sentence:
+def _members(results: Results, chosen: ConfidenceSet, shown: Shown) -> Sentence:
     members = [shown[name] for name in chosen.members]
     rule, level = scores(chosen.rule), percent(chosen.level)
+    if len(members) == 1 and chosen.seed is None:  # nothing was tested
+        alone = len(results.overall.standings) == 1
+        return sentence(members[0], " is alone here." if alone else f" alone has no infinite scores under {rule}.")
+    edge = ""
+    if set(chosen.members) != _not_ruled_out(results, chosen.rule):
+        edge = " That is a test of all at once; tests of pairs draw the line elsewhere, and near it nothing is sure."
     if len(members) == 1:
-        return sentence(members[0], f" is the best under {rule}, at {level} confidence.")
-    if len(members) == everybody:
-        return sentence(f"At {level} confidence nobody can be ruled out as the best under {rule}.")
-    return sentence(f"The best under {rule} is among ", listed(members), f", at {level} confidence.")
+        said = " is the best" if not edge else " alone is left in the confidence set of the best"
+        return sentence(members[0], f"{said} under {rule}, at {level} confidence.{edge}")
+    if len(members) == len(results.overall.standings):
+        return sentence(f"At {level} confidence nobody can be ruled out as the best under {rule}.{edge}")
+    return sentence(f"The best under {rule} is among ", listed(members), f", at {level} confidence.{edge}")
+
+
+def _not_ruled_out(results: Results, rule: str) -> set[str]:
+    """Who is not surely worse than anybody, by tests of pairs."""
+    worse = {v.worse for v in verdicts(results, rule) if v.sure}
+    return {row.name for row in results.overall.standings if row.name not in worse}
 
 
 def tally(results: Results, rule: str) -> Sentence:
@@ -75,7 +88,8 @@ def tally(results: Results, rule: str) -> Sentence:
         f"{number_of(len(tested), 'pair')}, is at most {1 - results.level:.6g}."
     )
     if not tested:
-        return sentence(f"None of the {number_of(len(found), 'pair')} could be tested under {scores(rule)}.")
+        whom = "The pair" if len(found) == 1 else f"None of the {number_of(len(found), 'pair')}"
+        return sentence(f"{whom} could {'not ' if len(found) == 1 else ''}be tested under {scores(rule)}.")
     if not sure:
         said = f"No difference is sure under {scores(rule)}: the order of the table may be chance."
     elif sure == len(found):
@@ -145,7 +159,9 @@ def _needed(v: Verdict, tested: int, unit: str) -> str:
     if v.pair.more == 0:
         return f"Alone they would be told apart, but not among {number_of(tested, 'pair')}."
     more = _round(v.pair.more)
-    return f"About {count(more)} more {noun(more, unit)} like these would tell them apart 4 times in 5."
+    return (
+        f"About {count(more)} more {noun(more, unit)} like these would tell them apart 4 times in 5, looked at alone."
+    )
 
 
 def untested(results: Results, shown: Shown, rule: str) -> list[Sentence]:
