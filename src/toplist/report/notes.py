@@ -110,9 +110,12 @@ def _basis(results: Results) -> str:
     compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
     by = f" by {plain(results.weight)}" if results.weight else ""
     weights = f", weighted{by}" if results.weighted else ", all of the same weight"
-    return (
-        f"Lower is better; {visible(results.classes)} classes, {number_of(results.cases, 'case')}{compared}{weights}."
-    )
+    return f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}{compared}{weights}."
+
+
+def classes(results: Results) -> str:
+    """How many classes there are."""
+    return "classes per case" if results.classes == "per case" else f"{visible(results.classes)} classes"
 
 
 def _intervals(results: Results) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from toplist.evidence.findings import Exhibit
 from toplist.ranking.results import Results
+from toplist.report.notes import classes
 from toplist.report.numbers import NOTHING, fixed
 from toplist.report.page import evidence
 from toplist.report.page.grids import Cell, Grid, Head, counted, grid, named
@@ -40,7 +41,7 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
     order = "" if len(said) == 1 else ". The first one decides the order"
     found: list[tuple[str, Words]] = [
         ("Cases", sentence(f"{count(results.cases)}{compared}, ", weights, ".")),
-        ("Classes", f"{plain(results.classes)} classes."),
+        ("Classes", f"{_capital(classes(results))}."),
         ("Scores", f"{_capital('; '.join(said))}{order}. Lower is better."),
         ("Missing", _MISSING.get(results.missing, visible(results.missing))),
         ("Intervals", f"{percent(results.level)}. {_capital(visible(results.method))}."),
