@@ -19,8 +19,9 @@ DATA = demo.folder()
 TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
 
 
-def test_demo_prints_the_leaderboard_and_two_sentences_about_accuracy() -> None:
-    done = toplist("demo")
+def test_demo_prints_the_leaderboard_and_two_sentences_about_accuracy(tmp_path: Path) -> None:
+    done = toplist("demo", cwd=tmp_path)
+    assert (tmp_path / "toplist-demo.html").stat().st_size > 50_000
     assert done.returncode == 0
     for name in demo.PREDICTIONS:
         assert name in done.stdout
