@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from toplist.io.showing import shown
 from toplist.ranking.times import REMEDY, untimely
 from toplist.tally import Grouping
 
-_BLANK = "(blank)"
+BLANK = "(blank)"  # a group of those of whom nothing is said
 
 
 def filled(truth: Batch, name: str, what: str) -> Any:
@@ -78,7 +77,7 @@ def clusters_in_order(column: Any) -> NDArray[np.int64]:
         return np.zeros(len(column), np.int64)
     names = np.array(found.keys, dtype=np.str_)
     if types.is_integer(column.type) or types.is_floating(column.type):
-        names = np.array([math.inf if name == _BLANK else float(str(name)) for name in found.keys])
+        names = np.array([float(str(name)) for name in found.keys])
     ranks = np.empty(len(names), np.int64)
     ranks[np.argsort(names, kind="stable")] = np.arange(len(names))
     return ranks[found.codes]
@@ -89,5 +88,5 @@ def groups_of(column: Any) -> Grouping:
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     if pa.types.is_nested(column.type):
         raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
-    text = pc.fill_null(pc.cast(column, pa.string()), _BLANK).dictionary_encode()
+    text = pc.fill_null(pc.cast(column, pa.string()), BLANK).dictionary_encode()
     return Grouping(text.dictionary.to_pylist(), as_numpy(text.indices).astype(np.int32))

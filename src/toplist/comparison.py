@@ -125,9 +125,10 @@ def compare(
             predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters,
             order=None if assumed.order is None else order, ordered=assumed.ordered,
         )  # fmt: skip
-        tallies, read, many = held.tallies(), held.read(), held.classes
+        sheets = held.sheets()
+        tallies, read, many = held.tallies(sheets), held.read(), held.classes
         by_case = not assumed.by_sums or missing == "pairwise" or held.per_case
-        panel = held.panel() if by_case else None
+        panel = held.panel(sheets) if by_case else None
         again = lambda progress: from_memory(held)  # noqa: E731
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")

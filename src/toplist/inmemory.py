@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.annotations import BLANK
 from toplist.arguments import as_array, as_vector
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import Scoring
@@ -24,8 +25,6 @@ from toplist.sheets import Sheet, sheet
 from toplist.space import ClassSpace, as_space, show_size
 from toplist.streaming import Read
 from toplist.tally import Grouping, Tally, tally
-
-BLANK = "(blank)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +45,12 @@ class Together:
         how = self.scoring
         return [sheet(one, self.y, how.rules, tops=how.tops, penalty=how.penalty) for one in self.lists.values()]
 
-    def tallies(self) -> dict[Hashable, Tally]:
+    def tallies(self, sheets: Sequence[Sheet]) -> dict[Hashable, Tally]:
         """Exact sums, by group."""
-        return tally(self.sheets(), weights=self.weights, groups=self.groups, clusters=self.clusters)
+        return tally(sheets, weights=self.weights, groups=self.groups, clusters=self.clusters)
 
-    def panel(self) -> Panel:
+    def panel(self, sheets: Sequence[Sheet]) -> Panel:
         """The scores side by side."""
-        sheets = self.sheets()
         units = self.moments
         if self.clusters is not None and self.clusters.codes is not None:
             units = self.clusters.codes.astype(np.int64)
@@ -61,14 +59,13 @@ class Together:
         empty = one_if_alike([sheets[0].empty.T])
         return Panel(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys)
 
-    def exhibits(self) -> tuple[Exhibit, ...]:
+    def exhibits(self, sheets: Sequence[Sheet]) -> tuple[Exhibit, ...]:
         """What the lists show beside their scores."""
         rule = self.scoring.rules[0]
-        made = [
-            gather(one, self.y, scored, rule=rule)
-            for one, scored in zip(self.lists.values(), self.sheets(), strict=True)
-        ]
-        return tuple(exhibit(one, name, name_of(rule)) for name, one in zip(self.lists, made, strict=True))
+        return tuple(
+            exhibit(gather(one, self.y, scored, rule=rule), name, name_of(rule))
+            for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
+        )
 
     def read(self) -> Read:
         """What was read."""

@@ -32,7 +32,8 @@ class Material:
 
 def from_memory(held: Together) -> Material:
     """From predictions in memory."""
-    return Material(held.panel(), held.exhibits())
+    sheets = held.sheets()
+    return Material(held.panel(sheets), held.exhibits(sheets))
 
 
 def from_files(plan: Plan, progress: Progress) -> Material:

@@ -51,7 +51,7 @@ def confidence_set(
         return made(out | {names[finite[0]]: 1.0}, "the only one without infinite scores", why)
     common = panel.some(there)
     rows = _rows(replace(common, scores=common.scores[:, rule : rule + 1, finite]))
-    unit = "case" if panel.units is None else "moment" if panel.ordered else "cluster"
+    unit = panel.unit
     if len(rows) < FEWEST:
         many = f"{len(rows)} {unit}s are" if len(rows) > 1 else f"one {unit} is"
         return made({}, "", f"{many} too few to draw from")

@@ -185,9 +185,7 @@ class FromCases:
 
     @property
     def _unit(self) -> str:
-        if self.panel.units is None or self._timeless:
-            return "case"
-        return "moment" if self.panel.ordered else "cluster"
+        return "case" if self._timeless else self.panel.unit
 
 
 def _is_final(found: Estimate) -> bool:

@@ -36,6 +36,11 @@ class Panel:
         return len(self.scores)
 
     @property
+    def unit(self) -> str:
+        """What a unit is called."""
+        return "case" if self.units is None else "moment" if self.ordered else "cluster"
+
+    @property
     def count(self) -> int:
         """How many units there are."""
         return len(self) if self.units is None else len(np.unique(self.units))
