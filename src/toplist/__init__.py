@@ -74,6 +74,7 @@ _HOME = {
     "space": ("ClassSpace",),
     "versions": ("show_versions",),
 }  # fmt: skip
+_PARTS = ("improve", "multilabel")  # rooms with names of their own
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -139,6 +140,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("toplist.versions").version()
+    if name in _PARTS:
+        return import_module(f"toplist.{name}")
     if name not in _ROOM:
         raise AttributeError(f"module 'toplist' has no attribute {name!r}")
     value = getattr(import_module(f"toplist.{_ROOM[name]}"), name)

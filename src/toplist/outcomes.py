@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_array, as_floats
 from toplist.errors import OutcomeError, ShapeError, SpaceError
-from toplist.labelsets import LabelSets
+from toplist.labelsets import LabelSets, Sets
 from toplist.lists import TopLists
 from toplist.space import UNLISTED, ClassSpace, show_size
 
@@ -154,11 +154,24 @@ def _codes_of_sets(y: Any, space: LabelSets) -> NDArray[np.int64]:
     if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iu":
         codes = y.astype(np.int64)
         return codes if not space.masks and space.support is None else _codes_in_range(codes, space)
+    try:
+        codes = space.encode(y)
+    except SpaceError as error:
+        raise OutcomeError(str(error), case=_first_wrong(y, space)) from None
+    if (codes == UNLISTED).any():
+        case = int(np.argmax(codes == UNLISTED))
+        shown = set(space.named(space.sets(y).take([case]))[0])
+        raise OutcomeError(f"the outcome {shown!r} is not in the support.", case=case, more=int((codes < 0).sum()) - 1)
+    return codes
+
+
+def _first_wrong(y: Any, space: LabelSets) -> int | None:
+    """The first case whose set is not one; None where it is not the fault of a case."""
+    if isinstance(y, Sets) or hasattr(y, "tocsr"):
+        return None
     for case, one in enumerate(y):
         try:
-            code = space.encode(np.asarray(y)[case : case + 1] if isinstance(y, np.ndarray) else [one])[0]
-        except SpaceError as error:
-            raise OutcomeError(str(error), case=case) from None
-        if code == UNLISTED:
-            raise OutcomeError(f"the outcome {set(one)!r} is not in the support.", case=case)
-    return space.encode(y)
+            space.encode(np.asarray(one)[None] if isinstance(y, np.ndarray) and y.ndim == 2 else [one])
+        except SpaceError:
+            return case
+    return None

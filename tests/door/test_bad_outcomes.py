@@ -79,7 +79,7 @@ BAD: dict[str, tuple[Callable[[], tl.TopLists], Any, int, int, str]] = {
     "nothing like it": (named, ["cat", "zebra", "fox", "cat"], 1, 0, unknown("'zebra'")),
     "None": (named, ["cat", "dog", None, None], 2, 1, "the outcome is None."),
     "set with a typo": (sets, [{"cat"}, set(), {"dgo"}, {"dog"}], 2, 0, "'dgo' is not a label. Did you mean 'dog'?"),
-    "set out of the support": (few_sets, [{"cat"}, {"dog"}] * 2, 1, 0, "the outcome {'dog'} is not in the support."),
+    "set out of the support": (few_sets, [{"cat"}, {"dog"}] * 2, 1, 1, "the outcome {'dog'} is not in the support."),
     "set code too large": (sets, np.array([0, 7, 8, 1]), 2, 0, outside(8, 8)),
 }  # fmt: skip
 SHAPES: dict[str, tuple[Callable[[], tl.TopLists], Any, str]] = {

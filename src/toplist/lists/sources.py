@@ -12,7 +12,7 @@ from toplist import kernel
 from toplist.arguments import as_array, as_count, as_floats, as_vector
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.kernel import Rows
-from toplist.labelsets import LabelSets
+from toplist.labelsets import Book, LabelSets
 from toplist.space import ClassSpace, as_space
 
 
@@ -54,10 +54,11 @@ def _as_codes_or_sets(values: Any, ndim: int) -> NDArray[Any]:
 def encode_labels(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int64], ClassSpace]:
     """Codes for the labels of listed classes. A space without labels learns those that it meets."""
     if isinstance(space, LabelSets):
-        codes = space.encode(labels)
+        sets = space.sets(labels)
+        codes = space.encode(sets)
         if (codes < 0).any():
             raise ClassError(f"class {set(labels[int(np.argmax(codes < 0))])!r} is not in the support of the space.")
-        return codes, space
+        return codes, space.with_book(Book.of(sets)) if space.digests else space
     missing = next((label for label in labels if label is None or label != label), labels)
     if missing is not labels:
         raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
