@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,12 @@ class Sets:
         if (matrix.data > 1).any():
             raise SpaceError("a label is there twice in one row of the indicator matrix.")
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.shape[1])
+
+    @classmethod
+    def join(cls, batches: Sequence[Sets]) -> Sets:
+        """One batch after the other."""
+        sizes = np.concatenate([one.sizes for one in batches])
+        return cls(_offsets(sizes), np.concatenate([one.labels for one in batches]), batches[0].width)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

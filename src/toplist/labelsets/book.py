@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +31,18 @@ class Book:
         """The book of sets as they are."""
         none = np.full(len(sets), -1, np.int64)
         return cls(sets.fold(keys(sets.width)), np.zeros((0, -(-sets.width // 8)), np.uint8), none, sets)
+
+    @classmethod
+    def join(cls, books: Sequence[Book]) -> Book:
+        """One book of several."""
+        starts = np.cumsum([0, *(len(book.bits) for book in books)])
+        base = [np.where(book.base < 0, -1, book.base + start) for book, start in zip(books, starts, strict=False)]
+        return cls(
+            np.concatenate([book.codes for book in books]),
+            np.concatenate([book.bits for book in books]),
+            np.concatenate(base),
+            Sets.join([book.flips for book in books]),
+        )
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:

@@ -1,0 +1,102 @@
+"""Averaging lists of different lengths and supports."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toplist as tl
+from toplist.improve import linear_pool
+
+
+def draw_lists(rng: np.random.Generator, n: int, m: int, most: int, *, valid: bool = True) -> tl.TopLists:
+    rows = []
+    for _ in range(n):
+        k = int(rng.integers(0, most + 1))
+        t = rng.dirichlet(np.full(m, 0.5))
+        picked = np.argsort(-t)[:k] if valid else rng.permutation(m)[:k]
+        rows.append({int(c): float(t[c]) for c in picked})
+    return tl.TopLists.from_dicts(rows, m)
+
+
+@given(seed=st.integers(0, 10_000), members=st.integers(1, 4), m=st.integers(2, 7), valid=st.booleans())
+def test_the_pool_is_the_weighted_mean_of_padded_distributions(seed: int, members: int, m: int, valid: bool) -> None:
+    """Of the largest valid sublists where a list is not valid."""
+    rng = np.random.default_rng(seed)
+    lists = [draw_lists(rng, 3, m, m - 1, valid=valid) for _ in range(members)]
+    w = rng.dirichlet(np.ones(members))
+    pool = linear_pool(lists, weights=w.tolist())
+    want = sum(x * one.strictly_valid().padded() for x, one in zip(w, lists, strict=True))
+    np.testing.assert_allclose(pool.padded(), want, atol=1e-14)
+    assert pool.is_valid().all()
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(0, 5))
+def test_the_pool_is_never_worse_than_its_members_on_average(seed: int, k: int) -> None:
+    """Pathwise, under the Brier score, as the ambiguity identity says; cut to k it is still valid."""
+    rng = np.random.default_rng(seed)
+    lists = {name: draw_lists(rng, 5, 6, 5) for name in "abc"}
+    y = rng.integers(0, 6, 5)
+    pool = linear_pool(lists)
+    mean = np.mean([tl.score(one, y) for one in lists.values()], axis=0)
+    assert (tl.score(pool, y) <= mean + 1e-12).all()
+    assert linear_pool(lists, k=k) == pool.truncate(k)
+    assert pool.truncate(k).is_valid().all()
+
+
+def test_labels_and_distributions_pool_as_well() -> None:
+    """Two of three name the first class; the third spreads out."""
+    lists = [
+        tl.TopLists.from_labels([0], 3),
+        tl.TopLists.from_labels([0], 3),
+        tl.TopLists.from_proba([[0.2, 0.5, 0.3]]),
+    ]
+    np.testing.assert_allclose(linear_pool(lists).padded(), [[2.2 / 3, 0.5 / 3, 0.1]], atol=1e-15)
+
+
+@pytest.mark.parametrize("labels", [20, 159, 10_000])
+def test_sets_of_many_labels_pool_by_their_sets(labels: int) -> None:
+    """m = 2**10000: the shares of unlisted sets vanish, and the listed sets can be told afterwards."""
+    space = tl.LabelSets(range(labels))
+    a = tl.TopLists.from_dicts([{frozenset({1, 5}): 0.5, frozenset(): 0.25}], space)
+    b = tl.TopLists.from_dicts([{frozenset({1, 5}): 0.25, frozenset({7}): 0.125}], space)
+    pool = linear_pool([a, b])
+    shown = {frozenset(s): t for s, t in pool[0].confidences.items()}
+    assert shown == pytest.approx({frozenset({1, 5}): 0.375, frozenset(): 0.125, frozenset({7}): 0.0625}, rel=1e-5)
+    assert pool.rest[0] == pytest.approx(0.4375, rel=1e-5)
+
+
+def test_infinitely_many_classes_pool_too() -> None:
+    space = tl.ClassSpace(math.inf, ["a", "b"])
+    lists = [tl.TopLists.from_dicts([one], space) for one in ({"a": 0.5}, {"b": 0.25})]
+    pool = linear_pool(lists)
+    assert pool[0].confidences == {"a": 0.25, "b": 0.125}
+    assert pool.rest.tolist() == [0.625]
+
+
+@pytest.mark.parametrize(
+    ("lists", "options", "said"),
+    [
+        ([], {}, "there is nothing to pool."),
+        ([tl.TopLists.from_labels([0], 3), tl.TopLists.from_labels([0], 4)], {}, "give all the same space"),
+        ([tl.TopLists.from_labels([0], 3), tl.TopLists.from_labels([0, 1], 3)], {}, "1 and 2 lists"),
+        ([tl.TopLists.from_labels([0], 3)], {"weights": [0.5, 0.5]}, "2 weights for 1 members"),
+        ([tl.TopLists.from_labels([0], 3)], {"weights": [0.5]}, "these add up to 0.5"),
+        ([tl.TopLists.from_labels([0], 3)] * 2, {"weights": [1.5, -0.5]}, "not negative"),
+        ([[0.5, 0.5]], {}, "expected TopLists, got list"),
+        (
+            [tl.TopLists.from_labels([0], 3, ids=["x"]), tl.TopLists.from_labels([0], 3, ids=["y"])],
+            {},
+            "different cases",
+        ),
+    ],
+    ids=["nothing", "spaces", "lengths", "weights", "sum", "negative", "no lists", "ids"],
+)
+def test_what_cannot_be_pooled_is_refused(lists: Any, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(tl.TopListError, match=said):
+        linear_pool(lists, **options)
