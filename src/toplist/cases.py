@@ -19,7 +19,10 @@ Array = Any
 
 @dataclass(frozen=True, slots=True)
 class BatchCases:
-    """Cases lo to hi of a batch in memory. Sums of Python functions and tables want `lists.strictly_valid()`."""
+    """Cases lo to hi of a batch in memory.
+
+    Sums of Python functions, tables and confidences known by their logarithms want `lists.strictly_valid()`.
+    """
 
     lists: TopLists
     codes: NDArray[np.int64] | None
@@ -32,6 +35,9 @@ class BatchCases:
         here, checked = slice(self.lo, self.hi), self.lists.admitted
         rows = checked.rows.block(self.lo, self.hi)
         codes = None if self.codes is None else self.codes[here]
+        log_listed = None
+        if rows.log_confidences is not None and codes is not None:
+            log_listed = checked.between(self.lo, self.hi).log_outcomes(codes)
 
         def reduce(*, narrow: bool) -> rectangles.Sums:
             return kernel.reduce(
@@ -39,13 +45,26 @@ class BatchCases:
             )
 
         if of.kind in ("none", "squares", "powers") and kernel.NATIVE:
-            return Moments.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows)
+            return Moments.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows, log_listed)
         sums = reduce(narrow=False)
+        if of.kind == "peak" and rows.log_confidences is not None:
+            sums = self._peaks(of, sums)
         total = self._sum_terms(of, codes) if of.kind == "terms" else sums.total
         return Moments(
             np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
-            rows.log_size, rows.log_rest,
+            rows.log_size, rows.log_rest, log_listed=log_listed,
         )  # fmt: skip
+
+    def _peaks(self, of: Sum, sums: rectangles.Sums) -> rectangles.Sums:
+        """The same where the largest confidence of a list may be too small to be a number."""
+        outcome, total, ties, proxy = (np.array(x) for x in (sums.outcome, sums.total, sums.ties, sums.proxy))
+        for at, table, place in self.tables():
+            listed, unlisted = table.each(of)
+            total[at], ties[at], proxy[at] = unlisted.total, unlisted.ties, unlisted.proxy
+            if place is not None:
+                every = np.concatenate([listed.outcome, unlisted.outcome[:, None]], axis=1)
+                outcome[at] = np.take_along_axis(every, place[:, None], axis=1)[:, 0]
+        return sums._replace(outcome=outcome, total=total, ties=ties, proxy=proxy)
 
     def _sum_terms(self, of: Sum, codes: NDArray[np.int64] | None) -> NDArray[np.float64]:
         part = self.lists[self.lo : self.hi]
@@ -59,7 +78,7 @@ class BatchCases:
         """See `Cases`."""
         part = self.lists[self.lo : self.hi]
         rest = part.rest
-        scaled = part.normalized_confidences
+        scaled, logs = part.normalized_confidences, part.admitted.small_logs
         for at, group in kernel.by_length(part.admitted.rows):
             k = group.confidences.shape[1]
             where = part.offsets[at][:, None] + np.arange(k)
@@ -69,7 +88,8 @@ class BatchCases:
                 same = (np.arange(k) if group.classes is None else group.classes) == codes
                 place = np.where(same.any(axis=1), same.argmax(axis=1), k) if k else np.zeros(len(at), np.intp)
             unlisted = group.size - k + np.zeros(len(at))
-            yield at, Table(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest), place
+            log_t = None if logs is None else logs[where]
+            yield at, Table(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest, log_t), place
 
 
 @dataclass(frozen=True, slots=True)

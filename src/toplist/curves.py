@@ -67,7 +67,7 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     if ks is not None and not isinstance(ks, Iterable):
         raise TopListError(f"ks are numbers of classes, not {ks!r}.")
     wanted = np.arange(longest + 1) if ks is None else np.array(sorted({as_count(k) for k in ks}), dtype=np.int64)
-    if rule.tabular or len(lists) == 0:
+    if rule.tabular or len(lists) == 0 or lists.admitted.rows.log_confidences is not None:
         return _one_by_one(lists, codes, wanted, rule)
     used = np.minimum(wanted, longest)
     sums = np.zeros((4, len(wanted)))

@@ -15,8 +15,10 @@ from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import Scoring
 from toplist.evidence.findings import Exhibit
 from toplist.evidence.gathering import exhibit, gather
+from toplist.labelsets import LabelSets, Sets
 from toplist.lists import TopList, TopLists
 from toplist.lists.door import Repairs
+from toplist.lists.mistakes import are_bits
 from toplist.ranking.panels import Panel, one_if_alike, side_by_side
 from toplist.ranking.results import Origin
 from toplist.ranking.times import REMEDY, untimely
@@ -161,6 +163,9 @@ def _as_lists(what: Any, space: ClassSpace, name: str, repairs: Repairs) -> TopL
             raise ShapeError(
                 "these are single lists.", "Give the TopLists that they come from, or TopLists.from_dicts."
             )
+        sets = _as_sets(what, space) if isinstance(space, LabelSets) else None
+        if sets is not None:
+            return TopLists.from_labels(sets, space)
         if several and any(isinstance(one, set | frozenset) for one in what):
             raise ShapeError(
                 "labels that are sets need a space of label sets.", "TopLists.from_labels(y, LabelSets(...))."
@@ -178,6 +183,27 @@ def _as_lists(what: Any, space: ClassSpace, name: str, repairs: Repairs) -> TopL
     except TopListError as error:
         error.args = (f"{name}: {error}",)
         raise
+
+
+def _as_sets(what: Any, space: LabelSets) -> Any:
+    """A label set per case, where that was predicted: in a batch, by its labels, or as zeros and ones; else None."""
+    if isinstance(what, Sets):
+        return what
+    if isinstance(what, list | tuple) or (isinstance(what, np.ndarray) and what.dtype == object and what.ndim == 1):
+        if any(isinstance(one, set | frozenset) for one in what):
+            return what
+        if not all(isinstance(one, list | tuple | np.ndarray) for one in what):
+            return None
+        names, members = set(space.names), [label for one in what for label in one]
+        if any(isinstance(one, str) for one in members) or all(isinstance(x, Hashable) and x in names for x in members):
+            return what
+        what = as_array(what, "predictions")
+    columns = what.shape[1] if len(getattr(what, "shape", ())) == 2 else None
+    if columns != len(space.names):
+        return None
+    values = what.tocsr().data if hasattr(what, "tocsr") else as_array(what, "predictions")
+    certain = columns == space.size and values.dtype.kind == "f"  # distributions: a column per class
+    return what if are_bits(values) and not certain else None
 
 
 def _require_one_length(lists: Mapping[str, TopLists]) -> int:
@@ -202,6 +228,8 @@ def _require_one_space(lists: Mapping[str, TopLists], known: ClassSpace, y: Any)
     for name, one in lists.items():
         if not np.array_equal(one.space.as_floats[1], known.as_floats[1]):
             raise SpaceError(f"{name} is over {one.space!r}, others over {known!r}: all need the same classes.")
+        if isinstance(known, LabelSets) and isinstance(one.space, LabelSets) and one.space != known:
+            raise SpaceError(f"{name} and the others name or order their labels differently: give all the same space.")
     named = {name: one.space.labels for name, one in lists.items() if one.space.labels is not None}
     if isinstance(y, TopLists):
         odd = next(

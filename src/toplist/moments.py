@@ -18,6 +18,8 @@ from toplist.kernel import Rows
 
 Array = Any
 _TINY = 1e-290  # proxies below this have lost digits, and are better known by their logarithms
+_LEAST = 2.0**-1074  # the smallest number
+_QUANTUM = 20 * _LEAST
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,21 @@ class Moments:
     log_size: Array
     given_log_rest: Array | None = None
     complete: bool = False  # does `total` hold the unlisted classes too?
+    log_listed: Array | None = None  # log of a listed outcome whose confidence is too small to be a number; else 0
 
     @classmethod
-    def narrow(cls, sums: rectangles.Sums, wide: Callable[[], rectangles.Sums], rows: Rows) -> Moments:
+    def narrow(
+        cls,
+        sums: rectangles.Sums,
+        wide: Callable[[], rectangles.Sums],
+        rows: Rows,
+        log_listed: Array | None = None,
+    ) -> Moments:
         """Moments of which most rules need three; the others are reduced when one is first asked for."""
         made = object.__new__(cls)
         made.__dict__.update(
             xp=np, outcome=sums.outcome, miss=sums.miss, total=sums.total, log_size=rows.log_size,
-            given_log_rest=rows.log_rest, complete=True, _wide=wide,
+            given_log_rest=rows.log_rest, complete=True, log_listed=log_listed, _wide=wide,
         )  # fmt: skip
         return made
 
@@ -72,7 +81,11 @@ class Moments:
 
     @property
     def log_outcome(self) -> Array:
-        """log(outcome), from the proxy's logarithm where the outcome is unlisted and its share underflows."""
+        """log(outcome), from the listed or the proxy's logarithm where the outcome's own share underflows."""
+        log = self._log_of_outcome()
+        return log if self.log_listed is None else self.xp.where(self.log_listed < 0, self.log_listed, log)
+
+    def _log_of_outcome(self) -> Array:
         xp, q = self.xp, self.outcome
         positive = q > _TINY
         sure = bool(xp.all(positive))
@@ -98,7 +111,11 @@ class Moments:
 def _log_rest(xp: Any, rest: Array, unlisted: Array, given: Array | None) -> Array:
     if given is None:
         return rectangles.log_or(xp, rest, -xp.inf)
-    return xp.where(unlisted == 0, -xp.inf, rectangles.log_or(xp, rest, given))
+    log = rectangles.log_or(xp, rest, given)
+    lossy = (rest > 0) & (rest < _TINY)
+    if bool(xp.any(lossy)):  # what was given stands, unless classes were cut and their mass has joined
+        log = xp.where(lossy & (xp.abs(xp.exp(given) - rest) <= 1e-9 * rest + _QUANTUM), given, log)
+    return xp.where(unlisted == 0, -xp.inf, log)
 
 
 def _log_unlisted(xp: Any, unlisted: Array, log_size: Array) -> Array:
@@ -151,6 +168,7 @@ class Table:
     unlisted: Array
     log_size: Array
     log_rest: Array | None
+    log_t: Array | None = None  # logs of confidences that are too small to be numbers; 0 for the others
 
     @property
     def proxy(self) -> Array:
@@ -164,9 +182,21 @@ class Table:
         log_rest = _log_rest(self.xp, self.rest, self.unlisted, self.log_rest)
         return _log_ratio(self.xp, log_rest, _log_unlisted(self.xp, self.unlisted, self.log_size))
 
+    def _for_peaks(self) -> tuple[Array, Array]:
+        """Confidences and proxies to compare with the largest; where that is no number, its stand-in is the least."""
+        xp, t, logs, proxy = self.xp, self.t, self.log_t, self.proxy
+        if logs is None or not t.shape[1]:
+            return t, proxy
+        none = xp.all((logs < 0) | (t == 0), axis=1) & xp.any(logs < 0, axis=1)
+        logs = xp.where(logs < 0, logs, -xp.inf)
+        top = xp.max(logs, axis=1)
+        first = logs == xp.expand_dims(top, axis=1)
+        t = xp.where(xp.expand_dims(none, axis=1), xp.where(first, _LEAST, 0.0), t)
+        return t, xp.where(none, xp.where(self.log_proxy >= top, _LEAST, 0.0), proxy)
+
     def each(self, of: Sum) -> tuple[Moments, Moments]:
         """The moments if each of the listed classes happens, as (rows, k), and if an unlisted one does."""
-        xp, t = self.xp, self.t
+        xp, t, proxy = self.xp, self.t, self.proxy
 
         def column(a: Array) -> Array:
             return xp.expand_dims(a, axis=-1)
@@ -174,6 +204,7 @@ class Table:
         lack = exclusive_sums(xp, t) + column(self.rest)
         terms = of.terms(xp, t, lack) if of.kind != "none" else xp.zeros_like(t)
         if of.kind == "peak":
+            t, proxy = self._for_peaks()
             total = xp.max(t, axis=1) if t.shape[1] else self.rest * 0 - 1
             ties = xp.sum(xp.astype(t == column(total), t.dtype), axis=1)
             others, total_all = column(total) + 0 * t, total
@@ -185,12 +216,12 @@ class Table:
         wide = 0 * t
         listed = Moments(
             xp, t, lack, wide == 0, others, column(ties) + wide,
-            column(self.rest) + wide, column(self.unlisted) + wide, column(self.proxy) + wide,
-            column(log_size) + wide, log_rest,
+            column(self.rest) + wide, column(self.unlisted) + wide, column(proxy) + wide,
+            column(log_size) + wide, log_rest, log_listed=self.log_t,
         )  # fmt: skip
         unlisted = Moments(
-            xp, self.proxy, 1.0 - self.proxy, self.rest != self.rest, total_all, ties, self.rest, self.unlisted,
-            self.proxy, log_size, self.log_rest,
+            xp, proxy, 1.0 - proxy, self.rest != self.rest, total_all, ties, self.rest, self.unlisted,
+            proxy, log_size, self.log_rest,
         )  # fmt: skip
         return listed, unlisted
 

@@ -31,6 +31,9 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
     """Distributions as lists: one per case, or one for all."""
     if isinstance(p, TopLists):
         truth = p if len(p) == cases else p[np.zeros(cases, np.intp)] if len(p) == 1 else p
+    elif hasattr(p, "tocsr"):
+        remedy = "Label sets need a space of them, LabelSets(labels); distributions go through TopLists.from_csr."
+        raise ShapeError("the outcomes are a sparse matrix.", remedy)
     else:
         dense = as_floats(p, "distributions")
         if dense.ndim == 0:

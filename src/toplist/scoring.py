@@ -39,7 +39,8 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
     if is_soft(y, lists.space):
         return expected_score(lists, y, rule=rule, penalty=penalty)
     codes = as_codes(y, lists)
-    plain = lists.strictly_valid() if rule.spread else lists
+    in_python = rule.spread or lists.admitted.rows.log_confidences is not None
+    plain = lists.strictly_valid() if in_python else lists
     out = np.empty(len(lists))
 
     def work(lo: int, hi: int) -> None:

@@ -83,7 +83,8 @@ def _expected_places(
     """The same where what happened is a distribution: probabilities of a hit, of a miss, of being listed."""
     ordered = lists.ordered()
     believed = beliefs(truth, ordered).listed
-    case, t, offsets = np.repeat(np.arange(len(lists)), lists.sizes), ordered.confidences, ordered.offsets
+    case, offsets = np.repeat(np.arange(len(lists)), lists.sizes), ordered.offsets
+    t = ordered.confidences if ordered.log_confidences is None else ordered.log_confidences
     place = np.arange(len(t)) - offsets[case]
     starts = np.ones(len(t), bool)
     starts[1:] = (t[1:] != t[:-1]) | (case[1:] != case[:-1])

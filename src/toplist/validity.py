@@ -1,19 +1,25 @@
 """Which lists are valid, and the largest valid sublist of one that is not (paper, section 3).
 
 A list is valid if no listed confidence is below the proxy, the share of the rest mass that each unlisted class
-gets. Removing the smallest confidence until that holds leaves the one largest valid sublist.
+gets. Removing the smallest confidence until that holds leaves the one largest valid sublist. Lists with a confidence
+that is too small to be a number are judged by logarithms.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist import kernel, rectangles
+from toplist import flags, kernel, rectangles
 from toplist.kernel import Rows
+
+Floats = NDArray[np.float64]
+SMALL: Final = 1e-290  # masses below this are better known by their logarithms
+_LEAST: Final = {np.dtype(np.float64): math.log(SMALL), np.dtype(np.float32): math.log(1e-37)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +27,69 @@ class Sublists:
     """For every listed class whether it stays; for every case what is then left over, and for how many classes."""
 
     keep: NDArray[np.bool_]
-    rest: NDArray[np.float64]
-    log_rest: NDArray[np.float64] | None  # where the producer gave it
-    unlisted: NDArray[np.float64]
+    rest: Floats
+    log_rest: Floats | None  # where the producer gave it
+    unlisted: Floats
 
 
-def largest_valid(rows: Rows, slack: NDArray[np.float64], which: NDArray[np.bool_]) -> Sublists:
+def too_small(logs: Floats, dtype: Any) -> NDArray[np.bool_]:
+    """Which logarithms are of confidences that numbers of this type hold not at all, or with fewer digits.
+
+    >>> too_small(np.array([-np.inf, -3083.0, -1.0]), np.float64)
+    array([False,  True, False])
+    """
+    small: NDArray[np.bool_] = (logs < _LEAST[np.dtype(dtype)]) & (logs > -np.inf)
+    return small
+
+
+def any_too_small(logs: NDArray[Any], dtype: Any) -> bool:
+    """Whether there is any; most often one look at the least is enough."""
+    return bool(logs.min(initial=0.0) < _LEAST[np.dtype(dtype)]) and bool(too_small(logs, dtype).any())
+
+
+def doubles(rows: Rows) -> Floats:
+    """The confidences in double precision, from their logarithms where the stored ones have lost digits."""
+    t, logs = rows.confidences.astype(np.float64, copy=False), rows.log_confidences
+    return t if logs is None else np.where(too_small(logs, rows.confidences.dtype), np.exp(logs), t)
+
+
+def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
+    """See `kernel.inspect`; whether a confidence that is no number is below the proxy, its logarithm says."""
+    slack, found, seen = kernel.inspect(rows)
+    low = _with_small(rows)
+    if not len(low):
+        return slack, found, seen
+    some = gather(rows, low)
+    sizes = np.diff(some.offsets)
+    logs = np.zeros(0) if some.log_confidences is None else some.log_confidences
+    unlisted, rest = some.size - sizes, slack[low]
+    log_rest = rectangles.log_or(np, rest, -np.inf) if some.log_rest is None else some.log_rest
+    log_rest = np.where(unlisted > 0, log_rest, -np.inf)
+    least = np.minimum.reduceat(logs, some.offsets[:-1])
+    below = _below(least, _log_count(unlisted, some.log_size), log_rest)
+    # The penalty begins far above where numbers end, so that it needs no second look.
+    found[low] = np.where(below, found[low] | flags.BELOW, found[low] & ~np.uint16(flags.BELOW | flags.INVALID))
+    return slack, found, int(np.bitwise_or.reduce(found))
+
+
+def largest_valid(rows: Rows, slack: Floats, which: NDArray[np.bool_]) -> Sublists:
     """The largest valid sublists of some rows, without tolerance; the others stay as they are."""
     keep = np.ones(len(rows.confidences), dtype=bool)
     rest, unlisted = slack.copy(), rows.size - np.diff(rows.offsets)
     given = None if rows.log_rest is None else rows.log_rest.copy()
-    low = np.flatnonzero(which)
-    for at, part in kernel.by_length(gather(rows, low)):
-        cases = low[at]
-        log_rest = rectangles.log_or(np, rest[cases], -np.inf) if part.log_rest is None else part.log_rest
-        t = part.confidences.astype(np.float64)
-        kept, rest[cases], unlisted[cases] = rectangles.cut(
-            np, t, unlisted[cases], part.log_size, rest[cases], log_rest
-        )
-        keep[rows.offsets[cases][:, None] + np.arange(kept.shape[1])] = kept
-        if given is not None:
-            given[cases] = rectangles.log_or(np, rest[cases], log_rest)
+    in_logs = np.zeros(len(rows), dtype=bool)
+    in_logs[_with_small(rows)] = True
+    for low, cut in ((which & ~in_logs, _cut), (which & in_logs, _cut_in_logs)):
+        cases = np.flatnonzero(low)
+        for at, part in kernel.by_length(gather(rows, cases)):
+            here = cases[at]
+            where = rows.offsets[here][:, None] + np.arange(part.confidences.shape[1])
+            log_rest = rectangles.log_or(np, rest[here], -np.inf) if part.log_rest is None else part.log_rest
+            keep[where], rest[here], unlisted[here], log_rest = cut(
+                rows, where, unlisted[here], part.log_size, rest[here], log_rest
+            )
+            if given is not None:
+                given[here] = log_rest
     return Sublists(keep, rest, given, unlisted)
 
 
@@ -51,4 +99,56 @@ def gather(rows: Rows, at: NDArray[Any]) -> Rows:
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
     where = np.repeat(rows.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
     classes = None if rows.classes is None else rows.classes[where]
-    return Rows(offsets, classes, rows.confidences[where], *rows.per_case(at))
+    logs = None if rows.log_confidences is None else rows.log_confidences[where]
+    return Rows(offsets, classes, rows.confidences[where], *rows.per_case(at), logs)
+
+
+Cut = tuple[NDArray[np.bool_], Floats, Floats, Floats]  # what is kept, the rest mass, for how many, its logarithm
+
+
+def _cut(
+    rows: Rows, where: NDArray[np.intp], unlisted: Floats, log_size: Floats, rest: Floats, log_rest: Floats
+) -> Cut:
+    t = rows.confidences[where].astype(np.float64)
+    kept, rest, unlisted = rectangles.cut(np, t, unlisted, log_size, rest, log_rest)
+    return kept, rest, unlisted, rectangles.log_or(np, rest, log_rest)
+
+
+def _cut_in_logs(
+    rows: Rows, where: NDArray[np.intp], unlisted: Floats, log_size: Floats, rest: Floats, log_rest: Floats
+) -> Cut:
+    """The same by logarithms: the smallest go while log c + log n < log(rest + all that went before)."""
+    logs = np.zeros(where.shape) if rows.log_confidences is None else rows.log_confidences[where]
+    up = np.sort(logs, axis=1)
+    log_mass = np.logaddexp.accumulate(np.concatenate([log_rest[:, None], up], axis=1), axis=1)[:, :-1]
+    count = _log_count(unlisted[:, None] + np.arange(up.shape[1]), np.broadcast_to(log_size, rest.shape)[:, None])
+    stays = ~_below(up, count, log_mass)
+    first = np.where(stays.any(axis=1), np.take_along_axis(up, stays.argmax(axis=1)[:, None], axis=1)[:, 0], np.inf)
+    keep = logs >= first[:, None]  # equals stay or go together
+    t = rows.confidences[where]
+    left = rest + np.where(keep, 0.0, np.where(too_small(logs, t.dtype), np.exp(logs), t)).sum(axis=1)
+    gone = np.logaddexp.reduce(np.where(keep, -np.inf, logs), axis=1)
+    log_left = np.where(left > SMALL, rectangles.log_or(np, left, 0.0), np.logaddexp(log_rest, gone))
+    return keep, left, unlisted + (~keep).sum(axis=1), log_left
+
+
+def _with_small(rows: Rows) -> NDArray[np.intp]:
+    """The rows that list a confidence too small to be a number."""
+    if rows.log_confidences is None:
+        return np.zeros(0, np.intp)
+    small = too_small(rows.log_confidences, rows.confidences.dtype)
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(small)))
+    return np.flatnonzero(np.diff(before[rows.offsets]))
+
+
+def _log_count(count: Floats, log_size: Floats) -> Floats:
+    """The log of a number of classes; beyond the largest float, that of all classes."""
+    return np.where(np.isinf(count), log_size, rectangles.log_or(np, count, -np.inf))
+
+
+def _below(log_c: Floats, log_unlisted: Floats, log_rest: Floats) -> NDArray[np.bool_]:
+    """Is a confidence below rest / unlisted? Never if nothing is left over, or infinitely many classes share it."""
+    open_ended = np.isinf(log_unlisted)
+    count = np.where(open_ended, 0.0, log_unlisted)
+    below: NDArray[np.bool_] = ~open_ended & (log_rest > -np.inf) & (log_c + count < log_rest)
+    return below

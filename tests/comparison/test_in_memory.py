@@ -292,3 +292,20 @@ def test_in_memory_kernels_and_threads_give_the_same_bits(monkeypatch: pytest.Mo
     for workers in ("1", "2", "3"):
         monkeypatch.setenv("TOPLIST_THREADS", workers)
         assert tl.compare(made, y, space=M, by=y % 3, clusters=y % 4, sample_weight=1 + y).to_dict() == want
+
+
+def test_label_sets_of_other_names_are_other_classes() -> None:
+    """As many sets, and the same codes for others."""
+    a, b = (tl.TopLists.from_labels([{"a"}], tl.LabelSets(names)) for names in ("ab", "ba"))
+    with pytest.raises(tl.SpaceError, match="name or order their labels differently"):
+        tl.compare({"a": a, "b": b}, [{"a"}])
+
+
+def test_a_sparse_matrix_of_labels_needs_a_space_of_label_sets() -> None:
+    import scipy.sparse as sp
+
+    y = sp.csr_matrix([[1, 1, 0], [0, 0, 1]])
+    with pytest.raises(tl.ShapeError, match="LabelSets"):
+        tl.score(tl.TopLists.from_labels([0, 1], 3), y)
+    hard = tl.TopLists.from_labels(y, tl.LabelSets("abc"))
+    assert tl.score(hard, y).tolist() == [0.0, 0.0]

@@ -18,7 +18,8 @@ WEIGHTS = "If these are unnormalised weights, pass normalize=True."
 ROUNDING = "If that is rounding, pass normalize=True to divide by the sum."
 MARGINALS = (
     "Independent per-label scores (marginals) are not a distribution over classes: score label by label, "
-    "or make lists of label sets. If these are unnormalised weights, pass normalize=True."
+    "or make lists of label sets with toplist.multilabel.best_sets. "
+    "If these are unnormalised weights, pass normalize=True."
 )
 PADDING = "If negative codes pad short lists, leave them out and pass ragged lists (from_ragged, from_dicts)."
 DECLARE = "Declare the right number of classes, or map the labels first."

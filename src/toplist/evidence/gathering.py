@@ -166,7 +166,7 @@ def _walked(
             cut = tuple(k for k in ks[1:] if k < len(slab.t))
             if not cut:
                 continue
-            if rule.tabular:
+            if rule.tabular or rows.log_confidences is not None:
                 made = scores_one_by_one(slab, lists, codes, cut, rule, plain[slab.at])
             else:
                 made = Cutting.of(slab, rank, lists, cut).scores(rule, plain[slab.at])

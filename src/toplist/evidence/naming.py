@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.io.batches import Batch
-from toplist.labelsets import LabelSets
+from toplist.labelsets import LabelSets, Sets
 from toplist.lists import TopLists
 
 Codes = NDArray[np.int64]
@@ -75,9 +75,11 @@ class _InMemory:
 
     def outcome(self, at: int, code: int) -> str:
         space = self.lists.space
-        digest = isinstance(space, LabelSets) and not space.masks and space.support is None
+        digest = isinstance(space, LabelSets) and space.digests
         if (code >= 0 and not digest) or self.y is None or isinstance(self.y, TopLists):
             return self.classes(at, [code])[0] if code >= 0 else "a class that is never listed"
+        if isinstance(space, LabelSets) and (isinstance(self.y, Sets) or hasattr(self.y, "tocsr")):
+            return text(space.named(space.sets(self.y).take([at]))[0])
         given = self.y[at] if isinstance(self.y, list | tuple) else np.asarray(self.y)[at]
         if isinstance(space, LabelSets) and isinstance(given, np.ndarray):
             given = {name for name, there in zip(space.names, given, strict=True) if there}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from toplist import kernel
 from toplist.kernel import Rows
 from toplist.rectangles import log_or
-from toplist.validity import gather, largest_valid
+from toplist.validity import SMALL, doubles, gather, inspect, largest_valid, too_small
 
 Floats = NDArray[np.float64]
 
@@ -46,8 +46,36 @@ class Admitted:
     def normalized(self) -> Floats:
         """The confidences as they are scored."""
         scale = np.where(self.scaled, 1.0 - self.slack, 1.0)
-        t: Floats = self.rows.confidences / np.repeat(scale, self.sizes)
+        t: Floats = doubles(self.rows) / np.repeat(scale, self.sizes)
         return t
+
+    @property
+    def normalized_logs(self) -> Floats | None:
+        """Their logarithms, where these are kept."""
+        logs = self.rows.log_confidences
+        if logs is None:
+            return None
+        scaled: Floats = logs - np.repeat(np.log1p(np.where(self.scaled, -self.slack, 0.0)), self.sizes)
+        return scaled
+
+    @property
+    def small_logs(self) -> Floats | None:
+        """The logarithms of confidences that are too small to be numbers, 0 for the others; None if there are none."""
+        logs, own = self.normalized_logs, self.rows.log_confidences
+        if logs is None or own is None:
+            return None
+        return np.where(too_small(own, self.rows.confidences.dtype), logs, 0.0)
+
+    def log_outcomes(self, codes: NDArray[np.int64]) -> Floats | None:
+        """The log of each outcome's confidence where that is listed and too small to be a number; 0 elsewhere."""
+        logs = self.small_logs
+        if logs is None:
+            return None
+        case = np.repeat(np.arange(len(self.rows)), self.sizes)
+        own = np.flatnonzero((logs < 0) & (self.classes == codes[case]))
+        out = np.zeros(len(self.rows))
+        out[case[own]] = logs[own]
+        return out
 
     def lack(self, t: Floats) -> Floats:
         """What each confidence lacks to one: where mass is divided out, the mass of the others for a large one."""
@@ -78,6 +106,7 @@ class Admitted:
             classes=self.classes[cut.keep],
             confidences=self.rows.confidences[cut.keep],
             log_rest=cut.log_rest,
+            log_confidences=_some(self.rows.log_confidences, cut.keep),
         )
         return self._cut(rows, cut.rest, which)
 
@@ -86,12 +115,15 @@ class Admitted:
         low = (self.flags & which) != 0
         cut = largest_valid(self.rows, self.slack, low)
         proxy = cut.rest / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
-        t = np.where(cut.keep, self.rows.confidences, np.repeat(proxy, self.sizes))
+        t = np.where(cut.keep, doubles(self.rows), np.repeat(proxy, self.sizes))
+        logs = self.rows.log_confidences
+        if logs is not None:
+            logs = np.where(cut.keep, logs, np.repeat(log_or(np, proxy, -np.inf), self.sizes))
         rest = np.where(low, proxy * (self.rows.size - self.sizes), self.slack)
         log_rest = self.rows.log_rest
         if log_rest is not None:
             log_rest = np.where(low, log_or(np, rest, -np.inf), log_rest)
-        return self._cut(replace(self.rows, confidences=t, log_rest=log_rest), rest, which)
+        return self._cut(replace(self.rows, confidences=t, log_rest=log_rest, log_confidences=logs), rest, which)
 
     def _cut(self, rows: Rows, slack: Floats, which: int) -> Admitted:
         found = np.where((self.flags & which) != 0, np.uint16(0), self.flags)
@@ -99,18 +131,21 @@ class Admitted:
 
     def ordered(self) -> Admitted:
         """The same lists, the most confident class first; ties keep their order."""
-        t, offsets = self.rows.confidences, self.rows.offsets
+        rows = self.rows
+        t = rows.confidences if rows.log_confidences is None else rows.log_confidences
         falling = np.ones(len(t), dtype=bool)
         falling[1:] = t[1:] <= t[:-1]
-        falling[offsets[:-1][self.sizes > 0]] = True
+        falling[rows.offsets[:-1][self.sizes > 0]] = True
         if falling.all():
             return self
-        order = np.lexsort((-t, np.repeat(np.arange(len(self.rows)), self.sizes)))
-        return replace(self, rows=replace(self.rows, classes=self.classes[order], confidences=t[order]))
+        order = np.lexsort((-t, np.repeat(np.arange(len(rows)), self.sizes)))
+        logs = _some(rows.log_confidences, order)
+        made = replace(rows, classes=self.classes[order], confidences=rows.confidences[order], log_confidences=logs)
+        return replace(self, rows=made)
 
     def first(self, k: int) -> Admitted:
         """The k most confident classes of each case."""
-        if self.rows.classes is None and k < self.rows.size[0]:
+        if self.rows.classes is None and k < self.rows.size[0] and self.rows.log_confidences is None:
             return self._first_of_all(k)
         ordered = self.ordered()
         place = np.arange(len(ordered.rows.confidences)) - np.repeat(ordered.rows.offsets[:-1], ordered.sizes)
@@ -134,9 +169,26 @@ class Admitted:
         log_rest = rows.log_rest
         if log_rest is not None:
             log_rest = np.where(dropped > 0, log_or(np, rest, -np.inf), log_rest)
-        offsets = _offsets(row_sums(keep, rows.offsets))
-        kept = replace(rows, offsets=offsets, classes=self.classes[keep], confidences=t[keep], log_rest=log_rest)
+        logs = self.normalized_logs
+        if logs is not None and (rest < SMALL).any():
+            log_rest = self._log_rest_with(np.where(keep, -np.inf, logs), rest)
+        kept = replace(
+            rows,
+            offsets=_offsets(row_sums(keep, rows.offsets)),
+            classes=self.classes[keep],
+            confidences=t[keep],
+            log_rest=log_rest,
+            log_confidences=_some(logs, keep),
+        )
         return self._leaving(kept, rest)
+
+    def _log_rest_with(self, dropped: Floats, rest: Floats) -> Floats:
+        """The log of the rest mass when some entries join it, added up in logarithms where it is no number."""
+        before = log_or(np, self.rest, -np.inf)
+        if self.rows.log_rest is not None:
+            before = np.where(self.scaled | (self.rest > SMALL), before, self.rows.log_rest)
+        together = np.logaddexp(before, row_log_sums(dropped, self.rows.offsets))
+        return np.where(rest < SMALL, together, log_or(np, rest, -np.inf))
 
     def _first_of_all(self, k: int) -> Admitted:
         n = len(self.rows)
@@ -149,7 +201,7 @@ class Admitted:
     def _leaving(self, rows: Rows, rest: Floats) -> Admitted:
         """Rows whose rest mass is known better than one minus the sum."""
         known = rows if rows.log_rest is not None else replace(rows, log_rest=log_or(np, rest, -np.inf))
-        return Admitted(rows, rest, kernel.inspect(known)[1], self.repairs)
+        return Admitted(rows, rest, inspect(known)[1], self.repairs)
 
     def between(self, lo: int, hi: int) -> Admitted:
         """Cases lo to hi, without a copy of their entries."""
@@ -160,6 +212,7 @@ class Admitted:
             offsets=block.offsets - start,
             classes=None if block.classes is None else block.classes[start:stop],
             confidences=block.confidences[start:stop],
+            log_confidences=_some(block.log_confidences, slice(start, stop)),
         )
         return Admitted(rows, self.slack[lo:hi], self.flags[lo:hi], self.repairs)
 
@@ -175,6 +228,19 @@ def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
     if filled.any():
         out[filled] = np.add.reduceat(values.astype(np.float64, copy=False), offsets[:-1][filled])
     return out
+
+
+def row_log_sums(logs: Floats, offsets: NDArray[np.int64]) -> Floats:
+    """log(sum(exp(logs))) of each row; minus infinity for empty ones."""
+    out = np.full(len(offsets) - 1, -np.inf)
+    filled = offsets[1:] > offsets[:-1]
+    if filled.any():
+        out[filled] = np.logaddexp.reduceat(logs, offsets[:-1][filled])
+    return out
+
+
+def _some(values: Floats | None, at: Any) -> Floats | None:
+    return None if values is None else values[at]
 
 
 def _offsets(sizes: Floats) -> NDArray[np.int64]:

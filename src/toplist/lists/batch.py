@@ -70,6 +70,11 @@ class TopLists(Constructors):
         return self.admitted.normalized
 
     @property
+    def log_confidences(self) -> NDArray[np.float64] | None:
+        """The logarithms of `confidences`, if they are known and any of them is of no number: below about 1e-290."""
+        return self.admitted.rows.log_confidences
+
+    @property
     def log_rest(self) -> NDArray[np.float64] | None:
         """The log of the unlisted mass, where the producer knew it better than one minus the sum."""
         return self.admitted.rows.log_rest
@@ -182,14 +187,15 @@ class TopLists(Constructors):
             return NotImplemented
         if self.space != other.space or not np.array_equal(self.offsets, other.offsets):
             return False
-        mine, theirs = self._by_class(), other._by_class()
-        return np.array_equal(mine[0], theirs[0]) and np.array_equal(mine[1], theirs[1])
+        return all(map(np.array_equal, self._by_class(), other._by_class()))
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _by_class(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _by_class(self) -> tuple[NDArray[Any], ...]:
         order = np.lexsort((self.classes, np.repeat(np.arange(len(self)), self.sizes)))
-        return self.classes[order], self.normalized_confidences[order]
+        logs = self.admitted.small_logs
+        small = np.zeros(len(order)) if logs is None else logs[order]
+        return self.classes[order], self.normalized_confidences[order], small
 
     def __repr__(self) -> str:
         sizes = self.sizes

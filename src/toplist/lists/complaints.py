@@ -12,6 +12,7 @@ from toplist import flags
 from toplist.errors import CaseError, ClassError, ConfidenceError, MassError
 from toplist.space import ClassSpace, show_size
 
+_ROUNDED = 1.0501  # a sum up to here may be a rounding of one, 1.05 in single precision included
 SENTINEL = -9000.0  # no log-probability is this low; producers mark with -9999 what is not in their list
 
 
@@ -108,10 +109,11 @@ def _too_long(bad: BadCase) -> tuple[str, str]:
 
 
 def _not_full(bad: BadCase) -> tuple[str, str]:
-    return (
-        f"all {bad.size} classes are listed, but the confidences sum to {_show(float(bad.confidences.sum()))}.",
-        "A complete list is a distribution: correct it, or pass normalize=True to divide by the sum.",
-    )
+    mass = float(bad.confidences.sum())
+    problem = f"all {bad.size} classes are listed, but the confidences sum to {_show(mass)}."
+    if mass > _ROUNDED:
+        return problem, LABEL_SETS if np.isin(bad.confidences, (0, 1)).all() else _MARGINALS
+    return problem, "A complete list is a distribution: correct it, or pass normalize=True to divide by the sum."
 
 
 def _mass(bad: BadCase) -> tuple[str, str]:
@@ -122,7 +124,7 @@ def _mass(bad: BadCase) -> tuple[str, str]:
             "Correct log_rest, or leave it out: it is then one minus the listed mass.",
         )
     problem = f"the confidences sum to {_show(mass)}, which is above 1."
-    if mass > 1.05:
+    if mass > _ROUNDED:
         return problem, _MARGINALS
     return problem, "If that is rounding, pass normalize=True to divide by the sum."
 
@@ -134,7 +136,12 @@ def _show(mass: float) -> str:
 
 _MARGINALS = (
     "Independent per-label scores (marginals) are not a distribution over classes: score label by label, or make "
-    "lists of label sets. If these are unnormalised weights, pass normalize=True."
+    "lists of label sets with toplist.multilabel.best_sets. If these are unnormalised weights, pass normalize=True."
+)
+
+LABEL_SETS = (
+    "Zeros and ones that do not sum to one are label sets: they need a space of label sets, LabelSets([...]), "
+    "in which each set is a class."
 )
 
 # In the order in which they are looked for: what makes the other checks meaningless comes first.

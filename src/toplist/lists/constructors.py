@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.arguments import as_array
-from toplist.errors import ShapeError
+from toplist.errors import MassError, ShapeError
 from toplist.io.layouts import Hints
 from toplist.kernel import Rows
+from toplist.labelsets import LabelSets
 from toplist.lists import sources
 from toplist.lists.admitted import Admitted
 from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.door import Duplicates, Repairs, Units, admit
 from toplist.lists.frames import from_table
+from toplist.lists.mistakes import as_a_whole, wrong_width
 from toplist.space import ClassSpace, as_space
 
 
@@ -90,7 +92,7 @@ class Constructors:
 
     @classmethod
     def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> Self:
-        """Hard predictions: one class per case, with confidence 1.
+        """Hard predictions: one class per case, with confidence 1; label sets in any form that `LabelSets.sets` reads.
 
         >>> import toplist as tl
         >>> tl.TopLists.from_labels(["dog", "cat"], tl.ClassSpace(labels=["cat", "dog"]))[0]
@@ -120,14 +122,19 @@ class Constructors:
         TopList({1: 0.5}, rest=0.5 over 2 classes)
         """
         rows, space = sources.dense(p, space)
-        full = cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
+        try:
+            full = cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
+        except MassError as error:
+            if units != "probability":
+                raise
+            raise as_a_whole(error, rows.confidences.reshape(len(rows), -1)) from None
         return full if k is None else full.truncate(k)
 
     @classmethod
     def from_logits(cls, z: Any, space: Any = None, k: int | None = None, *, ids: Any = None) -> Self:
         """The softmax of logits; with `k`, its k most likely classes and the exact log of the mass left over."""
         if k is None:
-            return cls._admit(*sources.dense(sources.softmax(z), space), ids, Repairs())
+            return cls._admit(*sources.softmax(z, space), ids, Repairs())
         return cls._admit(*sources.top_of_logits(z, space, k), ids, Repairs())
 
     @classmethod
@@ -148,6 +155,8 @@ class Constructors:
             raise ShapeError(f"from_csr takes rows, not the {matrix.format} format.", "Convert with .tocsr() first.")
         columns = matrix.shape[1]
         known = as_space(columns if space is None else space)
+        if isinstance(known, LabelSets) and columns == len(known.names) != known.size:
+            raise wrong_width(columns, known, matrix.data)
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = sources.ragged(matrix.indptr, matrix.indices, matrix.data, known, None)

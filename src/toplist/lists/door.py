@@ -8,12 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist import flags, kernel
+from toplist import flags
 from toplist.errors import CaseError, ShapeError, TopListError
 from toplist.kernel import Rows
-from toplist.lists.admitted import Admitted, row_sums
+from toplist.lists.admitted import Admitted, row_log_sums, row_sums
 from toplist.lists.complaints import SENTINEL, bad_case, complain, first_bad
+from toplist.lists.sources import exponentiate, keep_logs
 from toplist.space import ClassSpace
+from toplist.validity import doubles, inspect
 
 Units = Literal["probability", "percent", "log"]
 Duplicates = Literal["error", "sum"]
@@ -42,10 +44,12 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
     counts: dict[str, int] = {}
     if repairs.units == "log":
         _refuse_sentinels(rows, space, ids)
+        rows = exponentiate(rows)
+    elif repairs.units == "percent":
+        rows = replace(rows, confidences=rows.confidences / rows.confidences.dtype.type(100))
     if repairs.units != "probability":
-        rows = replace(rows, confidences=_in_units(rows.confidences, repairs.units))
         counts[f"units: {repairs.units}"] = len(rows)
-    slack, found, seen = kernel.inspect(rows)
+    slack, found, seen = inspect(rows)
     for bits, name, wanted, mend in (
         (flags.TINY_NEGATIVE, "rounded up to zero", True, _clip),
         (flags.TWICE, "duplicates summed", repairs.duplicates == "sum", _sum_duplicates),
@@ -55,7 +59,7 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
             bad = (found & bits != 0) & (found & (flags.NOT_FINITE | flags.NEGATIVE) == 0)
             counts[name] = int(np.count_nonzero(bad))
             rows = mend(rows, bad)
-            slack, found, seen = kernel.inspect(rows)
+            slack, found, seen = inspect(rows)
     if seen & flags.PROBLEMS:
         raise _complaint(rows, space, ids, found)
     return Admitted(rows, slack, found, counts)
@@ -84,11 +88,6 @@ def _check_shapes(rows: Rows, space: ClassSpace, ids: Any) -> None:
             raise ShapeError(f"{len(values)} {name} for {cases} cases.", "One per case.")
 
 
-def _in_units(t: NDArray[Any], units: Units) -> NDArray[Any]:
-    made: NDArray[Any] = t / t.dtype.type(100) if units == "percent" else np.exp(t)
-    return made
-
-
 def _clip(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
     t = rows.confidences
     near = np.repeat(bad, np.diff(rows.offsets)) & (t < 0)
@@ -96,6 +95,8 @@ def _clip(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
 
 
 def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
+    if rows.log_confidences is not None:
+        return _normalize_in_logs(rows, rows.log_confidences, bad)
     mass = row_sums(rows.confidences, rows.offsets)
     if rows.log_rest is not None:
         mass = mass + np.exp(rows.log_rest)
@@ -107,16 +108,33 @@ def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
     )
 
 
+def _normalize_in_logs(rows: Rows, logs: NDArray[np.float64], bad: NDArray[np.bool_]) -> Rows:
+    """The same where the mass itself may be too small to be a number."""
+    log_mass = row_log_sums(logs, rows.offsets)
+    if rows.log_rest is not None:
+        log_mass = np.logaddexp(log_mass, rows.log_rest)
+    bad = bad & (log_mass > -np.inf)
+    scale = np.where(bad, log_mass, 0.0)
+    sizes = np.diff(rows.offsets)
+    logs = logs - np.repeat(scale, sizes)
+    t = np.where(np.repeat(bad, sizes), np.exp(logs), doubles(rows))
+    return keep_logs(
+        replace(rows, confidences=t, log_rest=None if rows.log_rest is None else rows.log_rest - scale), logs
+    )
+
+
 def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
     if rows.classes is None:
         return rows
-    t, classes = rows.confidences.astype(np.float64), rows.classes
+    t, classes, logs = doubles(rows), rows.classes, rows.log_confidences
     case = np.repeat(np.arange(len(rows)), np.diff(rows.offsets))
     order = np.lexsort((np.arange(len(t)), classes, case))
     new = np.ones(len(t), dtype=bool)
     new[1:] = (case[order][1:] != case[order][:-1]) | (classes[order][1:] != classes[order][:-1])
-    sums = np.add.reduceat(t[order], np.flatnonzero(new)) if len(t) else t
+    starts = np.flatnonzero(new)
+    sums = np.add.reduceat(t[order], starts) if len(t) else t
     first = order[new]
     back = np.argsort(first, stable=True)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(case[first], minlength=len(rows)))))
-    return replace(rows, offsets=offsets, classes=classes[first[back]], confidences=sums[back])
+    made = replace(rows, offsets=offsets, classes=classes[first[back]], confidences=sums[back])
+    return made if logs is None else keep_logs(made, np.logaddexp.reduceat(logs[order], starts)[back])

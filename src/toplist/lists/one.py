@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from toplist.labelsets import LabelSets
 from toplist.space import show_size
+from toplist.validity import SMALL
 
 if TYPE_CHECKING:
     from toplist.lists.batch import TopLists
@@ -106,18 +107,30 @@ class TopList:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TopList):
             return NotImplemented
-        return self.confidences == other.confidences and self.size == other.size
+        alike = self.confidences == other.confidences and self._small_logs() == other._small_logs()
+        return alike and self.size == other.size
 
     def __hash__(self) -> int:
         return hash((frozenset(self.confidences.items()), self.size))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{c!r}: {t:.6g}" for c, t in list(self.confidences.items())[:10])
+        small, left, log_rest = self._small_logs(), self.size - len(self), self.batch.log_rest
+        shown = ", ".join(f"{c!r}: {_show(t, small.get(c))}" for c, t in list(self.confidences.items())[:10])
         more = f", ... {len(self) - 10} more" if len(self) > 10 else ""
-        left = self.size - len(self)
+        known = float(log_rest[0]) if log_rest is not None and left and self.rest < SMALL else None
         over = f" over {show_size(left)} class{'es' if left != 1 else ''}" if left else ""
-        return f"TopList({{{shown}{more}}}, rest={self.rest:.6g}{over})"
+        return f"TopList({{{shown}{more}}}, rest={_show(self.rest, known)}{over})"
+
+    def _small_logs(self) -> dict[Any, float]:
+        """The logarithms of the confidences that are too small to be numbers."""
+        logs = self.batch.admitted.small_logs
+        return {} if logs is None else {c: x for c, x in zip(self.classes, logs.tolist(), strict=True) if x < 0}
 
 
 def _hashable(label: Any) -> Any:
     return frozenset(label) if isinstance(label, set) else label
+
+
+def _show(x: float, log: float | None) -> str:
+    """A mass; by its logarithm where it is too small to be a number."""
+    return f"{x:.6g}" if log is None or log == -np.inf else f"e^{log:.6g}"

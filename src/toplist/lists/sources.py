@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,18 @@ from toplist import kernel
 from toplist.arguments import as_array, as_count, as_floats, as_vector
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.kernel import Rows
-from toplist.labelsets import Book, LabelSets
+from toplist.labelsets import Book, LabelSets, Sets
+from toplist.lists.mistakes import wrong_width
 from toplist.space import ClassSpace, as_space
+from toplist.validity import any_too_small
+
+_LOW = -600.0  # no logit this near to the largest has a probability too small to be a number
 
 
 def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArray[Any], ClassSpace]:
     """Contiguous int32 or int64 codes, and the space with the labels that were met."""
+    if isinstance(space, LabelSets) and ndim == 1 and _are_sets(values):
+        return encode_labels(values, space)
     c = _as_codes_or_sets(values, ndim) if isinstance(space, LabelSets) else as_array(values, "classes")
     if space.numbered and c.size:
         codes, space = encode_labels(c.ravel().tolist(), space)
@@ -36,6 +43,11 @@ def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArra
     return codes.reshape(c.shape), space
 
 
+def _are_sets(values: Any) -> bool:
+    """Whether these are label sets in a batch, or as a matrix of zeros and ones, dense or sparse."""
+    return isinstance(values, Sets) or hasattr(values, "tocsr") or len(getattr(values, "shape", ())) == 2
+
+
 def _as_codes_or_sets(values: Any, ndim: int) -> NDArray[Any]:
     """Label sets, which numpy would take apart, as an array of objects."""
     if isinstance(values, np.ndarray) and (values.dtype.kind in "iu" or values.ndim == ndim):
@@ -45,19 +57,20 @@ def _as_codes_or_sets(values: Any, ndim: int) -> NDArray[Any]:
         raise ShapeError("the lists differ in length.", "Lists of any length go through from_dicts or from_ragged.")
     out = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
     for i, row in enumerate(rows):
-        out[i] = [c if isinstance(c, int | np.integer) else frozenset(c) for c in row]
+        out[i] = [c if isinstance(c, int | np.integer | str) else frozenset(c) for c in row]
     if out.size and all(isinstance(c, int | np.integer) for c in out.ravel()):
         out = out.astype(np.int64)
     return out if ndim == 2 else out[0]
 
 
-def encode_labels(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int64], ClassSpace]:
+def encode_labels(labels: Any, space: ClassSpace) -> tuple[NDArray[np.int64], ClassSpace]:
     """Codes for the labels of listed classes. A space without labels learns those that it meets."""
     if isinstance(space, LabelSets):
         sets = space.sets(labels)
         codes = space.encode(sets)
         if (codes < 0).any():
-            raise ClassError(f"class {set(labels[int(np.argmax(codes < 0))])!r} is not in the support of the space.")
+            shown = set(space.named(sets.take([int(np.argmax(codes < 0))]))[0])
+            raise ClassError(f"class {shown!r} is not in the support of the space.")
         return codes, space.with_book(Book.of(sets)) if space.digests else space
     missing = next((label for label in labels if label is None or label != label), labels)
     if missing is not labels:
@@ -97,6 +110,18 @@ def to_rows(
         classes = None if classes is None else classes[start:stop]
     rest = None if log_rest is None else as_vector(log_rest, "log_rest")
     return Rows(offsets, classes, confidences, rest, size, log_size)
+
+
+def exponentiate(rows: Rows) -> Rows:
+    """Rows whose confidences were given by their logarithms."""
+    logs = rows.confidences
+    return keep_logs(replace(rows, confidences=np.exp(logs)), logs)
+
+
+def keep_logs(rows: Rows, logs: NDArray[Any]) -> Rows:
+    """Rows with the logarithms of their confidences beside them, if any confidence is too small to be a number."""
+    needed = any_too_small(logs, rows.confidences.dtype)
+    return replace(rows, log_confidences=logs.astype(np.float64, copy=False) if needed else None)
 
 
 def rectangle(classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
@@ -149,25 +174,26 @@ def dense(p: Any, space: Any) -> tuple[Rows, ClassSpace]:
     if t.ndim != 2:
         raise ShapeError(f"probabilities must be a (cases, classes) array, not {t.shape}.")
     n, m = t.shape
-    known = _of_width(m, space)
+    known = _of_width(m, space, t)
     return to_rows(np.arange(n + 1) * m, None, t.ravel(), known), known
 
 
-def _of_width(m: int, space: Any) -> ClassSpace:
+def _of_width(m: int, space: Any, values: NDArray[Any] | None = None) -> ClassSpace:
     known = as_space(m if space is None else space)
     if known.per_case or known.size != m:
-        raise ShapeError(
-            f"{m} columns for {known!r}.",
-            "A distribution has one column per class; for lists of fewer classes use from_topk.",
-        )
+        raise wrong_width(m, known, values)
     return known
 
 
-def softmax(z: Any) -> NDArray[np.float64]:
-    """Probabilities from logits, row by row in double precision."""
-    e = np.exp(_as_logits(z))
-    p: NDArray[np.float64] = e / e.sum(axis=1, keepdims=True)
-    return p
+def softmax(z: Any, space: Any) -> tuple[Rows, ClassSpace]:
+    """Probabilities from logits, row by row in double precision: every class is listed, in order."""
+    x = _as_logits(z)
+    e = np.exp(x)
+    total = e.sum(axis=1, keepdims=True)
+    rows, known = dense(e / total, space)
+    if x.min(initial=0.0) > _LOW or not ((x < _LOW) & (x > -np.inf)).any():
+        return rows, known
+    return keep_logs(rows, (x - np.log(total)).ravel()), known
 
 
 def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
@@ -179,12 +205,13 @@ def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
     n, m = x.shape
     known = _of_width(m, space)
     if as_count(k) >= m:
-        return dense(softmax(z), known)
+        return softmax(z, known)
     log_total = _log_sum(x)
     codes, values, _ = kernel.select(x, k)
     np.put_along_axis(x, codes.astype(np.intp), -np.inf, axis=1)
-    t = np.exp(values - log_total[:, None])
-    return to_rows(np.arange(n + 1) * k, codes.ravel(), t.ravel(), known, _log_sum(x) - log_total), known
+    logs = (values - log_total[:, None]).ravel()
+    rows = to_rows(np.arange(n + 1) * k, codes.ravel(), logs, known, _log_sum(x) - log_total)
+    return exponentiate(rows), known
 
 
 def _as_logits(z: Any) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.labelsets import Book, LabelSets, Sets
-from toplist.lists import TopLists
+from toplist.lists import TopLists, from_logs
 
 
 def lists_of_sets(
@@ -27,4 +27,4 @@ def lists_of_sets(
     else:
         codes, book = sets
     known = space.with_book(book) if space.digests else space
-    return TopLists.from_ragged(offsets, codes, np.exp(log_p), known, log_rest=log_rest, ids=ids)
+    return from_logs(offsets, codes, log_p, known, log_rest=log_rest, ids=ids)
