@@ -83,9 +83,10 @@ def _weights(weights: Sequence[float] | None, count: int) -> Floats:
     w = as_vector(weights, "weights")
     if len(w) != count:
         raise ShapeError(f"{len(w)} weights for {count} members.", "One each.")
-    if not (w >= 0).all() or not abs(w.sum() - 1.0) <= 1e-9:
-        raise ShapeError(f"weights are not negative and add up to one; these add up to {w.sum():g}.")
-    return w / w.sum()
+    total = float(w.sum())
+    if not (w >= 0).all() or not abs(total - 1.0) <= 1e-9:
+        raise ShapeError(f"weights are not negative and add up to one; these add up to {total:g}.")
+    return np.divide(w, total)
 
 
 def _log_rest(members: list[TopLists], w: Floats, counts: NDArray[np.int64]) -> Floats:

@@ -6,20 +6,57 @@ Names are loaded when they are first used; the estimators need scikit-learn (`pi
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toplist.labelsets import LabelSets, Sets
+    from toplist.multilabel.best import best_sets
+    from toplist.multilabel.chains import SearchCutShort, chain_log_p, chain_samples, chain_sets
+    from toplist.multilabel.decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
+    from toplist.multilabel.estimators import BinaryRelevance, LabelPowerset, ProbabilisticChain, Reranker
+    from toplist.multilabel.metrics import METRICS, SetMetric, hamming, instance_f1, jaccard, set_accuracy
+    from toplist.multilabel.samples import sampled_sets
+    from toplist.multilabel.support import support_log_scores, support_sets
 
 _HOME = {
     "labelsets": ("LabelSets", "Sets"),
     "multilabel.best": ("best_sets",),
-    "multilabel.chains": ("chain_sets",),
+    "multilabel.chains": ("SearchCutShort", "chain_log_p", "chain_samples", "chain_sets"),
     "multilabel.decisions": ("f1_sets", "hamming_sets", "jaccard_sets", "marginals", "mode_sets"),
     "multilabel.estimators": ("BinaryRelevance", "LabelPowerset", "ProbabilisticChain", "Reranker"),
     "multilabel.metrics": ("METRICS", "SetMetric", "hamming", "instance_f1", "jaccard", "set_accuracy"),
     "multilabel.samples": ("sampled_sets",),
-    "multilabel.support": ("support_sets",),
+    "multilabel.support": ("support_log_scores", "support_sets"),
 }
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
-__all__ = sorted(_ROOM)  # noqa: PLE0605 - a list of strings
+__all__ = [
+    "METRICS",
+    "BinaryRelevance",
+    "LabelPowerset",
+    "LabelSets",
+    "ProbabilisticChain",
+    "Reranker",
+    "SearchCutShort",
+    "SetMetric",
+    "Sets",
+    "best_sets",
+    "chain_log_p",
+    "chain_samples",
+    "chain_sets",
+    "f1_sets",
+    "hamming",
+    "hamming_sets",
+    "instance_f1",
+    "jaccard",
+    "jaccard_sets",
+    "marginals",
+    "mode_sets",
+    "sampled_sets",
+    "set_accuracy",
+    "support_log_scores",
+    "support_sets",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,188 @@
+"""The likeliest sets of a chain: by a beam, or exactly, by all that can still be likelier than what the beam found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.errors import ConfidenceError
+from toplist.multilabel.chains.frontier import Frontier, largest, log_sums
+from toplist.multilabel.chains.links import Floats, Ints, Links
+
+ROWS = 1 << 17  # prefixes that are followed at once
+_SLACK = 1e-9  # of a log-probability: what rounding may do to a bound
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The prefixes of all sets of some cases."""
+
+    links: Links
+    cases: int
+    depth: int
+    empty: bool  # whether the empty set is one of the sets
+
+    def children(self, front: Frontier) -> tuple[NDArray[np.intp], Floats, NDArray[np.bool_]]:
+        """The longer prefixes that are possible, by their rows, their log-probabilities, and which to follow anyhow.
+
+        Without the empty set the prefixes of zeros are followed to their end, so that no mass is closed with its own.
+        """
+        log_p = front.children(self.links)
+        follow = np.zeros(len(log_p), dtype=bool)
+        if not self.empty:
+            follow[::2] = ~front.bits.any(axis=1)
+            if front.depth + 1 == self.depth:
+                log_p[follow] = -np.inf
+        at = np.flatnonzero(log_p > -np.inf)
+        return at, log_p[at], follow[at]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The sets that were found, likeliest first in each case, the log of what they leave, and where more may be."""
+
+    sets: Frontier
+    log_rest: Floats
+    short: NDArray[np.bool_]  # cases where a set that was not looked at may be likelier than one that is listed
+
+
+@dataclass(slots=True)
+class _Account:
+    """What a search keeps count of, for each case."""
+
+    closed: Floats  # the log of the mass that it gave up
+    missed: Floats  # the most that a prefix for which there was no room could have reached
+    spent: Ints  # prefixes that were followed
+
+    @classmethod
+    def new(cls, cases: int) -> _Account:
+        return cls(np.full(cases, -np.inf), np.full(cases, -np.inf), np.zeros(cases, np.int64))
+
+    def close(self, case: Ints, log_p: Floats) -> None:
+        if len(case):
+            self.closed = np.logaddexp(self.closed, log_sums(case, log_p, len(self.closed)))
+
+
+def follow_beam(tree: Tree, k: int, width: int) -> Found:
+    """The k likeliest of the sets that a beam ends with: it keeps the `width` likeliest prefixes of a case.
+
+    Nothing is known of what it dropped, except the mass.
+    """
+    front, account = Frontier.roots(tree.cases), _Account.new(tree.cases)
+    room = np.full(tree.cases, width + (not tree.empty))
+    while front.depth < tree.depth:
+        at, log_p, follow = tree.children(front)
+        case = front.case[at >> 1]
+        keep = largest(case, np.where(follow, np.inf, log_p), room)
+        account.close(case[~keep], log_p[~keep])
+        front = front.grown(at[keep], log_p[keep])
+    sets = _first(front, k, account)
+    return Found(sets, account.closed, np.zeros(tree.cases, dtype=bool))
+
+
+def search_exactly(tree: Tree, k: int, most: int) -> Found:
+    """The k likeliest sets.
+
+    A beam finds k sets. Whatever is likelier than the last of them has prefixes that can still reach its probability,
+    so all of those are followed, and no others, depth by depth. A prefix can reach its own probability times the bound
+    of the links. At each depth at most 1 / P(k-th set) prefixes are followed, because they share a mass of one.
+
+    A case has `most` prefixes to follow in all. Where there are more, those that can reach most go first.
+    """
+    least = max(k, 1)
+    beam = follow_beam(tree, least, 2 * least)
+    goal = _last(beam.sets, least, tree.cases)
+    goal -= _SLACK * (1 + np.abs(goal))
+    account = _Account.new(tree.cases)
+    open_, done = [Frontier.roots(tree.cases)], []
+    while open_:
+        front = open_.pop()
+        while front.depth < tree.depth:
+            if len(front) > ROWS and front.case[0] != front.case[-1]:
+                front, later = front.halves()
+                open_.append(later)
+            else:
+                front = _deeper(tree, front, goal, least, most, account)
+        done.append(_first(front, k, account))
+    sets = _joined(done)
+    short = account.missed > _last(sets, k, tree.cases)
+    found = Found(sets, account.closed, short)
+    return _better(found, beam) if short.any() else found
+
+
+def given_not_empty(found: Found, first: int) -> Found:
+    """The same given that the set is not empty: that one was neither listed nor left to the rest."""
+    sets = found.sets
+    total = np.logaddexp(found.log_rest, log_sums(sets.case, sets.log_p, len(found.log_rest)))
+    if (total == -np.inf).any():
+        raise ConfidenceError(
+            "the chain is sure of the empty set, which is not a class of this space.",
+            "Allow it with empty=True.",
+            case=first + int(np.argmin(total)),
+            more=int(np.count_nonzero(total == -np.inf)) - 1,
+        )
+    scaled = Frontier(sets.case, sets.bits, sets.log_p - total[sets.case])
+    return Found(scaled, found.log_rest - total, found.short)
+
+
+def _deeper(tree: Tree, front: Frontier, goal: Floats, least: int, most: int, account: _Account) -> Frontier:
+    """One label further, with all prefixes that can reach the goal of their case."""
+    account.spent += np.bincount(front.case, minlength=tree.cases)
+    at, log_p, follow = tree.children(front)
+    case, depth = front.case[at >> 1], front.depth + 1
+    able = (log_p + tree.links.ceiling(case, depth) >= goal[case]) | follow
+    account.close(case[~able], log_p[~able])
+    front, follow = front.grown(at[able], log_p[able]), follow[able]
+    if depth == tree.depth:
+        return front
+    reach = front.log_p + tree.links.bound(front.case, front.bits)
+    reach[follow] = np.inf
+    able = reach >= goal[front.case]
+    account.close(front.case[~able], front.log_p[~able])
+    front, reach = front.take(able), reach[able]
+    keep = largest(front.case, reach, np.maximum(least + 1, (most - account.spent) // (tree.depth - depth)))
+    if keep.all():
+        return front
+    np.maximum.at(account.missed, front.case[~keep], reach[~keep])
+    account.close(front.case[~keep], front.log_p[~keep])
+    return front.take(keep)
+
+
+def _first(front: Frontier, k: int, account: _Account) -> Frontier:
+    """The k likeliest of each case in falling order; the account takes the others."""
+    order = np.lexsort((-front.log_p, front.case))
+    counts = np.bincount(front.case, minlength=len(account.closed))
+    place = np.arange(len(front)) - np.repeat(np.cumsum(counts) - counts, counts)
+    others = order[place >= k]
+    account.close(front.case[others], front.log_p[others])
+    return front.take(order[place < k])
+
+
+def _last(sets: Frontier, k: int, cases: int) -> Floats:
+    """The log-probability of the k-th set of each case: minus infinity where there are fewer, infinity for none."""
+    counts = np.bincount(sets.case, minlength=cases)
+    out = np.full(cases, -np.inf if k else np.inf)
+    if k:
+        out[counts >= k] = sets.log_p[(np.cumsum(counts) - counts + k - 1)[counts >= k]]
+    return out
+
+
+def _better(found: Found, beam: Found) -> Found:
+    """Where a search was cut short, the beam may have the better list."""
+    cases = len(found.log_rest)
+    fewer = np.bincount(found.sets.case, minlength=cases) < np.bincount(beam.sets.case, minlength=cases)
+    less = log_sums(found.sets.case, found.sets.log_p, cases) < log_sums(beam.sets.case, beam.sets.log_p, cases)
+    swap = found.short & (fewer | less)
+    both = _joined([found.sets.take(~swap[found.sets.case]), beam.sets.take(swap[beam.sets.case])])
+    order = np.argsort(both.case, kind="stable")
+    return Found(both.take(order), np.where(swap, beam.log_rest, found.log_rest), found.short)
+
+
+def _joined(parts: list[Frontier]) -> Frontier:
+    return Frontier(
+        np.concatenate([part.case for part in parts]),
+        np.concatenate([part.bits for part in parts]),
+        np.concatenate([part.log_p for part in parts]),
+    )
