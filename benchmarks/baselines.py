@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import Any
 
 import numpy as np
@@ -30,3 +31,38 @@ def sklearn_brier(classes: NDArray[Any], t: Floats, y: NDArray[Any], m: int) -> 
     from sklearn.metrics import brier_score_loss
 
     return float(brier_score_loss(y, densify(classes, t, m), labels=np.arange(m)))
+
+
+def heapq_sets(p: Floats, k: int, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+    """The k most probable label sets of each case: everything in numpy but the search, which is a heap per case.
+
+    Sets are codes: the exclusive or of the keys of their labels, so that a flip is one operation. Wants 0 < p < 1.
+    """
+    q = np.minimum(p, 1 - p)
+    log_first = np.log1p(-q).sum(axis=1)
+    code_first = np.bitwise_xor.reduce(np.where(p > 0.5, keys, 0), axis=1)
+    labels = np.argpartition(q, -min(k - 1, p.shape[1]), axis=1)[:, -min(k - 1, p.shape[1]) :]
+    chosen = np.take_along_axis(q, labels, axis=1)
+    order = np.argsort(-chosen, axis=1, kind="stable")
+    chosen = np.take_along_axis(chosen, order, axis=1)
+    all_costs = np.log((1 - chosen) / chosen).tolist()
+    all_flips = keys[np.take_along_axis(labels, order, axis=1)].tolist()
+    codes, costs = [], []
+    for first, cost, flip in zip(code_first.tolist(), all_costs, all_flips, strict=True):
+        end = len(cost)
+        listed, spent = [first], [0.0]
+        heap = [(cost[0], 0, 0.0, first)]  # what it costs, its last flip, and cost and code without that
+        while len(listed) < k and heap:
+            total, last, before, code = heap[0]
+            whole = code ^ flip[last]
+            listed.append(whole)
+            spent.append(total)
+            last += 1
+            if last < end:
+                heapq.heapreplace(heap, (before + cost[last], last, before, code))
+                heapq.heappush(heap, (total + cost[last], last, total, whole))
+            else:
+                heapq.heappop(heap)
+        codes.append(listed)
+        costs.append(spent)
+    return np.array(codes), log_first[:, None] - np.array(costs)

@@ -32,6 +32,19 @@ def reduce(
     hit: NDArray[Any],
 ) -> None: ...
 def select(p: NDArray[Any], classes: NDArray[Any], confidences: NDArray[Any], tail: NDArray[Any]) -> None: ...
+def best_sets(
+    p: NDArray[Any],
+    keys: NDArray[Any],
+    logit: bool,
+    empty: bool,
+    counts: NDArray[Any],
+    codes: NDArray[Any],
+    log_p: NDArray[Any],
+    log_rest: NDArray[Any],
+    bits: NDArray[Any] | None,
+    flip_counts: NDArray[Any] | None,
+    flips: NDArray[Any] | None,
+) -> tuple[int, int, int]: ...
 def places(
     offsets: NDArray[Any],
     classes: NDArray[Any] | None,

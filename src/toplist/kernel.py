@@ -10,15 +10,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist import rectangles
+from toplist import rectangles, subsets
 from toplist.rectangles import Sums
+from toplist.subsets import Likeliest, Spelling
 
 _compiled: Any = None
 if not os.environ.get("TOPLIST_PURE_PYTHON"):
@@ -30,6 +31,8 @@ NATIVE: Final[bool] = _compiled is not None
 BLOCK: Final = 1 << 14  # rows: a block's vectors stay in the second-level cache
 _SET: Final = 72  # block lengths leave this modulo 512, so that a block's vectors start in different cache sets
 _THREADED: Final = 1 << 17  # listed classes below which a second thread costs more than it brings
+_SET_COST: Final = 32  # what listing one label set costs, in labels that are read
+_SETS_BLOCK: Final = 1 << 22  # labels read, or sets listed at that price, in a block
 _KINDS: Final = {"none": 0, "squares": 1, "powers": 2, "peak": 3}
 
 Floats = NDArray[np.float64]
@@ -45,13 +48,15 @@ class Rows:
     log_rest: Floats | None
     size: Floats  # one entry, or one per case; infinite from about 1e308 on
     log_size: Floats
+    log_confidences: Floats | None = None  # beside the confidences, where any is too small to be a number
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def block(self, lo: int, hi: int) -> Rows:
         """Rows lo to hi; the flat arrays stay whole, the offsets say where they are."""
-        return Rows(self.offsets[lo : hi + 1], self.classes, self.confidences, *self.per_case(slice(lo, hi)))
+        here = self.per_case(slice(lo, hi))
+        return Rows(self.offsets[lo : hi + 1], self.classes, self.confidences, *here, self.log_confidences)
 
     def per_case(self, at: Any) -> tuple[Floats | None, Floats, Floats]:
         """The log of the rest mass, the size and its logarithm of some rows."""
@@ -84,10 +89,10 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def over_blocks(rows: int, weight: int, work: Callable[[int, int], None]) -> None:
+def over_blocks(rows: int, weight: int, work: Callable[[int, int], None], *, block: int = BLOCK) -> None:
     """Call work(lo, hi) for blocks that cover all rows, from several threads if the batch weighs enough."""
     workers = max(1, min(threads(), weight // _THREADED))
-    blocks = -(-rows // BLOCK)
+    blocks = -(-rows // block)
     blocks += -blocks % workers  # each thread gets as many as the others
     step = max(1, -(-rows // blocks)) if blocks else 1
     step += (_SET - step) % 512 if step > 512 else 0
@@ -187,9 +192,46 @@ def select(p: NDArray[Any], k: int) -> tuple[NDArray[np.int32], Floats, Floats]:
     return classes, values, tail
 
 
+def best_sets(
+    p: NDArray[Any], keys: NDArray[np.int64], k: int, *, logit: bool, empty: bool, spelled: bool
+) -> Likeliest:
+    """The k likeliest sets of labels that have these probabilities, or log-odds, independently of each other."""
+    n, width = p.shape
+    run: Any = subsets.best_sets if _compiled is None else _compiled.best_sets
+    counts, codes, log_p, log_rest = np.zeros(n, np.int32), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(n)
+    bits, flip_counts = np.empty((n, -(-width // 8)), np.uint8), np.zeros((n, k if spelled else 0), np.uint8)
+    filled = (counts, codes, log_p, log_rest, *((bits, flip_counts) if spelled else ()))
+    most_flips = (k + 1).bit_length() - 1  # all sets with fewer of a set's flips come before it
+    rooms: dict[int, NDArray[np.int32]] = {}  # for the flips of a block: one per thread
+    flips: dict[int, NDArray[np.int32]] = {}
+    refused = [(n, subsets.FINE)]
+
+    def work(lo: int, hi: int) -> None:
+        here = [out[lo:hi] for out in filled]
+        if spelled:
+            thread, need = threading.get_ident(), (hi - lo) * k * most_flips
+            if thread not in rooms or len(rooms[thread]) < need:
+                rooms[thread] = np.empty(need, np.int32)
+            row, why, used = run(p[lo:hi], keys, logit, empty, *here, rooms[thread])
+            flips[lo] = rooms[thread][:used] if hi - lo == n else rooms[thread][:used].copy()
+        else:
+            row, why, _ = run(p[lo:hi], keys, logit, empty, *here, None, None, None)
+        if why:
+            refused.append((lo + row, why))
+
+    cost = width + _SET_COST * k
+    over_blocks(n, n * cost, work, block=max(1, _SETS_BLOCK // cost))
+    parts = [flips[lo] for lo in sorted(flips)] or [np.empty(0, np.int32)]
+    labels = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    spelling = Spelling(bits, flip_counts, labels) if spelled else None
+    return Likeliest(counts, codes, log_p, log_rest, spelling, min(refused))
+
+
 def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """How many listed confidences are above the outcome's, and how many equal it: none where it is not listed."""
     above, equal = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
+    if rows.log_confidences is not None:  # they are in the same order, and tell apart what underflows
+        rows = replace(rows, confidences=rows.log_confidences)
 
     def work(lo: int, hi: int) -> None:
         r = rows.block(lo, hi)
@@ -199,9 +241,10 @@ def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], 
         for at, part in by_length(r):
             own, t = outcomes[lo + at][:, None], part.confidences
             same = (np.arange(t.shape[1]) if part.classes is None else part.classes) == own
-            mine = np.where(same, t, -1.0).max(axis=1, initial=-1.0)[:, None]  # confidences are not negative
-            above[lo + at] = ((t > mine) & (mine >= 0)).sum(axis=1)
-            equal[lo + at] = (t == mine).sum(axis=1)
+            listed = same.any(axis=1, keepdims=True)
+            mine = np.where(same, t, -np.inf).max(axis=1, initial=-np.inf)[:, None]
+            above[lo + at] = ((t > mine) & listed).sum(axis=1)
+            equal[lo + at] = ((t == mine) & listed).sum(axis=1)
 
     over_blocks(len(rows), len(rows.confidences), work)
     return above, equal

@@ -12,6 +12,7 @@
 #include "places.hpp"
 #include "reduce.hpp"
 #include "select.hpp"
+#include "sets.hpp"
 
 namespace nb = nanobind;
 using namespace toplist;
@@ -55,6 +56,13 @@ TOPLIST_PAIRS(TOPLIST_REDUCE)
   }
 TOPLIST_SELECT(float)
 TOPLIST_SELECT(double)
+
+#define TOPLIST_SETS(T)                                                                                             \
+  TOPLIST_CLONES Outcome run_sets(const Marginals<T>& in, bool logit, const Listed& out) {                          \
+    return logit ? list_sets<true>(in, out) : list_sets<false>(in, out);                                            \
+  }
+TOPLIST_SETS(float)
+TOPLIST_SETS(double)
 
 #define TOPLIST_PLACES(C, T)                                                                                        \
   TOPLIST_CLONES void run_places(const std::int64_t* offsets, const C* classes, const T* confidences,               \
@@ -158,6 +166,36 @@ void bind_select(nb::module_& m) {
         nb::arg("p").noconvert(), nb::arg("classes").noconvert(), nb::arg("confidences").noconvert(), nb::arg("tail").noconvert());
 }
 
+template <class T>
+void bind_sets(nb::module_& m) {
+  m.def("best_sets",
+        [](In2<T> p, In<std::int64_t> keys, bool logit, bool empty, Out<std::int32_t> counts, Out2<std::int64_t> codes,
+           Out2<double> log_p, Out<double> log_rest, std::optional<Out2<std::uint8_t>> bits,
+           std::optional<Out2<std::uint8_t>> flip_counts, std::optional<Out<std::int32_t>> flips) {
+          const std::size_t rows = p.shape(0), width = p.shape(1), most = codes.shape(1);
+          if (keys.shape(0) != width || counts.shape(0) != rows || codes.shape(0) != rows || log_p.shape(0) != rows ||
+              log_p.shape(1) != most || log_rest.shape(0) != rows || most < 1 || most >= Set::MASK)
+            throw std::invalid_argument("a key per label, an entry per row, a set at least");
+          if (bits && (!flip_counts || !flips || bits->shape(0) != rows || bits->shape(1) != (width + 7) / 8 ||
+                       flip_counts->shape(0) != rows || flip_counts->shape(1) != most ||
+                       flips->shape(0) < rows * most * most_flips(most + 1)))
+            throw std::invalid_argument("bits go with flips");
+          const Marginals<T> in{p.data(), rows, width, keys.data(), most, empty};
+          const Listed out{counts.data(), codes.data(), log_p.data(), log_rest.data(), bits ? bits->data() : nullptr,
+                           bits ? flip_counts->data() : nullptr, bits ? flips->data() : nullptr};
+          Outcome outcome;
+          {
+            nb::gil_scoped_release release;
+            outcome = run_sets(in, logit, out);
+          }
+          return nb::make_tuple(outcome.row, static_cast<int>(outcome.refusal), outcome.flips);
+        },
+        nb::arg("p").noconvert(), nb::arg("keys"), nb::arg("logit"), nb::arg("empty"), nb::arg("counts").noconvert(),
+        nb::arg("codes").noconvert(), nb::arg("log_p").noconvert(), nb::arg("log_rest").noconvert(),
+        nb::arg("bits").none().noconvert(), nb::arg("flip_counts").none().noconvert(),
+        nb::arg("flips").none().noconvert());
+}
+
 }  // namespace
 
 NB_MODULE(_kernel, m) {
@@ -169,4 +207,6 @@ NB_MODULE(_kernel, m) {
   bind_exact(m);
   bind_select<double>(m);
   bind_select<float>(m);
+  bind_sets<double>(m);
+  bind_sets<float>(m);
 }

@@ -115,7 +115,8 @@ class TopList:
 
     def __repr__(self) -> str:
         small, left, log_rest = self._small_logs(), self.size - len(self), self.batch.log_rest
-        shown = ", ".join(f"{c!r}: {_show(t, small.get(c))}" for c, t in list(self.confidences.items())[:10])
+        first = list(self.confidences.items())[:10]
+        shown = ", ".join(f"{_name(c, self.space)}: {_show(t, small.get(c))}" for c, t in first)
         more = f", ... {len(self) - 10} more" if len(self) > 10 else ""
         known = float(log_rest[0]) if log_rest is not None and left and self.rest < SMALL else None
         over = f" over {show_size(left)} class{'es' if left != 1 else ''}" if left else ""
@@ -125,6 +126,15 @@ class TopList:
         """The logarithms of the confidences that are too small to be numbers."""
         logs = self.batch.admitted.small_logs
         return {} if logs is None else {c: x for c, x in zip(self.classes, logs.tolist(), strict=True) if x < 0}
+
+
+def _name(c: Any, space: Any) -> str:
+    """A class; of a label set its labels in their own order."""
+    if not isinstance(space, LabelSets) or not isinstance(c, frozenset):
+        return repr(c)
+    held = [repr(name) for name in space.names if name in c]
+    more = f", ... {len(held) - 10:,} more" if len(held) > 10 else ""
+    return f"{{{', '.join(held[:10])}{more}}}"
 
 
 def _hashable(label: Any) -> Any:
