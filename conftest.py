@@ -1,5 +1,10 @@
 """Code in the README and in the documentation runs: every `>>>` block is a test."""
 
+import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # a core each: threads of several workers would wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 from sybil import Sybil

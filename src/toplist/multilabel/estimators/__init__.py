@@ -1,1 +1,17 @@
 """Multi-label classifiers in scikit-learn's manners that predict top lists of label sets."""
+
+from toplist.errors import TopListError
+
+try:
+    from toplist.multilabel.estimators.chain import ProbabilisticChain
+    from toplist.multilabel.estimators.powerset import LabelPowerset
+    from toplist.multilabel.estimators.relevance import BinaryRelevance
+    from toplist.multilabel.estimators.reranker import Reranker
+except ImportError as error:
+    if (error.name or "").partition(".")[0] not in ("sklearn", "joblib"):
+        raise
+    raise TopListError(
+        "the multi-label estimators need scikit-learn 1.7 or later: pip install 'toplist[sklearn]'."
+    ) from None
+
+__all__ = ["BinaryRelevance", "LabelPowerset", "ProbabilisticChain", "Reranker"]

@@ -1,0 +1,95 @@
+"""A multinomial classifier whose classes are the label sets of the training cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+
+from toplist.arguments import as_number
+from toplist.errors import TopListError
+from toplist.labelsets import Sets
+from toplist.lists import TopLists
+from toplist.multilabel.estimators.base import Floats, SetClassifier
+from toplist.multilabel.estimators.labels import seeded
+from toplist.multilabel.estimators.targets import Bools, Targets
+from toplist.multilabel.support import support_sets
+
+
+class LabelPowerset(SetClassifier):
+    """One classifier of whole label sets: those that occur in training share 1 - `unseen`, all others the rest.
+
+    `estimator` is any classifier with `predict_proba` (a multinomial logistic regression, if None). `unseen` is a
+    number from 0 to below 1, or "good-turing": the share of training cases whose set occurs once, which is how often a
+    set is new when one case is left out and the others are known (Good, 1953); as (once + 1/2) / (cases + 1), it is
+    neither 0 nor 1. Where training cases have all sets that there are, nothing is unseen. In `predict_proba` the labels
+    of unseen sets are as frequent as in training. `decision`, `k`, `empty` and `random_state` are as in
+    `BinaryRelevance`.
+
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = LabelPowerset(unseen=0.1).fit(X, [[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> model.predict_toplist([[0.0]]).rest.round(3), model.predict([[0.0]])
+    (array([0.1]), array([[1, 0]]))
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        unseen: float | str = "good-turing",
+        decision: str = "mode",
+        k: int = 10,
+        empty: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.unseen = unseen
+        self.decision = decision
+        self.k = k
+        self.empty = empty
+        self.random_state = random_state
+
+    def _learner(self) -> Any:
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+
+    def _fit(self, X: Any, targets: Targets) -> None:
+        learner, y = self._learner(), targets.matrix
+        if not hasattr(learner, "predict_proba"):
+            raise TopListError(f"{type(learner).__name__} has no predict_proba: a list needs probabilities.")
+        _, first, which, times = np.unique(
+            Sets.from_indicators(y).fold(self.space_.keys), return_index=True, return_inverse=True, return_counts=True
+        )
+        self.sets_ = Sets.from_indicators(y[first])
+        self.unseen_ = self._unseen(times, len(y))
+        self.shares_ = (y.sum(axis=0) + 0.5) / (len(y) + 1)
+        rng = None if self.random_state is None else check_random_state(self.random_state)
+        self.estimator_ = None if len(times) == 1 else seeded(learner, rng).fit(X, which)
+
+    def _unseen(self, times: NDArray[np.int64], cases: int) -> float:
+        if self.unseen != "good-turing":
+            if isinstance(self.unseen, str):
+                raise TopListError(f'unseen is a number or "good-turing", not {self.unseen!r}.')
+            share = as_number(self.unseen, "unseen", 0, np.nextafter(1, 0))
+        else:
+            share = (int((times == 1).sum()) + 0.5) / (cases + 1)
+        return 0.0 if len(times) == self.space_.size else share
+
+    def _log_p(self, X: Any) -> Floats:
+        """The log-probability of each set of the training cases, if it is one of these."""
+        if self.estimator_ is None:
+            return np.zeros((X.shape[0], 1))
+        with np.errstate(divide="ignore"):
+            return np.log(np.asarray(self.estimator_.predict_proba(X), dtype=np.float64))
+
+    def _lists(self, X: Any, k: int) -> TopLists:
+        return support_sets(self._log_p(X), self.sets_, k, self.space_, unseen=self.unseen_).valid()
+
+    def _marginals(self, X: Any) -> Floats:
+        holds: Bools = self.sets_.indicators()
+        seen = np.minimum(np.exp(self._log_p(X)) @ holds.astype(np.float64), 1.0)
+        mixed: Floats = (1 - self.unseen_) * seen + self.unseen_ * self.shares_
+        return mixed

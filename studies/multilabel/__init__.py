@@ -1,0 +1,1 @@
+"""The study that the paper left as future work: proper scores of multi-label predictions on real data."""
