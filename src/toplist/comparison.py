@@ -13,10 +13,11 @@ from toplist.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evaluation import Scoring
 from toplist.inmemory import together
+from toplist.io.coding import empty_set_explained
 from toplist.leaderboard import Leaderboard
 from toplist.lists.door import Duplicates, Units
 from toplist.material import Material, from_files, from_memory
-from toplist.planning import are_tables, names_of, plan_of, repairs_of
+from toplist.planning import are_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.ranking.assumptions import HOWS, TIMED, Assumptions
 from toplist.ranking.inference import FromCases, Inference
 from toplist.ranking.intervals import FromSums
@@ -69,7 +70,8 @@ def compare(
     order. Or to files and dataframes, which are aligned by their case ids; then `y` is a file or frame too, and
     `sample_weight`, `by`, `clusters`, `order` and `sizes` name columns of it, and `case`, `classes`, `confidences` and
     `outcome` those that are not found by their names; a column of the truth called cluster or order is what its name
-    says, unless another is named, or none (""). The first rule decides the order.
+    says, unless another is named, or none (""). The first rule decides the order. With `sets`, a delimiter such as ";",
+    the classes of files and frames are label sets, and the labels of the space are those that the sets are made of.
 
     `intervals` are "t", "normal", "hac" or "cosine" (Diebold-Mariano), or "bootstrap"; by default they follow from what
     is said of the cases: "cosine" where `order` says when they were, else "t", by cluster where there are `clusters`.
@@ -105,6 +107,8 @@ def compare(
         weighted = sample_weight is not None
         return Assumptions.of(intervals, _name(clusters), _name(order), weighted=weighted, horizon=horizon, seed=seed)
 
+    if sets is None:
+        predictions, y = with_indicators(predictions, y, space)
     again: Callable[[Progress], Material]
     if are_tables(predictions, y):
         plan = plan_of(
@@ -116,7 +120,8 @@ def compare(
         assumed = assume()
         plan = replace(plan, order=assumed.order, ordered=assumed.ordered)
         by_case = not assumed.by_sums or missing == "pairwise" or plan.space is None
-        tallies, panel, read = _of_files(plan, by_case, progress or (lambda what, done, total: None))
+        with empty_set_explained(sets):
+            tallies, panel, read = _of_files(plan, by_case, progress or (lambda what, done, total: None))
         again = partial(from_files, plan)
         many = "per case" if plan.space is None else show_size(plan.space.size)
     else:

@@ -12,10 +12,11 @@ import numpy as np
 
 from toplist.errors import CaseError, FileError, OutcomeError, TopListError
 from toplist.io.batches import Batch
-from toplist.io.coding import Coder, Codes
+from toplist.io.coding import EMPTY_REMEDY, Coder, Codes
 from toplist.io.columns import plain
 from toplist.io.showing import shown
 from toplist.io.sources import Source
+from toplist.labelsets import LabelSets
 from toplist.lists import TopLists
 from toplist.lists.door import Repairs
 from toplist.rules import Rule
@@ -81,7 +82,7 @@ class Judge:
         space = self._space(truth)
         hard = self.truth.layout.kind == "labels"
         if hard:
-            _require_outcomes(truth)
+            _require_outcomes(truth, self.coder.sets)
         require_all_columns(self.source, space)
         codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
         lists = lists_of(batch, self.source.names, codes, space, self.repairs)
@@ -106,7 +107,8 @@ def require_all_columns(source: Source, space: ClassSpace) -> None:
 def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:
     """Checked lists; an error names the file, the row, and the classes as the file does."""
     options: dict[str, Any] = {"units": repairs.units, "normalize": repairs.normalize}
-    bare = ClassSpace(space.size) if space.labels is not None else space
+    bare = ClassSpace(space.size) if space.labels is not None or isinstance(space, LabelSets) else space
+    every = codes
     try:
         if batch.classes is None and not space.per_case:
             width = len(codes)
@@ -119,16 +121,21 @@ def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpa
             batch.offsets, codes, batch.confidences, bare, duplicates=repairs.duplicates, **options
         )
     except CaseError as error:
-        raise _named(error, batch, names, space, repairs) from None
+        raise _named(error, batch, names, every, space, repairs) from None
 
 
-def _named(error: CaseError, batch: Batch, names: tuple[str, ...], space: ClassSpace, repairs: Repairs) -> FileError:
+def _named(
+    error: CaseError, batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs
+) -> FileError:
     """The same error with the classes as the file names them."""
     if error.case is None:
         return _in_file(error, batch)
     lo, hi = batch.offsets[error.case], batch.offsets[error.case + 1]
     size = space.size[error.case] if space.per_case else space.size
     values = list(names) if batch.classes is None else plain(batch.classes.slice(int(lo), int(hi - lo))).to_pylist()
+    own = codes.tolist() if batch.classes is None else codes[lo:hi].tolist()
+    written = [";".join(map(str, value)) or "{}" if isinstance(value, list) else value for value in values]
+    values = [written[own.index(code)] for code in own]  # a set is one class, however its labels are ordered
     try:
         TopLists.from_ragged(
             [0, len(values)],
@@ -157,10 +164,11 @@ def _in_file(error: CaseError, batch: Batch) -> FileError:
     return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
 
 
-def _require_outcomes(truth: Batch) -> None:
+def _require_outcomes(truth: Batch, sets: str | None) -> None:
     sizes = np.diff(truth.offsets)
     if len(sizes) and sizes.min() < 1:
-        raise FileError(truth.source, "there is no outcome.", row=int(truth.rows[np.argmin(sizes)]))
+        problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
+        raise FileError(truth.source, problem, row=int(truth.rows[np.argmin(sizes)]))
 
 
 def _whole(value: Any) -> int:

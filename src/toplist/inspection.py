@@ -14,7 +14,7 @@ from toplist import flags, kernel
 from toplist.errors import FileError, TopListError
 from toplist.evaluation import lists_of, require_all_columns
 from toplist.io.batches import Batch
-from toplist.io.coding import Coder
+from toplist.io.coding import Coder, empty_set_explained
 from toplist.io.gathering import some
 from toplist.io.showing import shown
 from toplist.io.sources import Source
@@ -93,10 +93,11 @@ def inspect(
     try:
         if space is not None:
             require_all_columns(source, space)
-        for batch in source.batches(together=True):
-            look.at(batch)
-            found.cases += len(batch)
-            progress("checking", found.cases, source.reader.rows)
+        with empty_set_explained(sets):
+            for batch in source.batches(together=True):
+                look.at(batch)
+                found.cases += len(batch)
+                progress("checking", found.cases, source.reader.rows)
     except TopListError as error:
         found.problems.append(Problem("unreadable", 0, str(error)))
     found.problems += [Problem(kind, look.counts[kind], first) for kind, first in look.firsts.items()]

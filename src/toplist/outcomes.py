@@ -170,7 +170,7 @@ def _codes_of_sets(y: Any, space: LabelSets) -> NDArray[np.int64]:
 
 def _first_wrong(y: Any, space: LabelSets) -> int | None:
     """The first case whose set is not one; None where it is not the fault of a case."""
-    if isinstance(y, Sets) or hasattr(y, "tocsr"):
+    if isinstance(y, Sets) or hasattr(y, "tocsr") or len(getattr(y, "shape", ())) == 2:
         return None
     for case, one in enumerate(y):
         try:

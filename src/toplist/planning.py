@@ -11,8 +11,10 @@ import numpy as np
 
 from toplist.errors import SpaceError, TopListError
 from toplist.evaluation import Scoring
+from toplist.io.coding import as_sets
 from toplist.io.layouts import Hints
 from toplist.io.sources import Source, open_source
+from toplist.labelsets import LabelSets
 from toplist.lists import TopList, TopLists
 from toplist.lists.door import Repairs
 from toplist.space import ClassSpace, as_space
@@ -38,6 +40,31 @@ def are_tables(predictions: Mapping[str, Any], y: Any) -> bool:
     if any(tables) and not all(tables):
         raise TopListError("files and frames go together: predictions and outcomes are all tables, or none is.")
     return any(tables)
+
+
+def with_indicators(predictions: Mapping[str, Any], y: Any, space: Any) -> tuple[dict[str, Any], Any]:
+    """Frames of zeros and ones with a column per label as matrices, where the classes are label sets."""
+    given = [space, *(one.space for one in predictions.values() if isinstance(one, TopLists | TopList))]
+    known = next((one for one in given if one is not None), None)
+    if not isinstance(known, LabelSets):
+        return dict(predictions), y
+    return {name: _indicators(one, known) for name, one in predictions.items()}, _indicators(y, known)
+
+
+def _indicators(value: Any, space: LabelSets) -> Any:
+    """A matrix with its columns in the order of the labels; anything else as it is."""
+    if isinstance(value, os.PathLike | str) or not _is_table(value) or len(getattr(value, "shape", ())) != 2:
+        return value
+    columns = {str(name): place for place, name in enumerate(value.columns)}
+    names = [str(name) for name in space.names]
+    unnamed = list(columns) == list(map(str, range(len(names))))
+    if value.shape[1] != len(names) or not (unnamed or columns.keys() == set(names)):
+        return value
+    matrix = np.asarray(value)
+    if matrix.dtype.kind not in "biufO" or not np.isin(matrix, (0, 1)).all():
+        return value
+    order = range(len(names)) if unnamed and columns.keys() != set(names) else [columns[name] for name in names]
+    return matrix[:, list(order)].astype(bool)
 
 
 def _is_table(value: Any) -> bool:
@@ -103,14 +130,15 @@ def plan_of(
     for what, value in named:
         if value is not None and not isinstance(value, str):
             raise TopListError(f"with files and frames, {what} names a column of the truth.")
-    known = None if space is None else as_space(space)
+    known = None if space is None else as_sets(as_space(space), sets)
     if known is not None and known.per_case:
         raise SpaceError(
             "with files and frames, sizes= names the column of the truth that says how many classes there are."
         )
     labels = None if known is None or known.labels is None else frozenset(map(str, known.labels))
-    hints = Hints(classes=classes, confidences=confidences, case=case, labels=labels, sets=sets)
-    asked = Hints(case=case, classes=outcome, labels=labels, truth=True, sets=sets)
+    marked = "" if sets is None and isinstance(known, LabelSets) else sets
+    hints = Hints(classes=classes, confidences=confidences, case=case, labels=labels, sets=marked)
+    asked = Hints(case=case, classes=outcome, labels=labels, truth=True, sets=marked)
     truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
     open_to = [name for name, given in (("cluster", cluster), ("order", order)) if name in look and given is None]
     told = None if cluster or order else _said(truth, open_to)

@@ -84,17 +84,22 @@ def _curves(axes: Axes, rows: Record, methods: list[str], theme: Theme) -> None:
 
 def promises(results: Record, before: str, after: str) -> Plot[Drawn]:
     """Confidence against frequency of the listed sets, two methods, a column per data set."""
-    said = []
-    for name, found in results.items():
-        for method in (before, after):
-            bins = found["reliability"][method]["top"]
-            count = sum(b[2] for b in bins)
-            promised, kept = (sum(b[2] * b[at] for b in bins) / count for at in (3, 4))
-            said.append(f"{name}, {method}: promised {promised:.3f}, kept {kept:.3f} at the top")
+    said = [
+        f"{name}, {method}: {promised(found['reliability'][method]['top'])} at the top"
+        for name, found in results.items()
+        for method in (before, after)
+    ]
     title = f"Confidences of sets against how often they are true, {before} and {after}"
     return Plot(
         Drawn({"before": before, "after": after, "results": results}, title, "; ".join(said) + "."), _draw_promises
     )
+
+
+def promised(bins: list[list[float]]) -> str:
+    """The mean confidence in some bins, and how often it was kept."""
+    count = sum(b[2] for b in bins)
+    says, kept = (sum(b[2] * b[at] for b in bins) / count for at in (3, 4))
+    return f"{says:.3f}, kept {kept:.3f}"
 
 
 def _draw_promises(data: Drawn, theme: Theme) -> Figure:

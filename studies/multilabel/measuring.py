@@ -22,6 +22,7 @@ MAIN = 10  # the length at which methods are compared
 HARD = "mode"
 REFERENCE = "BR"
 RULES = ("brier", "log", "zero-one")
+LEVEL = 0.05
 
 
 def measure(data: Data, lists: Mapping[str, tl.TopLists]) -> Record:
@@ -95,9 +96,14 @@ def compared(board: tl.Leaderboard, lists: Mapping[str, tl.TopLists], y: tl.mult
 
 
 def crossing(pairs: Iterable[Record]) -> list[Record]:
-    """Pairs that the padded Brier score surely ranks one way, and set accuracy or instance F1 the other."""
-    sure = [pair for pair in pairs if pair["brier"]["adjusted"] is not None and pair["brier"]["adjusted"] <= 0.05]
-    return [pair for pair in sure if pair["zero-one"]["value"] > 0 or pair["f1"]["value"] > 0]
+    """Pairs that the padded Brier score surely ranks one way, and set accuracy or instance F1 surely the other."""
+    sure = [pair for pair in pairs if pair["brier"]["adjusted"] is not None and pair["brier"]["adjusted"] <= LEVEL]
+    return [pair for pair in sure if contradicted(pair, "zero-one") or contradicted(pair, "f1")]
+
+
+def contradicted(pair: Record, by: str) -> bool:
+    """Whether a metric, looked at alone, is sure that the second is better."""
+    return bool(pair[by]["value"] > 0 and pair[by]["p"] <= LEVEL)
 
 
 def _telling(lists: Mapping[str, tl.TopLists], pair: Record, data: Data, y: tl.multilabel.Sets) -> Record:

@@ -12,14 +12,14 @@ from studies.folder import ROOT
 from studies.multilabel import figures
 from studies.multilabel.data import SOURCES
 from studies.multilabel.figures import against
-from studies.multilabel.measuring import MAIN, REFERENCE
+from studies.multilabel.measuring import MAIN, REFERENCE, contradicted
 from studies.remarks.markdown import chance, table
 
 Record = Mapping[str, Any]
 PAGE = ROOT / "docs" / "multilabel-study.md"
 RESULTS = Path(__file__).parent / "results.json"
 RERANK = "BR-rerank"
-_PLACE = re.compile(r"(<!-- (\w+) -->\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+_PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def tables(results: Record) -> str:
@@ -29,15 +29,24 @@ def tables(results: Record) -> str:
 
 def filled(text: str, results: Record) -> str:
     """A page with every table in its place."""
-    return _PLACE.sub(lambda m: f"{m[1]}\n{TABLES[m[2]](results)}\n{m[4]}", text)
+    return _PLACE.sub(lambda m: f"<!-- {m[1]} -->\n\n{TABLES[m[1]](results)}\n\n<!-- end -->", text)
 
 
 def write(results: Record) -> None:
     """Keep the results, and put tables and figures into the documentation."""
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps(_short(results), indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
     for name, plot in pictures(results).items():
         plot.save(ROOT / "docs" / "_static" / name)
+
+
+def _short(value: Any) -> Any:
+    """The same with eight digits of every number."""
+    if isinstance(value, float):
+        return float(f"{value:.8g}")
+    if isinstance(value, Mapping):
+        return {key: _short(one) for key, one in value.items()}
+    return [_short(one) for one in value] if isinstance(value, list) else value
 
 
 def pictures(results: Record) -> dict[str, Any]:
@@ -118,6 +127,34 @@ def _crossed(results: Record) -> str:
     return table(header, rows) if rows else "There are none."
 
 
+def _promises(results: Record) -> str:
+    """Of the most probable set: the confidence that it was given on average, and how often it is true."""
+    rows = [
+        [method, *(f"{figures.promised(found['reliability'][method]['top'])}" for found in results.values())]
+        for method in next(iter(results.values()))["metrics"]
+    ]
+    return table(["method", *results], rows)
+
+
+def _case(results: Record) -> str:
+    """One case of the first pair that accuracy surely ranks the other way: what both say of it."""
+    name, pair = next(
+        (name, pair) for name, found in results.items() for pair in found["crossed"] if contradicted(pair, "zero-one")
+    )
+    case = pair["case"]
+    rows = [
+        [method if not i else "", _set(labels), f"{t:.3f}", f"{case['scores'][method]:.3f}" if not i else ""]
+        for method, said in case["says"].items()
+        for i, (labels, t) in enumerate(said)
+    ]
+    head = f"{name}, test case {case['case']}, whose labels are {_set(case['true'])}:"
+    return f"{head}\n\n{table(['method', 'set', 'confidence', 'padded Brier'], rows)}"
+
+
+def _set(labels: list[str]) -> str:
+    return f"{{{', '.join(labels)}}}"
+
+
 def _log(row: Record) -> str:
     if row["log"]["value"] is None:
         return f"inf ({row['infinite']:,})"
@@ -133,5 +170,7 @@ TABLES: Mapping[str, Callable[[Record], str]] = {
     "data": _data,
     "main": _main,
     "lengths": _lengths,
+    "promises": _promises,
     "crossed": _crossed,
+    "case": _case,
 }

@@ -92,7 +92,7 @@ def test_it_is_monotone_in_the_product(model: Reranker, column: int) -> None:
     said = boosting.say(model.boosters_, high) - boosting.say(model.boosters_, low)
     assert (said >= 0).all() if column in RISING else (said <= 0).all()
     assert said.any()
-    assert [SUMMARIES[at] for at in (*RISING, *FALLING)] == ["log product", "gap to the best", "rank"]
+    assert [SUMMARIES[at] for at in (*RISING, *FALLING)] == ["log product", "log prior", "gap to the best", "rank"]
 
 
 def test_lists_are_valid_ordered_and_leave_what_they_do_not_know(model: Reranker) -> None:

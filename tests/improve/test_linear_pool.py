@@ -100,3 +100,27 @@ def test_infinitely_many_classes_pool_too() -> None:
 def test_what_cannot_be_pooled_is_refused(lists: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(tl.TopListError, match=said):
         linear_pool(lists, **options)
+
+
+@pytest.mark.parametrize("width", [3, 10_000])
+def test_a_list_pooled_with_itself_is_itself_down_to_its_logarithms(width: int) -> None:
+    """Listed sets of probability e^-800 and less, and what is left over."""
+    from toplist.multilabel import best_sets
+
+    z = np.random.default_rng(0).normal(size=(4, width)) * (4000 if width == 3 else 1)
+    lists = best_sets(z, 4, units="logit")
+    assert lists.log_confidences is not None
+    pool = linear_pool([lists, lists, lists], weights=[0.5, 0.25, 0.25])
+    everything = [lists.space.sets_of(lists.classes).take(np.arange(4) * 4 + at) for at in range(4)]
+    for y in everything:
+        np.testing.assert_allclose(tl.score(pool, y, rule="log"), tl.score(lists, y, rule="log"), rtol=1e-12)
+
+
+def test_lists_of_small_and_of_plain_numbers_pool_by_logarithms() -> None:
+    """Against the sum by hand: half of e^-800 and half of 0.2."""
+    space = tl.ClassSpace(labels=["a", "b", "c"])
+    small = tl.TopLists.from_dicts([{"a": 0.0, "b": -800.0}], space, units="log", log_rest=[-900.0])
+    plain = tl.TopLists.from_dicts([{"a": 0.7, "b": 0.2}], space)
+    pool = linear_pool([small, plain])
+    assert tl.score(pool, ["b"], rule="log")[0] == pytest.approx(-np.log(0.1), rel=1e-12)
+    assert tl.score(linear_pool([small, small]), ["c"], rule="log")[0] == pytest.approx(900.0, rel=1e-12)

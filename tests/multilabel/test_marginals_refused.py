@@ -248,7 +248,7 @@ def test_what_is_neither_sets_nor_marginals_is_told_so() -> None:
     for form, said in (
         ([{"cta"}, {"dog"}, set()], "'cta' is not a label. Did you mean 'cat'?"),
         ([("cta",), ("dog",), ()], "'cta' is not a label. Did you mean 'cat'?"),
-        (["cat", "dog", "fox"], "'cat' is one text, not a set of labels; take texts apart with split(texts, sep=...)."),
+        (["cat", "dog", "fox"], "'cat' is one text, not a set of labels; take texts apart with space.split("),
         (Y[:, :2], "2 columns for LabelSets(3 labels). A distribution has a column for each label set; zeros and ones"),
     ):
         assert str(refusal(lambda form=form: tl.compare({"s": form}, Y, space=SPACE))).startswith(f"s: {said}")

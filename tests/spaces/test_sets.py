@@ -130,3 +130,42 @@ def test_a_list_shows_its_sets_in_the_order_of_the_labels() -> None:
     assert repr(one) == "TopList({{'sun', 'rain'}: 0.5, {}: 0.25}, rest=0.25 over 6 classes)"
     wide = tl.TopList({tuple(range(100)): 0.5}, tl.LabelSets(range(200)))
     assert repr(wide).startswith("TopList({{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... 90 more}: 0.5}, rest=0.5 over ")
+
+
+@pytest.mark.parametrize("names", [range(3), ["sun", "sea", "rain"]], ids=["numbers", "names"])
+def test_rows_of_zeros_and_ones_are_indicators_also_as_lists(names: Any) -> None:
+    """Also where the labels are numbers, and a row could be read as two of them."""
+    y = [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    space = tl.LabelSets(names)
+    for form in (y, list(np.array(y)), [tuple(row) for row in y]):
+        assert space.sets(form) == Sets.from_indicators(y)
+    assert tl.LabelSets(range(3)).sets([{0, 1}, {2}, set()]) == Sets.from_indicators([[1, 1, 0], [0, 0, 1], [0, 0, 0]])
+
+
+def test_the_columns_of_a_frame_go_by_their_names() -> None:
+    import pandas as pd
+
+    from toplist.multilabel import best_sets
+
+    names = ["sun", "sea", "rain"]
+    space = tl.LabelSets(names)
+    y = pd.DataFrame([[1, 1, 0], [0, 0, 1]], columns=names)
+    assert space.sets(y[names[::-1]]) == space.sets(y) == Sets.from_indicators(y.to_numpy())
+    assert space.sets(pd.DataFrame(y.to_numpy())) == space.sets(y)
+    with pytest.raises(tl.SpaceError, match="none is called 'rain'"):
+        space.sets(y.rename(columns={"rain": "snow"}))
+    p = pd.DataFrame([[0.9, 0.6, 0.1]], columns=names)
+    assert best_sets(p[names[::-1]], 2, space) == best_sets(p, 2, space) == best_sets(p, 2)
+    assert best_sets(p, 1).space == space
+
+
+def test_what_is_wrong_with_a_matrix_is_named() -> None:
+    space = tl.LabelSets("abc")
+    for value, said in ((np.array([[0, 1, 2]]), "row 0 has 2"), (np.array([[1, -1, 1]]), "give Y > 0")):
+        with pytest.raises(tl.SpaceError, match=said):
+            space.sets(value)
+    with pytest.raises(tl.SpaceError, match="best_sets"):
+        space.sets(np.array([[0.0, 0.3, 1.0]]))
+    with pytest.raises(tl.SpaceError, match="maps labels to values"):
+        space.sets([{"a": 1, "b": 0}])
+    assert space.named([[1, 0, 1]]) == [frozenset("ac")]

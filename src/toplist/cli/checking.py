@@ -12,6 +12,7 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import BAD_DATA, UsageError, with_flags
 from toplist.conversion import convert as convert_source
 from toplist.inspection import Findings, inspect
+from toplist.io.coding import as_sets, empty_set_explained
 from toplist.io.layouts import Hints
 from toplist.io.sources import Source, open_source
 from toplist.lists.door import Repairs
@@ -38,7 +39,7 @@ def check(
 def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
     """Write lists as Parquet."""
     source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
-    with progress.shown(quiet) as update:
+    with progress.shown(quiet) as update, empty_set_explained(sets):
         cases = convert_source(source, output, repairs, space, sets, update)
     typer.echo(f"{cases:,} cases in {output}")
 
@@ -61,6 +62,7 @@ def _opened(
     space, sizes = asking.space_of(classes, None)
     if sizes is not None:
         raise UsageError("--classes is a number, 2^L, inf or a file of labels here.")
+    space = None if space is None else as_sets(space, sets)
     labels = None if space is None or space.labels is None else frozenset(map(str, space.labels))
     kind = asking.per_predictor(layout, names, "layout")[name]
     hints = Hints(layout=kind, case=case, classes=class_, confidences=confidence, labels=labels, sets=sets)

@@ -34,7 +34,7 @@ Class = Annotated[str | None, typer.Option("--class", help="The column with clas
 Confidence = Annotated[str | None, typer.Option(help="The column with confidences.", rich_help_panel=_READING)]
 Outcome = Annotated[str | None, typer.Option(help="The column of the truth with outcomes.", rich_help_panel=_READING)]
 Sets = Annotated[
-    str | None, typer.Option(help="Classes are label sets, written with this delimiter.", rich_help_panel=_READING)
+    str | None, typer.Option(help="Classes are label sets, with this delimiter; {} is empty.", rich_help_panel=_READING)
 ]
 UnitsOption = Annotated[
     list[str] | None,

@@ -13,6 +13,7 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.conversion import score_file
 from toplist.evaluation import Scoring
+from toplist.io.coding import empty_set_explained
 from toplist.planning import plan_of
 from toplist.rules import as_rule
 from toplist.sinks import Adding, Both
@@ -66,7 +67,7 @@ def score(
         outcome=outcome,
         keep=tuple(keep or ()),
     )
-    with progress.shown(quiet) as update:
+    with progress.shown(quiet) as update, empty_set_explained(sets):
         if output is None:
             sink, read = run(plan, lambda: Adding(plan), update)
             tallies = sink.tallies

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, cast
@@ -15,11 +17,37 @@ from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain, truths
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
+from toplist.labelsets import LabelSets
 from toplist.space import ClassSpace, show_size
 
 Codes = NDArray[np.int64]
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
-_UNIT = "\x1f"  # between the labels of a set
+_UNIT = "\x1f"  # between the labels of a set, as long as nobody sees it
+_EMPTY = "{}"  # the empty set, where a blank is no class
+EMPTY_REMEDY = f"The empty set is written {_EMPTY}."
+
+
+def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
+    """Where classes are label sets, the labels of a space are those that the sets are made of.
+
+    >>> as_sets(ClassSpace(labels=["sun", "sea", "rain"]), ";").size
+    8
+    """
+    if sets is None or space.labels is None or space.per_case:
+        return space
+    labels = tuple(map(str, space.labels))
+    odd = next((label for label in labels if sets and sets in label), None)
+    if odd is not None:
+        raise SpaceError(
+            f"the label {shown(odd)} has the delimiter {sets!r} in it: where classes are label sets, give the labels "
+            "that the sets are made of, one by one."
+        )
+    if not space.complete and space.size != 2 ** len(labels):
+        raise SpaceError(
+            f"{len(labels):,} labels make {show_size(2 ** len(labels))} label sets, not {show_size(space.size)}: "
+            "declare the labels alone, or the number of sets alone."
+        )
+    return LabelSets(labels)
 
 
 @dataclass(slots=True)
@@ -34,6 +62,8 @@ class Coder:
     integers: bool  # whether every source has whole numbers for classes
     sets: str | None = None
     _labels: Any = field(init=False, default=None)
+    _members: frozenset[str] | None = field(init=False, default=None)
+    _supported: frozenset[tuple[str, ...]] | None = field(init=False, default=None)
     _seen: Any = field(init=False, default=None)
     _lock: Lock = field(init=False, default_factory=Lock)
 
@@ -42,6 +72,8 @@ class Coder:
             raise TopListError('sets is a delimiter, such as ";", not an empty text.')
         if self.space is not None and self.space.labels is not None and self.sets is None:
             self._labels = need("pyarrow").array([str(label) for label in self.space.labels])
+        if isinstance(self.space, LabelSets):
+            self._members = frozenset(str(name).strip() for name in self.space.names)
 
     @property
     def labels(self) -> Any:
@@ -55,9 +87,14 @@ class Coder:
         a, b = self.values(lists, names), self.values(truth, truth_names)
         if self._labels is not None:
             return self._places(a, lists, ClassError), self._places(b, truth, OutcomeError)
-        if self.integers:
-            return _whole(a), _whole(b)
         pa = need("pyarrow")
+        numbers = [pa.types.is_integer(values.type) for values in (a, b)]
+        if self.integers and all(numbers):
+            return _whole(a), _whole(b)
+        if self._members is not None and self.sets is None and any(numbers) and len(a) and len(b):
+            raise FileError(
+                lists.source, f"codes go with codes, and label sets with label sets: {truth.source} differs."
+            )
         both = pa.concat_arrays([_text(a), _text(b)]).dictionary_encode()
         self._count(both.dictionary, lists)
         codes = as_numpy(both.indices).astype(np.int64)
@@ -80,8 +117,10 @@ class Coder:
         """The names of the classes: all that are listed, or those of the columns where every column is."""
         pa = need("pyarrow")
         values = pa.array(names, pa.string()) if batch.classes is None else batch.classes
-        if self.sets is not None:
-            return label_sets(values, self.sets)
+        if self.sets is not None or (self._members is not None and _is_list(values.type)):
+            return self._canonical(values, batch)
+        if self._members is not None:
+            self._require_codes(values, batch)
         if batch.classes is None:
             return values
         if pa.types.is_struct(batch.classes.type):
@@ -89,6 +128,61 @@ class Coder:
         if pa.types.is_nested(batch.classes.type):
             raise FileError(batch.source, 'a class is a list of labels: say that classes are label sets (sets=";").')
         return batch.classes
+
+    def _canonical(self, values: Any, batch: Batch) -> Any:
+        """Label sets as text that is the same however their labels were ordered; all labels are known ones."""
+        pa = need("pyarrow")
+        inner = values.type.value_type if _is_list(values.type) else values.type
+        if pa.types.is_nested(inner):
+            raise FileError(batch.source, "the labels of a set are text or numbers, not lists or objects.")
+        parts, which = _taken_apart(values, self.sets or "")
+        if which.null_count:
+            at = int(np.flatnonzero(truths(which.is_null()))[0])
+            problem = "a label is null." if values[at].is_valid else "a label set is null: the empty set is written []."
+            raise FileError(batch.source, problem, row=_row(at, batch))
+        for place, one in enumerate(parts if self._members is not None else ()):
+            problem = self._foreign(one)
+            if problem:
+                raise FileError(batch.source, problem, row=_row(which.to_pylist().index(place), batch))
+        return pa.array([_UNIT.join(one) for one in parts], pa.string()).take(which)
+
+    def _foreign(self, parts: tuple[str, ...]) -> str:
+        """Why a set is none of the classes, or nothing."""
+        space, members = cast("LabelSets", self.space), self._members or frozenset()
+        odd = next((part for part in parts if part not in members), None)
+        if odd is not None:
+            near = ClassSpace(labels=sorted(members)).suggest(odd) if len(odd) < 100 else ""
+            return f"the label {shown(odd)} is not among the {len(members):,} labels. {near}".rstrip()
+        if not parts and not space.empty:
+            return "the empty set is not a class of this space; allow it with empty=True."
+        if space.support is not None and parts not in self._support():
+            return f"the label set {shown((self.sets or ';').join(parts) or _EMPTY)} is not in the support."
+        return ""
+
+    def _support(self) -> frozenset[tuple[str, ...]]:
+        if self._supported is None:
+            sets = cast("LabelSets", self.space).support or ()
+            self._supported = frozenset(tuple(sorted(str(label).strip() for label in one)) for one in sets)
+        return self._supported
+
+    def _require_codes(self, values: Any, batch: Batch) -> None:
+        """Without a delimiter, text that is not the number of a class may be any set."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        if not len(values) or not pa.types.is_string(plain(values).type):
+            return
+        codes = pc.all(pc.match_substring_regex(plain(values), r"^\s*\d+\s*$")).as_py()
+        if not codes or any(name.isdigit() for name in self._members or ()):
+            first = next((one for one in values.to_pylist() if not str(one).strip().isdigit()), values[0].as_py())
+            raise FileError(
+                batch.source,
+                f"classes are label sets, but {shown(first)} is one text: say what stands between labels, as in "
+                'sets=";", or give lists of labels.',
+            )
+
+    def _written(self, canonical: Any) -> list[str]:
+        """Classes as people write them."""
+        names = canonical.to_pylist()
+        return names if self.sets is None else [name.replace(_UNIT, self.sets) or _EMPTY for name in names]
 
     def _places(self, values: Any, batch: Batch, error: Any) -> Codes:
         pc, pa, space = need("pyarrow.compute"), need("pyarrow"), cast("ClassSpace", self.space)
@@ -116,22 +210,47 @@ class Coder:
         if len(seen) > size:
             raise SpaceError(
                 f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named (among "
-                f"them {several(seen[-3:].to_pylist())}), but there are only {show_size(size)}. Declare the right "
+                f"them {several(self._written(seen[-3:]))}), but there are only {show_size(size)}. Declare the right "
                 "number of classes."
             )
 
 
 def label_sets(values: Any, delimiter: str) -> Any:
-    """Label sets as text that is the same however their labels were ordered."""
+    """Label sets as text with this delimiter that is the same however their labels were ordered."""
+    parts, which = _taken_apart(values, delimiter)
+    odd = next((part for one in parts for part in one if delimiter in part), None)
+    if odd is not None:
+        raise TopListError(f"the label {shown(odd)} has the delimiter {delimiter!r} in it: choose another one.")
+    return need("pyarrow").array([delimiter.join(one) or _EMPTY for one in parts], "string").take(which)
+
+
+@contextmanager
+def empty_set_explained(sets: str | None) -> Iterator[None]:
+    """Says how the empty set is written, where a class is blank and may have been meant to be it."""
+    try:
+        yield
+    except FileError as error:
+        if sets is None or error.problem != "the class is blank.":
+            raise
+        raise FileError(error.source, f"{error.problem} {EMPTY_REMEDY}", row=error.row) from None
+
+
+def _taken_apart(values: Any, delimiter: str) -> tuple[list[tuple[str, ...]], Any]:
+    """The labels of every different set in order, and for each value which set it is; null where a label is."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
-    nested = pa.types.is_nested(values.type)
+    nested = _is_list(values.type)
     text = pc.binary_join(pc.cast(values, pa.list_(pa.string())), _UNIT) if nested else _text(values)
-    encoded = pc.fill_null(text, "").dictionary_encode()
-    mark = _UNIT if nested else delimiter
-    canonical = [
-        _UNIT.join(sorted({part.strip() for part in one.split(mark)} - {""})) for one in encoded.dictionary.to_pylist()
+    encoded, mark = text.dictionary_encode(), _UNIT if nested else delimiter
+    parts = [
+        () if not nested and one.strip() == _EMPTY else tuple(sorted({part.strip() for part in one.split(mark)} - {""}))
+        for one in encoded.dictionary.to_pylist()
     ]
-    return pa.array(canonical, pa.string()).take(encoded.indices)
+    return parts, encoded.indices
+
+
+def _is_list(kind: Any) -> bool:
+    types = need("pyarrow").types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _numeric(labels: Any) -> bool:
@@ -168,13 +287,17 @@ def _within_case(mine: Codes, lists: Batch, theirs: Codes, truth: Batch) -> tupl
 
 
 def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) -> FileError:
-    name, tiled = values[at].as_py(), batch.classes is None
-    case = 0 if tiled else int(np.searchsorted(batch.offsets, at, side="right")) - 1
+    name = values[at].as_py()
     what = "the outcome" if error is OutcomeError else "class"
     labels = space.labels or ()
     known = f"the {len(labels):,} labels" if space.complete else "the labels"
     return FileError(
         batch.source,
         f"{what} {shown(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
-        row=None if tiled else int(batch.rows[case]),
+        row=_row(at, batch),
     )
+
+
+def _row(at: int, batch: Batch) -> int | None:
+    """The row of the case that has this entry; columns have none."""
+    return None if batch.classes is None else int(batch.rows[np.searchsorted(batch.offsets, at, side="right") - 1])

@@ -41,8 +41,9 @@ class Sets:
         if dense.ndim != 2:
             raise SpaceError(f"an indicator matrix has a row per case and a column per label, not shape {dense.shape}.")
         if dense.dtype != np.bool_:
-            if dense.dtype.kind not in "iufO" or not np.isin(dense, (0, 1)).all():
-                raise SpaceError("an indicator matrix holds zeros and ones; these are other values.")
+            known = np.isin(dense, (0, 1)) if dense.dtype.kind in "iufO" else np.zeros(dense.shape, dtype=bool)
+            if not known.all():
+                raise _other_values(dense, ~known)
             dense = dense.astype(bool)
         offsets = _offsets(np.count_nonzero(dense, axis=1))
         return cls(offsets, np.nonzero(dense)[1].astype(np.int32), dense.shape[1])
@@ -120,6 +121,21 @@ class Sets:
 
     def __repr__(self) -> str:
         return f"Sets({len(self):,} set{'' if len(self) == 1 else 's'} of {self.width:,} labels)"
+
+
+def _other_values(dense: NDArray[Any], wrong: NDArray[np.bool_]) -> SpaceError:
+    row, column = (int(at[0]) for at in np.nonzero(wrong))
+    value = dense[row, column]
+    said = (
+        f"an indicator matrix holds zeros and ones; row {row} has {value.item() if hasattr(value, 'item') else value!r}"
+    )
+    if dense.dtype.kind == "f" and ((dense >= 0) & (dense <= 1)).all():
+        return SpaceError(
+            f"{said}. Probabilities per label are marginals: toplist.multilabel.best_sets lists sets of them."
+        )
+    if dense.dtype.kind in "if" and np.isin(dense, (-1, 1)).all():
+        return SpaceError(f"{said}. If -1 means that a label is not there, give Y > 0.")
+    return SpaceError(f"{said}.")
 
 
 def from_rows(rows: NDArray[Any], labels: NDArray[Any], count: int, width: int) -> Sets:

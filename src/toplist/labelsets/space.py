@@ -112,16 +112,37 @@ class LabelSets(ClassSpace):
     # Sets in
 
     def sets(self, y: Any) -> Sets:
-        """Label sets of any form: an indicator matrix, dense or sparse, or a collection of labels per case."""
+        """Label sets of any form: an indicator matrix, dense or sparse, or a collection of labels per case.
+
+        The columns of a data frame go by their names. Lists of zeros and ones, as many as there are labels, are rows of
+        an indicator matrix, also where the labels are numbers.
+        """
         if isinstance(y, Sets):
             sets = y
-        elif hasattr(y, "tocsr") or len(getattr(y, "shape", ())) == 2:
+        elif hasattr(y, "columns") and len(getattr(y, "shape", ())) == 2:
+            sets = Sets.from_indicators(self.by_name(y))
+        elif hasattr(y, "tocsr") or len(getattr(y, "shape", ())) == 2 or _are_bits(y, len(self.names)):
             sets = Sets.from_indicators(y)
         else:
             return self._read(y)
         if sets.width != len(self.names):
             raise SpaceError(f"{sets.width} columns for {len(self.names)} labels; each label has a column.")
         return sets
+
+    def by_name(self, frame: Any) -> NDArray[Any]:
+        """The values of a data frame with its columns in the order of the labels; unnamed columns stay as they are."""
+        columns = [*map(_plain, frame.columns)]
+        values = np.asarray(frame)
+        if columns == list(range(len(columns))) or len(columns) != len(self.names):
+            return values
+        place = {column: at for at, column in enumerate(columns)}
+        by_text = {str(column): at for at, column in enumerate(columns)}
+        found = [place.get(name, by_text.get(str(name))) for name in self.names]
+        if None in found or len(place) < len(columns):
+            lacking = self.names[found.index(None)] if None in found else columns[0]
+            raise SpaceError(f"the columns of the frame are not the labels: none is called {lacking!r}.")
+        chosen: NDArray[Any] = values[:, np.array(found, np.intp)]
+        return chosen
 
     def split(self, texts: Iterable[str], *, sep: str) -> Sets:
         """Label sets written as one text per case, their labels between separators; an empty text is the empty set."""
@@ -187,8 +208,9 @@ class LabelSets(ClassSpace):
         spread = (asked + (not self.empty))[:, None] >> np.arange(len(self.names)) & 1
         return Sets.from_indicators(spread.astype(bool))
 
-    def named(self, sets: Sets) -> list[frozenset[Hashable]]:
-        """The sets by the names of their labels."""
+    def named(self, sets: Any) -> list[frozenset[Hashable]]:
+        """The sets, in any form that `sets` reads, by the names of their labels."""
+        sets = self.sets(sets)
         return [frozenset(self.names[place] for place in sets[row]) for row in range(len(sets))]
 
     def decode(self, code: int) -> Any:
@@ -224,9 +246,27 @@ class LabelSets(ClassSpace):
         return f"LabelSets({kind}{'' if self.support is None else f', support of {self.size}'})"
 
 
+def _are_bits(y: Any, width: int) -> bool:
+    """Whether these are rows of zeros and ones, as many as there are labels."""
+    if not isinstance(y, list | tuple) or not y or width < 1:
+        return False
+    rows = all(isinstance(row, list | tuple | np.ndarray) and len(row) == width for row in y)
+    return rows and all(isinstance(v, int | float | np.number | np.bool_) and v in (0, 1) for row in y for v in row)
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name
+
+
 def _as_set(labels: Any, *, letters: bool) -> frozenset[Hashable]:
     if isinstance(labels, str) and not letters:
-        raise SpaceError(f"{labels!r} is one text, not a set of labels; take texts apart with split(texts, sep=...).")
+        raise SpaceError(
+            f"{labels!r} is one text, not a set of labels; take texts apart with space.split(texts, sep=...)."
+        )
+    if isinstance(labels, Mapping):
+        raise SpaceError(
+            f"{labels!r} maps labels to values; give the labels that are there, or rows of zeros and ones."
+        )
     if isinstance(labels, Iterable):
         try:
             return frozenset(labels)

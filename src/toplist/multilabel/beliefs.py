@@ -17,8 +17,11 @@ from toplist.lists.admitted import row_sums
 Floats = NDArray[np.float64]
 Rest = Literal["spread", "drop"]
 
-SPREAD_LIMIT = 1 << 20
+SPREAD_LIMIT = 1 << 8
 """In spaces of at most so many sets the rest mass is spread over all of them, in larger ones it is dropped."""
+
+SUPPORT_LIMIT = 1 << 20
+"""The same where there is a support, whose sets are all ones that happen."""
 
 _ENTRIES = 1 << 22  # of a matrix that cases are spread out to on the way
 
@@ -96,7 +99,7 @@ def told(space: LabelSets, codes: NDArray[Any]) -> Sets:
 def treatment(space: LabelSets, rest: Rest | None) -> Rest:
     """What becomes of the rest mass; by default what suits the size of the space."""
     if rest is None:
-        return "spread" if space.size <= SPREAD_LIMIT else "drop"
+        return "spread" if space.size <= (SPREAD_LIMIT if space.support is None else SUPPORT_LIMIT) else "drop"
     if rest not in ("spread", "drop"):
         raise TopListError(f'the rest mass is "spread" over the unlisted sets, or "drop"ped, not {rest!r}.')
     return rest

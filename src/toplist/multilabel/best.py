@@ -26,9 +26,10 @@ def best_sets(
     """The k most probable label sets of each case, if its labels are independent: P(S) = prod p_in prod (1 - p_out).
 
     `marginals` is a (cases, labels) array of probabilities, or of log-odds with `units="logit"`, which keeps the digits
-    of probabilities next to one. The rest mass is that of all other sets, without cancellation. Where the space has no
-    empty set, probabilities are given that the set is not empty. A set of probability zero is never listed, so a list
-    may have fewer than k sets. A case takes time of the order of L + k log k.
+    of probabilities next to one; the columns of a data frame go by their names. The rest mass is that of all other
+    sets, without cancellation. Where the space has no empty set, probabilities are given that the set is not empty. A
+    set of probability zero is never listed, so a list may have fewer than k sets. A case takes time of the order of
+    L + k log k.
 
     The likeliest set holds the labels with a probability above 1/2. Of sets that are equally probable, those that
     differ from it in fewer labels come first, and among labels equally close to 1/2 the one that stands first is
@@ -39,6 +40,9 @@ def best_sets(
     >>> [sorted(lists.space.decode(code)) for code in lists.classes], lists.confidences.round(3)
     ([['a'], ['a', 'c'], ['a', 'b']], array([0.432, 0.288, 0.108]))
     """
+    if hasattr(marginals, "columns"):
+        space = LabelSets(marginals.columns) if space is None else space
+        marginals = space.by_name(marginals) if isinstance(space, LabelSets) else marginals
     p = _as_matrix(marginals)
     if units not in ("probability", "logit"):
         raise TopListError(f'units are "probability" or "logit", not {units!r}.')

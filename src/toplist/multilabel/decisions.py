@@ -4,8 +4,8 @@ A list stands for its padded distribution. The option `rest` says what becomes o
 unlisted set its share, as scoring does, and takes an invalid list for its largest valid sublist; "drop" leaves the rest
 mass out, and divides the listed probabilities by their sum. Most of 2**L sets hold about half of the labels, so that a
 rest that is spread over them makes every label look half likely; by default it is dropped in spaces of more than
-`SPREAD_LIMIT` = 2**20 sets. A reject has nothing but rest mass: spread, all sets are alike; dropped, nothing is left
-to decide from, and that is an error.
+`SPREAD_LIMIT` = 2**8 sets (2**20 of a support). A reject has nothing but rest mass: spread, all sets are alike;
+dropped, nothing is left to decide from, and that is an error.
 
 A decision is any set of labels, also one that is no class of the space: the best set for F1 may be one that never
 happens. Equally good sets give way to the smallest, and this to the one whose labels stand first.

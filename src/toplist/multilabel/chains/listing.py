@@ -41,8 +41,8 @@ def chain_sets(
     `order` of labels and `conditional(X, prefixes)`, which says P(next label = 1) for rows of X and the labels before
     (`Conditionals`). Linear logistic models are recognised, and are much faster than others.
 
-    `search="exact"` finds the true top k, after at most `most` prefixes per case (100,000 unless told otherwise; each
-    asks for one conditional probability). Where that is not enough the list is the best that was found, and a warning
+    `search="exact"` finds the true top k, after about `most` prefixes per case (100,000 unless told otherwise, and
+    never fewer than a beam takes; each asks for one conditional probability). Where that is not enough the list is the best that was found, and a warning
     (`SearchCutShort`) says for how many cases. `search="beam"` keeps the `width` likeliest prefixes (2 k unless told
     otherwise): the time is known beforehand, the list need not be the true top k, and so need not be valid.
 

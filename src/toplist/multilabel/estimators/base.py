@@ -22,6 +22,7 @@ from toplist.multilabel.estimators.targets import Form, Targets, read_targets, s
 Floats = NDArray[np.float64]
 
 DECISIONS = ("mode", "f1", "hamming")
+DECIDING = 50  # sets that the best one for F1 is found from, at least: what is not listed has no say there
 
 
 class SetClassifier(ClassifierMixin, BaseEstimator):
@@ -77,7 +78,9 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             chosen = self._marginals(rows) > 0.5
         else:
             decide = mode_sets if self.decision == "mode" else f1_sets
-            chosen = decide(self._lists(rows, self.k)).indicators()
+            chosen = decide(
+                self._lists(rows, self.k if self.decision == "mode" else max(self.k, DECIDING))
+            ).indicators()
         return shaped(chosen, self.classes_, self.form_)
 
     def predict_proba(self, X: Any) -> Floats:

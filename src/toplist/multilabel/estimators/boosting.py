@@ -26,19 +26,19 @@ def fit_boosters(
 ) -> list[Any]:
     """A classifier for each fold, which learns from the other folds and stops when this one gets worse.
 
-    `fold` is that of a row's case, so that no case is on both sides. A classifier that people bring learns from all
-    rows at once.
+    `fold` is that of a row's case, so that no case is on both sides. A classifier that people bring learns from the
+    other folds as well, and stops as it likes.
     """
     if true.all() or not true.any():
         return [Constant.of(true)]
-    if not isinstance(booster, str):
-        return [seeded(booster, rng).fit(rows, true.astype(np.int64))]
     fitted = []
     for held_out in range(int(fold.max()) + 1):
         there, seed = fold == held_out, int(rng.randint(np.iinfo(np.int32).max))
         known = true[~there]
         if known.all() or not known.any():
             fitted.append(Constant.of(known))
+        elif not isinstance(booster, str):
+            fitted.append(seeded(booster, rng).fit(rows[~there], known.astype(np.int64)))
         else:
             fitted.append(BOOSTERS[booster](rows[~there], known, rows[there], true[there], seed, n_jobs))
     return fitted
@@ -51,10 +51,7 @@ def say(fitted: Sequence[Any], rows: Rows) -> Floats:
 
 
 def say_of_others(fitted: Sequence[Any], rows: Rows, fold: Ints) -> Floats:
-    """The probability that a row is the true set, by the classifier that has not learnt from its fold.
-
-    A classifier that people bring has learnt from all, and there is no other to ask.
-    """
+    """The probability that a row is the true set, by the classifier that has not learnt from its fold."""
     if len(fitted) == 1:
         return say(fitted, rows)
     out = np.empty(len(rows))

@@ -31,7 +31,7 @@ class Isotonic:
         The plain regression says 0 below the first success and 1 above the last failure, after however few cases, and
         one wrong 0 makes a log score infinite. A case that is half a success and half a failure turns the lowest
         block, of n cases and s successes, into (s + 1/2) / (n + 1), the rule of Krichevsky and Trofimov, and so the
-        highest; blocks in between stay what they are, and the function still rises.
+        highest; where that passes a block in between, the two become one, so that the function still rises.
         """
         model = IsotonicRegression(out_of_bounds="clip")
         model.fit(np.concatenate((score, [score.min(), score.max()])), np.concatenate((y, [0.5, 0.5])))

@@ -16,8 +16,9 @@ SUMMARIES = (
 )  # fmt: skip
 """The first columns; a column per label follows for whether the set holds it, and one for its marginal."""
 
-RISING, FALLING = (0,), (1, 2)
-"""Columns in which the probability may only rise, or only fall: all that changes with the product alone."""
+RISING, FALLING = (0, 3), (1, 2)
+"""Columns in which the probability may only rise, or only fall: all that changes with the product alone, and the
+prior. A set is the rarer in the other folds the more frequent it is in its own, and that must not be learnt."""
 
 _ENTRIES = 1 << 22  # of a matrix with a column per label
 

@@ -25,7 +25,7 @@ class LabelPowerset(SetClassifier):
     `estimator` is any classifier with `predict_proba` (a multinomial logistic regression, if None). `unseen` is a
     number from 0 to below 1, or "good-turing": the share of training cases whose set occurs once, which is how often a
     set is new when one case is left out and the others are known (Good, 1953); as (once + 1/2) / (cases + 1), it is
-    neither 0 nor 1. Where training cases have all sets that there are, nothing is unseen. In `predict_proba` the labels
+    neither 0 nor 1, and at most the share of the unseen among all sets. In `predict_proba` the labels
     of unseen sets are as frequent as in training. `decision`, `k`, `empty` and `random_state` are as in
     `BinaryRelevance`.
 
@@ -76,7 +76,8 @@ class LabelPowerset(SetClassifier):
             share = as_number(self.unseen, "unseen", 0, np.nextafter(1, 0))
         else:
             share = (int((times == 1).sum()) + 0.5) / (cases + 1)
-        return 0.0 if len(times) == self.space_.size else share
+        others = self.space_.size - len(times)
+        return min(share, others / self.space_.size) if self.unseen == "good-turing" or not others else share
 
     def _log_p(self, X: Any) -> Floats:
         """The log-probability of each set of the training cases, if it is one of these."""

@@ -25,7 +25,7 @@ from toplist.multilabel.listing import lists_of_sets
 
 
 class Reranker(SetClassifier):
-    """BR-rerank: how probable each of the likely sets is, all things considered (Li, Pavlu, Aslam, Wang and Qin, 2019).
+    """BR-rerank: how probable each of the likely sets is, all things considered (Li, Pavlu, Aslam, Wang and Qin, 2020).
 
     1. A classifier per label (`estimator`) and a calibrator per label, as in `BinaryRelevance`.
     2. The `candidates` most probable sets of a case under independent labels and, with `support`, as many of the sets
@@ -38,7 +38,7 @@ class Reranker(SetClassifier):
     What the third step learns from is what it will be shown later: the marginals of a training case come from
     classifiers that have not seen its fold and from calibrators that have not, and its candidates and their frequencies
     from the other folds (`cv` of them). `booster` is "hist" (scikit-learn's), "lightgbm", or any classifier with
-    `predict_proba`. The first two are fitted once per fold, with the fold to say when to stop, and averaged. In
+    `predict_proba`. It is fitted once per fold, with the fold to say when to stop for the first two, and averaged. In
     `predict_proba` the labels of sets that are no candidates are as probable as under the first step. Everything else
     is as in `BinaryRelevance`.
     """

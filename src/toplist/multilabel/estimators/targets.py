@@ -26,7 +26,7 @@ class Targets:
 
     matrix: Bools
     names: tuple[Hashable, ...]
-    classes: Any  # as in scikit-learn: the two values of a vector, or a list with 0 and 1 for each label
+    classes: Any  # as in scikit-learn: the two values of a vector, or the places of the labels
     form: Form
 
 
@@ -38,7 +38,7 @@ def read_targets(y: Any, columns: Any, *, empty: bool) -> Targets:
         form: Form = "dense" if not sparse.issparse(y) else "spmatrix" if sparse.isspmatrix(y) else "sparse"
         dense = _zeros_and_ones(y)
         names = tuple(range(dense.shape[1])) if columns is None else tuple(columns)
-        targets = Targets(dense, names, [np.array([0, 1]) for _ in names], form)
+        targets = Targets(dense, names, np.arange(len(names)), form)
     bare = ~targets.matrix.any(axis=1)
     if not empty and bare.any():
         raise SpaceError(f"training case {int(np.argmax(bare))} has no label; allow the empty set with empty=True.")

@@ -1,0 +1,211 @@
+"""Files and frames whose classes are sets of labels."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from tests.io.boards import only
+from toplist import ClassSpace, LabelSets, TopLists
+from toplist.cli.app import app
+from toplist.comparison import compare
+from toplist.errors import FileError, SpaceError, TopListError
+
+NAMES = ["sun", "sea", "rain"]
+LISTS: list[Mapping[Any, float]] = [
+    {frozenset({"sun", "sea"}): 0.7, frozenset({"sun"}): 0.2},
+    {frozenset({"rain"}): 0.6},
+]
+HAPPENED = [{"sea", "sun"}, {"rain"}]
+A = "case,class,confidence\n1,sun;sea,0.7\n1,sun,0.2\n2,rain,0.6\n"
+Y = "case,outcome\n1,sea;sun\n2,rain\n"
+
+
+def _said(*args: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(args))
+    return result.exit_code, result.output
+
+
+def _brier(made: Any) -> float:
+    return float(made.marks[0].score.value)
+
+
+def _in_memory(space: LabelSets, lists: Any = LISTS, happened: Any = HAPPENED) -> float:
+    (row,) = compare({"m": TopLists.from_dicts(lists, space)}, happened)
+    return _brier(row)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name, text in (("a.csv", A), ("y.csv", Y), ("labels.txt", "\n".join(NAMES))):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_file_of_labels_names_what_sets_are_made_of(place: Path) -> None:
+    options = ["--truth", str(place / "y.csv"), "--sets", ";", "--json", "--classes"]
+    found = []
+    for classes in (str(place / "labels.txt"), "2^3"):
+        code, said = _said("score", str(place / "a.csv"), *options, classes)
+        assert code == 0, said
+        found.append(json.loads(said)["mean"]["brier"])
+    assert found[0] == found[1] == pytest.approx(_in_memory(LabelSets(NAMES)), rel=1e-15)
+    code, said = _said("compare", str(place / "a.csv"), *options[:-2], "--classes", str(place / "labels.txt"))
+    assert code == 0, said
+    assert "8 classes" in said
+    code, said = _said("check", str(place / "a.csv"), "--sets", ";", "--classes", str(place / "labels.txt"))
+    assert code == 0, said
+    assert "classes: 8" in said
+
+
+@pytest.mark.parametrize("space", [ClassSpace(labels=NAMES), ClassSpace(8, NAMES), LabelSets(NAMES), 8])
+def test_spaces_that_mean_the_same_score_the_same(space: Any, place: Path) -> None:
+    assert _brier(only(place / "a.csv", place / "y.csv", space=space, sets=";")) == _in_memory(LabelSets(NAMES))
+
+
+def test_a_number_of_sets_that_the_labels_do_not_make_is_an_error(place: Path) -> None:
+    with pytest.raises(SpaceError, match="3 labels make 8 label sets, not 9"):
+        only(place / "a.csv", place / "y.csv", space=ClassSpace(9, NAMES), sets=";")
+    with pytest.raises(SpaceError, match="'sun;sea' has the delimiter ';' in it"):
+        only(place / "a.csv", place / "y.csv", space=ClassSpace(labels=["sun;sea", "sun"]), sets=";")
+
+
+@pytest.mark.parametrize("space", [ClassSpace(labels=NAMES), LabelSets(NAMES)])
+@pytest.mark.parametrize("which", ["a.csv", "y.csv"])
+def test_a_label_that_is_not_known_gets_a_suggestion(space: Any, which: str, place: Path) -> None:
+    path = place / which
+    path.write_text(path.read_text().replace("2,rain", "2,rian"))
+    row = 3 if which == "a.csv" else 2
+    sentence = f"{path}, row {row}: the label 'rian' is not among the 3 labels. Did you mean 'rain'?"
+    with pytest.raises(FileError, match=re.escape(sentence)):
+        only(place / "a.csv", place / "y.csv", space=space, sets=";")
+
+
+def test_sets_outside_the_space_are_errors(place: Path) -> None:
+    with pytest.raises(FileError, match=r"the label set 'sea;sun' is not in the support"):
+        only(place / "a.csv", place / "y.csv", space=LabelSets(NAMES, support=[{"sun"}, {"rain"}]), sets=";")
+    (place / "y.csv").write_text("case,outcome\n1,{}\n2,rain\n")
+    with pytest.raises(FileError, match=r"y.csv, row 1: the empty set is not a class"):
+        only(place / "a.csv", place / "y.csv", space=LabelSets(NAMES, empty=False), sets=";")
+
+
+def test_text_for_sets_needs_a_delimiter(place: Path) -> None:
+    with pytest.raises(FileError, match=r"'sun;sea' is one text: say what stands between labels, as in sets=\";\""):
+        only(place / "a.csv", place / "y.csv", space=LabelSets(NAMES))
+
+
+def test_lists_of_labels_need_none(tmp_path: Path) -> None:
+    lists = [
+        {"case": 1, "classes": [["sun", "sea"], []], "confidences": [0.7, 0.2]},
+        {"case": 2, "classes": [["rain"]], "confidences": [0.6]},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lists)))
+    (tmp_path / "y.jsonl").write_text('{"case": 1, "outcome": []}\n{"case": 2, "outcome": ["rain"]}\n')
+    found = [
+        _brier(only(tmp_path / "a.jsonl", tmp_path / "y.jsonl", space=LabelSets(NAMES), sets=s)) for s in (None, ";")
+    ]
+    meant: list[Mapping[Any, float]] = [{frozenset({"sun", "sea"}): 0.7, frozenset(): 0.2}, {frozenset({"rain"}): 0.6}]
+    assert found == [_in_memory(LabelSets(NAMES), meant, [set(), {"rain"}])] * 2
+
+
+def test_numbers_stay_codes_of_sets() -> None:
+    lists = pd.DataFrame({"case": [1, 1, 2], "class": [3, 1, 4], "p": [0.7, 0.2, 0.6]})
+    truth = pd.DataFrame({"case": [1, 2], "outcome": [3, 4]})
+    assert _brier(only(lists, truth, space=LabelSets(NAMES))) == _in_memory(LabelSets(NAMES))
+    named = pd.DataFrame({"case": [1, 2], "outcome": [["sun", "sea"], ["rain"]]})
+    with pytest.raises(FileError, match="codes go with codes"):
+        only(lists, named, space=LabelSets(NAMES))
+
+
+@pytest.mark.parametrize("outcome", ["{}", ";", " {} ", " ; "])
+def test_the_empty_set_can_be_written(outcome: str, place: Path) -> None:
+    (place / "a.csv").write_text("case,class,confidence\n1,{},0.7\n1,sun,0.2\n2,;,0.6\n")
+    (place / "y.csv").write_text(f"case,outcome\n1,{outcome}\n2,{outcome}\n")
+    meant: list[Mapping[Any, float]] = [{frozenset(): 0.7, frozenset({"sun"}): 0.2}, {frozenset(): 0.6}]
+    found = _brier(only(place / "a.csv", place / "y.csv", space=LabelSets(NAMES), sets=";"))
+    assert found == _in_memory(LabelSets(NAMES), meant, [set(), set()])
+
+
+def test_a_blank_is_not_the_empty_set(place: Path) -> None:
+    (place / "blank.csv").write_text("case,outcome\n1,\n2,rain\n")
+    with pytest.raises(FileError, match=r"row 1: there is no outcome. The empty set is written {}\.$"):
+        only(place / "a.csv", place / "blank.csv", space=8, sets=";")
+    (place / "b.csv").write_text("case,class,confidence\n1,,0.7\n2,rain,0.6\n")
+    sentence = r"row 1: the class is blank. The empty set is written {}\."
+    with pytest.raises(FileError, match=sentence):
+        only(place / "b.csv", place / "y.csv", space=8, sets=";")
+    for command in (["score", "--truth", str(place / "y.csv")], ["check"]):
+        code, said = _said(command[0], str(place / "b.csv"), *command[1:], "--sets", ";", "--classes", "8")
+        assert code == 1, said
+        assert re.search(sentence, " ".join(said.split()))
+
+
+def test_what_is_null_is_not_the_empty_set(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"case": 1, "classes": [["sun"]], "confidences": [0.7]}\n')
+    for written, said in (("null", "a label set is null"), ('["sun", null]', "a label is null")):
+        (tmp_path / "y.jsonl").write_text(f'{{"case": 1, "outcome": {written}}}\n{{"case": 2, "outcome": ["sun"]}}\n')
+        with pytest.raises(FileError, match=rf"row 1: {said}"):
+            compare({"a": tmp_path / "a.jsonl"}, tmp_path / "y.jsonl", space=8, sets=";", missing="common")
+
+
+def test_messages_write_sets_as_people_do(place: Path) -> None:
+    (place / "a.csv").write_text("case,class,confidence\n1,{},0.7\n2,rain,0.6\n")
+    with pytest.raises(SpaceError, match=r"them '{}', 'sea;sun', 'rain'"):
+        only(place / "a.csv", place / "y.csv", space=2, sets=";")
+    (place / "a.csv").write_text("case,class,confidence\n1,sun;sea,0.7\n1,sea;sun,0.2\n2,rain,0.6\n")
+    with pytest.raises(FileError, match=r"class 'sun;sea' is listed twice"):
+        only(place / "a.csv", place / "y.csv", space=8, sets=";")
+    frame = pl.DataFrame({"case": [1], "classes": [[["sun", "sea"], ["sea", "sun"]]], "p": [[0.7, 0.2]]})
+    with pytest.raises(FileError, match=r"class 'sun;sea' is listed twice"):
+        only(frame, pl.DataFrame({"case": [1], "outcome": [["rain"]]}), space=8, sets=";")
+
+
+def test_converted_sets_can_be_read_again(place: Path) -> None:
+    (place / "a.csv").write_text(A + "3,{},0.5\n")
+    code, said = _said("convert", str(place / "a.csv"), str(place / "a.parquet"), "--sets", ";")
+    assert code == 0, said
+    assert pq.read_table(place / "a.parquet")["classes"].to_pylist() == [["sea;sun", "sun"], ["rain"], ["{}"]]
+
+
+@given(st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_the_order_of_labels_does_not_matter(happened: list[set[str]], chance: Any) -> None:
+    def written(one: set[str]) -> str:
+        return ";".join(chance.sample(sorted(one), len(one))) or "{}"
+
+    ids = list(range(len(happened)))
+    truth = pl.DataFrame({"case": ids, "outcome": list(map(written, happened))})
+    lists = pl.DataFrame({"case": ids, "class": list(map(written, happened)), "p": [0.5] * len(ids)})
+    row = only(lists, truth, space=ClassSpace(labels=NAMES), sets=";")
+    assert (row.accuracy, _brier(row)) == (1, pytest.approx(0.25 + 7 * (0.5 / 7) ** 2, rel=1e-14))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_of_zeros_and_ones_has_a_column_per_label(frame: Any) -> None:
+    space = LabelSets(NAMES)
+    lists = TopLists.from_dicts(LISTS, space)
+    y = frame({"rain": [0, 1], "sea": [1, 0], "sun": [1, 0]})
+    (row,) = compare({"m": lists}, y)
+    assert _brier(row) == _in_memory(space)
+    (row,) = compare({"m": y}, y, space=space)
+    assert (_brier(row), row.accuracy) == (0, 1)
+    (row,) = compare({"m": y}, np.array([[1, 1, 0], [0, 0, 1]]), space=space)
+    assert _brier(row) == 0
+
+
+def test_other_frames_are_no_indicators() -> None:
+    lists = TopLists.from_dicts(LISTS, LabelSets(NAMES))
+    for odd in ({"rain": [0, 1], "sea": [1, 0], "moon": [1, 0]}, {"rain": [0, 2], "sea": [1, 0], "sun": [1, 0]}):
+        with pytest.raises(TopListError, match="files and frames go together"):
+            compare({"m": lists}, pd.DataFrame(odd))
