@@ -42,9 +42,10 @@ def chain_sets(
     (`Conditionals`). Linear logistic models are recognised, and are much faster than others.
 
     `search="exact"` finds the true top k, after about `most` prefixes per case (100,000 unless told otherwise, and
-    never fewer than a beam takes; each asks for one conditional probability). Where that is not enough the list is the best that was found, and a warning
-    (`SearchCutShort`) says for how many cases. `search="beam"` keeps the `width` likeliest prefixes (2 k unless told
-    otherwise): the time is known beforehand, the list need not be the true top k, and so need not be valid.
+    never fewer than a beam takes; each asks for one conditional probability). Where that is not enough the list is the
+    best that was found, and a warning (`SearchCutShort`) says for how many cases. `search="beam"` keeps the `width`
+    likeliest prefixes (2 k unless told otherwise): the time is known beforehand, the list need not be the true top k,
+    and so need not be valid.
 
     Confidences are the chain's own probabilities either way, and the rest mass is that of all other sets, added up in
     logarithms. A space without the empty set has them given that the set is not empty. Sets of probability zero are
