@@ -23,7 +23,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m studies.multilabel", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(SOURCES)}; all by default")
     parser.add_argument("--data", type=Path, default=folder.default(), help="the folder with the original files")
-    parser.add_argument("--out", type=Path, default=Path("multilabel"), help="where lists are kept, and found again")
+    kept_in = folder.ROOT / "build" / "multilabel"
+    parser.add_argument("--out", type=Path, default=kept_in, help="where lists are kept, and found again")
     parser.add_argument("--write", action="store_true", help="write tables and figures into the documentation")
     asked = parser.parse_args()
     names = asked.names or list(SOURCES)
