@@ -34,7 +34,8 @@ def filled(text: str, results: Record) -> str:
 
 def write(results: Record) -> None:
     """Keep the results, and put tables and figures into the documentation."""
-    RESULTS.write_text(json.dumps(_short(results), indent=1) + "\n", encoding="utf-8")
+    lines = [f"{json.dumps(name)}: {json.dumps(_short(found))}" for name, found in results.items()]
+    RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
     for name, plot in pictures(results).items():
         plot.save(ROOT / "docs" / "_static" / name)
