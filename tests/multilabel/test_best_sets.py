@@ -291,7 +291,7 @@ def test_frames_lists_and_whole_numbers_do() -> None:
     pd = pytest.importorskip("pandas")
     p = [[1, 0, 0.25], [0.5, 0.75, 1]]
     want = best_sets(np.array(p), 3)
-    assert best_sets(p, 3) == best_sets(pd.DataFrame(p, columns=list("abc")), 3) == want
+    assert best_sets(p, 3) == best_sets(pd.DataFrame(p), 3) == want
     assert best_sets(np.array([[1, 0]]), np.int64(2)).classes.tolist() == [0b01]
     assert best_sets(np.asfortranarray(p), 3) == want
 

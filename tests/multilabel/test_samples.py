@@ -148,7 +148,7 @@ def test_no_case_makes_no_list() -> None:
     [
         ({"samples": np.zeros((2, 3))}, "draws are an array (cases, draws, labels), not one of shape (2, 3)."),
         ({"samples": np.zeros((1, 2, 4))}, "the draws have 4 labels, and the space 3."),
-        ({"samples": np.full((1, 2, 3), 2)}, "an indicator matrix holds zeros and ones; these are other values."),
+        ({"samples": np.full((1, 2, 3), 2)}, "an indicator matrix holds zeros and ones; row 0 has 2."),
         ({"samples": 5}, "draws are an array (cases, draws, labels), or label sets for each case, not int."),
         ({"samples": [["a"], []]}, "case 1: there are no draws. A case needs one at least."),
         ({"samples": [["a"], ["d"]]}, "'d' is not a label."),
