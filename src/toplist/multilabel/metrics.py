@@ -30,7 +30,7 @@ def set_accuracy(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
 
 
 def instance_f1(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
-    """Per case 2 |x and y| / (|x| + |y|), and 1 if both sets are empty (paper, section 2.2).
+    """Per case twice the number of common labels by the sum of both sizes; 1 if both are empty (paper, section 2.2).
 
     >>> instance_f1([{"a"}, {"a", "b"}, set()], [{"a", "b"}, {"c"}, set()], LabelSets("abc")).round(4)
     array([0.6667, 0.    , 1.    ])
@@ -40,7 +40,7 @@ def instance_f1(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
 
 
 def jaccard(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
-    """Per case |x and y| / |x or y|, and 1 if both sets are empty.
+    """Per case the number of common labels by that of labels in either set, and 1 if both are empty.
 
     >>> jaccard([{"a"}, {"a", "b"}, set()], [{"a", "b"}, {"c"}, set()], LabelSets("abc"))
     array([0.5, 0. , 1. ])
