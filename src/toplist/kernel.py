@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist import rectangles, subsets
+from toplist import rectangles
 from toplist.rectangles import Sums
-from toplist.subsets import Likeliest, Spelling
+
+if TYPE_CHECKING:
+    from toplist.subsets import Likeliest
 
 _compiled: Any = None
 if not os.environ.get("TOPLIST_PURE_PYTHON"):
@@ -196,6 +198,8 @@ def best_sets(
     p: NDArray[Any], keys: NDArray[np.int64], k: int, *, logit: bool, empty: bool, spelled: bool
 ) -> Likeliest:
     """The k likeliest sets of labels that have these probabilities, or log-odds, independently of each other."""
+    from toplist import subsets  # noqa: PLC0415 - who scores does not wait for what only this needs
+
     n, width = p.shape
     run: Any = subsets.best_sets if _compiled is None else _compiled.best_sets
     counts, codes, log_p, log_rest = np.zeros(n, np.int32), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(n)
@@ -223,8 +227,8 @@ def best_sets(
     over_blocks(n, n * cost, work, block=max(1, _SETS_BLOCK // cost))
     parts = [flips[lo] for lo in sorted(flips)] or [np.empty(0, np.int32)]
     labels = np.concatenate(parts) if len(parts) > 1 else parts[0]
-    spelling = Spelling(bits, flip_counts, labels) if spelled else None
-    return Likeliest(counts, codes, log_p, log_rest, spelling, min(refused))
+    spelling = subsets.Spelling(bits, flip_counts, labels) if spelled else None
+    return subsets.Likeliest(counts, codes, log_p, log_rest, spelling, min(refused))
 
 
 def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

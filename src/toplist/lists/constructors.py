@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_array
 from toplist.errors import MassError, ShapeError
-from toplist.io.layouts import Hints
 from toplist.kernel import Rows
 from toplist.labelsets import LabelSets
 from toplist.lists import sources
 from toplist.lists.admitted import Admitted
 from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.door import Duplicates, Repairs, Units, admit
-from toplist.lists.frames import from_table
 from toplist.lists.mistakes import as_a_whole, wrong_width
 from toplist.space import ClassSpace, as_space
 
@@ -181,6 +179,9 @@ class Constructors:
         Layouts are lists, long, wide, ranked columns and labels, found by the names and types of the columns. The
         case ids become `ids`. The columns of a wide table name all classes; others need the space.
         """
+        from toplist.io.layouts import Hints  # noqa: PLC0415 - who scores arrays does not wait for readers of files
+        from toplist.lists.frames import from_table  # noqa: PLC0415
+
         labels = space.labels if isinstance(space, ClassSpace) else None
         known = None if labels is None else frozenset(map(str, labels))
         hints = Hints(layout=layout, case=case, classes=classes, confidences=confidences, labels=known)
