@@ -50,8 +50,8 @@ class LabelSets(ClassSpace):
             raise SpaceError(f"the support must be a sequence of label sets, not {support!r}.")
         if len(set(names)) < len(names):
             raise SpaceError("a label is there twice; every label needs a name of its own.")
-        letters = all(isinstance(name, str) and len(name) == 1 for name in names)
-        sets = None if support is None else tuple(_as_set(s, letters=letters) for s in support)
+        object.__setattr__(self, "names", names)
+        sets = None if support is None else tuple(_as_set(s, letters=self._letters) for s in support)
         if sets is not None:
             unknown = {label for s in sets for label in s} - set(names)
             if unknown:
@@ -60,7 +60,6 @@ class LabelSets(ClassSpace):
                 raise SpaceError("a label set is in the support twice.")
             if not empty and frozenset() in sets:
                 raise SpaceError("the support holds the empty set, which empty=False excludes.")
-        object.__setattr__(self, "names", names)
         object.__setattr__(self, "empty", empty)
         object.__setattr__(self, "support", sets)
         object.__setattr__(self, "book", None)
@@ -79,6 +78,7 @@ class LabelSets(ClassSpace):
 
     @cached_property
     def _letters(self) -> bool:
+        """Whether labels are single letters, so that a text is a set of them."""
         return all(isinstance(name, str) and len(name) == 1 for name in self.names)
 
     @cached_property

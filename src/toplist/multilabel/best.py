@@ -99,16 +99,21 @@ def _complaint(p: NDArray[Any], row: int, why: int, units: str, space: LabelSets
     """The first case that has no sets, what is wrong with it, and how many more are like it."""
     name = "" if ids is None or row >= len(ids) else repr(ids[row].item() if hasattr(ids[row], "item") else ids[row])
     if why == subsets.ONLY_EMPTY:
-        none = (p <= (-subsets.CERTAIN if units == "logit" else 0.0)).all(axis=1)
-        problem = "every label has probability zero, and the empty set is not a class of this space."
-        more = int(np.count_nonzero(none)) - 1
-        return ConfidenceError(problem, "Allow it with empty=True.", case=row, name=name, more=more)
+        none = p <= (-subsets.CERTAIN if units == "logit" else 0.0)
+        return only_empty(np.all(none, axis=1), name)
     bad = np.isnan(p) if units == "logit" else ~((p >= 0) & (p <= 1))
     label = int(np.argmax(bad[row]))
     value, more = float(p[row, label]), int(np.count_nonzero(bad.any(axis=1))) - 1
     what = "log-odds" if units == "logit" else "probability"
     problem = f"the {what} of label {space.names[label]!r} {'are' if units == 'logit' else 'is'} {value:g}."
     return ConfidenceError(problem, _remedy(p, value), case=row, name=name, more=more)
+
+
+def only_empty(none: NDArray[np.bool_], name: str = "") -> ConfidenceError:
+    """The error for cases in which no label is possible, where there is no empty set."""
+    problem = "every label has probability zero, and the empty set is not a class of this space."
+    case, more = int(np.argmax(none)), int(np.count_nonzero(none)) - 1
+    return ConfidenceError(problem, "Allow it with empty=True.", case=case, name=name, more=more)
 
 
 def _remedy(p: NDArray[Any], value: float) -> str:

@@ -11,9 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from toplist.errors import ConfidenceError
 from toplist.lists import TopLists
-from toplist.multilabel.best import best_sets
+from toplist.multilabel.best import best_sets, only_empty
 from toplist.multilabel.estimators.base import Floats, SetClassifier
 from toplist.multilabel.estimators.calibration import calibrate, fit_calibrators, require_calibration
 from toplist.multilabel.estimators.crossfit import assign_folds, out_of_fold
@@ -100,9 +99,7 @@ def given_not_empty(p: Floats) -> Floats:
     """The probabilities of independent labels, given that there is one at least: p / (1 - prod(1 - p))."""
     none = (p == 0).all(axis=1)
     if none.any():
-        case, more = int(np.argmax(none)), int(none.sum()) - 1
-        problem = "every label has probability zero, and the empty set is not a class of this space."
-        raise ConfidenceError(problem, "Allow it with empty=True.", case=case, more=more)
+        raise only_empty(none)
     with np.errstate(divide="ignore"):
         some: Floats = -np.expm1(np.log1p(-p).sum(axis=1, keepdims=True))
     return np.minimum(p / some, 1.0)
