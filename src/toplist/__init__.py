@@ -74,7 +74,7 @@ _HOME = {
     "space": ("ClassSpace",),
     "versions": ("show_versions",),
 }  # fmt: skip
-_PARTS = ("improve", "multilabel")  # rooms with names of their own
+_PARTS = ("diagnosis", "improve", "multilabel", "topbeta")  # rooms with names of their own
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [

@@ -1,5 +1,5 @@
 """Lists in, better lists out."""
 
-from toplist.improve.pooling import linear_pool
+from toplist.improve.pools import linear_pool
 
 __all__ = ["linear_pool"]

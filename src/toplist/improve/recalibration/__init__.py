@@ -1,0 +1,1 @@
+"""Lists whose confidences are changed so that they are kept."""

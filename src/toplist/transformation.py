@@ -1,0 +1,1 @@
+"""Files in, files out: lists recalibrated, pooled or truncated, batch by batch."""
