@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from toplist.multilabel.estimators.beta import fit_beta
+from toplist.improve.recalibration.betamap import fit_beta
 from toplist.multilabel.estimators.calibration import Isotonic
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from toplist.errors import TopListError
-from toplist.multilabel.estimators.beta import fit_beta
+from toplist.improve.recalibration.betamap import fit_beta
 from toplist.multilabel.estimators.labels import Bools, Constant, Floats
 
 Calibrator = Callable[[Floats], Floats]

@@ -1,0 +1,196 @@
+"""What all recalibrators are: estimators in scikit-learn's manner that take lists and give valid lists."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from toplist.errors import TopListError
+from toplist.improve.recalibration import record
+from toplist.improve.recalibration.sample import Sample, mended
+from toplist.lists import TopLists, require_lists
+from toplist.rules import Rule, as_rule
+
+KINDS: dict[str, type[Recalibrator]] = {}
+
+
+class Recalibrator(ABC):
+    """Learns from lists and outcomes how to change confidences; classes, ids and the space stay as they are.
+
+    A kind stores its options unchanged, keeps what it learns in the attributes that `learned` names (each ends in an
+    underscore), and leaves the entries of lists in their order.
+    """
+
+    learned: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not _is_own(KINDS.get(cls.__name__)):
+            KINDS[cls.__name__] = cls
+
+    @property
+    @abstractmethod
+    def parameters(self) -> int:
+        """How many numbers it has learned: the fewer, the simpler."""
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise if an option makes no sense."""
+
+    @abstractmethod
+    def _fit(self, sample: Sample) -> None:
+        """Learn from checked cases."""
+
+    @abstractmethod
+    def _transform(self, lists: TopLists) -> TopLists:
+        """Other confidences for strictly valid lists, on the same classes in the same order."""
+
+    @abstractmethod
+    def _restore(self, state: record.State) -> None:
+        """Take what was learned from a file, checked."""
+
+    def _kept(self) -> dict[str, Any]:
+        """What was learned, as plain values."""
+        return {name: record.plain(getattr(self, name)) for name in self.learned}
+
+    def _said(self) -> str:
+        """What was learned, in a few words."""
+        return ""
+
+    # Learning and using
+
+    def fit(self, lists: TopLists, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from lists and what happened; `y` are codes, labels or label sets."""
+        self._check()
+        self._fit(Sample.of(lists, y, sample_weight))
+        return self
+
+    def transform(self, lists: TopLists) -> TopLists:
+        """The same lists with other confidences, valid; of a list that is not valid, its repair is changed."""
+        self.require_fitted()
+        require_lists(lists)
+        return self._transform(mended(lists)).repair()
+
+    def fit_transform(self, lists: TopLists, y: Any, *, sample_weight: Any = None) -> TopLists:
+        """Learn, and change the same lists: for a look only, since they look better than lists not seen before."""
+        return self.fit(lists, y, sample_weight=sample_weight).transform(lists)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has learned."""
+        return all(hasattr(self, name) for name in self.learned)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags  # noqa: PLC0415 - only scikit-learn asks
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=True),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(two_d_array=False),
+        )
+
+    def require_fitted(self) -> None:
+        """Raise if it has not learned."""
+        if not self.is_fitted:
+            raise TopListError(f"this {type(self).__name__} is not fitted yet: call fit(lists, y) first.")
+
+    # Options
+
+    @classmethod
+    def _options(cls) -> dict[str, Any]:
+        """The names of the options and their usual values."""
+        return {
+            name: one.default
+            for name, one in inspect.signature(cls.__init__).parameters.items()
+            if one.kind is one.KEYWORD_ONLY
+        }
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options by name; `deep` is there because scikit-learn says it."""
+        return {name: getattr(self, name) for name in self._options()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change options by name."""
+        known = self._options()
+        for name in params:
+            if name not in known:
+                have = ", ".join(known) or "none"
+                raise TopListError(f"{type(self).__name__} has no option {name!r}; its options: {have}.")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def unfitted(self) -> Self:
+        """Another one with the same options, which has learned nothing."""
+        return type(self)(**self.get_params())
+
+    def __repr__(self) -> str:
+        usual = self._options()
+        named = [f"{name}={value!r}" for name, value in self.get_params().items() if value != usual[name]]
+        said = self._said() if self.learned and self.is_fitted else ""
+        return f"{type(self).__name__}({', '.join(named)}){f' [{said}]' if said else ''}"
+
+    # Keeping
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values: the kind, the options, and what was learned."""
+        self.require_fitted()
+        fitted = self._kept()
+        params = {name: record.plain(value) for name, value in self.get_params().items()}
+        return {"schema": record.SCHEMA, "kind": type(self).__name__, "params": params, "fitted": fitted}
+
+    def save(self, path: str | Path) -> None:
+        """Write it down as JSON; `load` reads it back, to the last bit."""
+        record.write(self.to_dict(), path)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Any:
+        """The recalibrator that `to_dict` described; a kind of its own accepts only its kind."""
+        kind, params, state = record.read(saved, _kinds())
+        if not issubclass(kind, cls):
+            raise TopListError(f"this is a {kind.__name__}, not a {cls.__name__}: read it with Recalibrator.")
+        made = kind().set_params(**{str(name): _revived(value) for name, value in params.items()})
+        made._check()
+        made._restore(state)
+        return made
+
+    @classmethod
+    def load(cls, path: str | Path) -> Any:
+        """The recalibrator that was saved in a file; nothing in it is run."""
+        return cls.from_dict(record.from_file(path))
+
+
+def _is_own(kind: type[Recalibrator] | None) -> bool:
+    """Whether it is one of the library's kinds, which no other of the same name replaces."""
+    return kind is not None and kind.__module__.startswith("toplist.")
+
+
+def _kinds() -> dict[str, type[Recalibrator]]:
+    return {name: kind for name, kind in KINDS.items() if not inspect.isabstract(kind)}
+
+
+def _revived(value: Any) -> Any:
+    """An option as it was: recalibrators among the options of another are saved without what they learned."""
+    if isinstance(value, list):
+        return tuple(map(_revived, value))
+    if not isinstance(value, Mapping):
+        return value
+    kind, params, _ = record.read({**value, "fitted": {}}, _kinds())
+    made = kind().set_params(**{name: _revived(one) for name, one in params.items()})
+    made._check()
+    return made
+
+
+def require_fit_rule(rule: Any) -> str:
+    """Which of the two scores something is fitted by, "brier" or "log"."""
+    name = as_rule(rule).name if isinstance(rule, Rule) else rule
+    if name not in ("brier", "log"):
+        raise TopListError(f'this is fitted by the score "brier" or "log", not {rule!r}.')
+    return str(name)
