@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_count
 from toplist.errors import TopListError
-from toplist.hits import coverage
 from toplist.lists import TopLists
+from toplist.lists.admitted import row_sums
 from toplist.moments import Moments, Sum
 from toplist.outcomes import as_codes
 from toplist.rules import Rule, as_rule
-from toplist.scoring import entropy, score
+from toplist.scoring import entropy, plain_scores
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 20
@@ -84,6 +84,26 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     sums /= len(lists)
     known = codes is not None
     return Curve(rule.name, wanted, sums[0] if known else None, sums[1], sums[2] if known else None, sums[3])
+
+
+def cut_scores(
+    lists: TopLists, codes: NDArray[np.int64], ks: NDArray[np.int64], *, rule: Rule
+) -> Iterator[tuple[slice, Floats]]:
+    """Scores of every case cut to every k, without penalty: which cases, and their scores as (cases, ks).
+
+    `lists` are strictly valid, `codes` are those of `as_codes`. Blocks keep the memory small whatever the number of k.
+    """
+    if rule.tabular or lists.admitted.rows.log_confidences is not None:
+        whole = [plain_scores(lists.truncate(int(k)), codes, rule) for k in ks]
+        yield slice(0, len(lists)), np.array(whole).reshape(len(ks), len(lists)).T
+        return
+    longest = int(lists.sizes.max(initial=0))
+    used, step = np.minimum(ks, longest), max(1, _CELLS // (longest + len(ks) + 1))
+    for lo in range(0, len(lists), step):
+        here = slice(lo, min(lo + step, len(lists)))
+        with np.errstate(all="ignore"):
+            block = _Block.of(lists[here], codes[here])
+            yield here, np.asarray(rule.scores(_Cuts(block, used, block.rank)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +202,7 @@ def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np
 
     scores = hits = None
     if codes is not None:
-        scores = np.array([mean(score(c, codes, rule=rule, penalty=0)) for c in cut])
-        hits = np.array([coverage(c, codes) if len(lists) else np.nan for c in cut])
+        scores = np.array([mean(plain_scores(c, codes, rule)) for c in cut])
+        hits = np.array([mean(row_sums(c.classes == np.repeat(codes, c.sizes), c.offsets)) for c in cut])
     entropies = np.array([mean(entropy(c, rule=rule)) for c in cut])
     return Curve(rule.name, ks, scores, entropies, hits, np.array([mean(c.rest) for c in cut]))

@@ -38,7 +38,11 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
     require_lists(lists)
     if is_soft(y, lists.space):
         return expected_score(lists, y, rule=rule, penalty=penalty)
-    codes = as_codes(y, lists)
+    return penalise(plain_scores(lists, as_codes(y, lists), rule), lists, rule, penalty)
+
+
+def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Floats:
+    """Scores without penalty, for outcomes that are codes already; -1 is one that no list can name."""
     in_python = rule.spread or lists.admitted.rows.log_confidences is not None
     plain = lists.strictly_valid() if in_python else lists
     out = np.empty(len(lists))
@@ -48,7 +52,7 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
             out[lo:hi] = rule.scores(BatchCases(plain, codes, lo, hi))
 
     kernel.over_blocks(len(lists), len(plain.confidences), work)
-    return penalise(out, lists, rule, penalty)
+    return out
 
 
 def entropy(lists: Any, *, rule: Any = "brier") -> Any:
