@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,57 @@ def heapq_sets(p: Floats, k: int, keys: NDArray[np.int64]) -> tuple[NDArray[np.i
         codes.append(listed)
         costs.append(spent)
     return np.array(codes), log_first[:, None] - np.array(costs)
+
+
+def pool_dicts(members: list[list[dict[int, float]]], weights: list[float], m: int) -> list[dict[int, float]]:
+    """The weighted mean of padded distributions, one dict from class to confidence per list, most confident first."""
+    pooled = []
+    for lists in zip(*members, strict=True):
+        total: dict[int, float] = {}
+        base = 0.0
+        for w, one in zip(weights, lists, strict=True):
+            proxy = (1.0 - sum(one.values())) / (m - len(one))
+            base += w * proxy
+            for c, t in one.items():
+                total[c] = total.get(c, 0.0) + w * (t - proxy)
+        items = [(c, t + base) for c, t in total.items()]
+        items.sort(key=lambda item: -item[1])
+        pooled.append(dict(items))
+    return pooled
+
+
+def pool_dicts_by_logs(members: list[list[dict[int, float]]], weights: list[float], m: int) -> list[dict[int, float]]:
+    """The weighted geometric mean of padded distributions, in the same way."""
+    pooled = []
+    for lists in zip(*members, strict=True):
+        total: dict[int, float] = {}
+        base = 0.0
+        for w, one in zip(weights, lists, strict=True):
+            log_proxy = math.log((1.0 - sum(one.values())) / (m - len(one)))
+            base += w * log_proxy
+            for c, t in one.items():
+                total[c] = total.get(c, 0.0) + w * (math.log(t) - log_proxy)
+        items = [(c, math.exp(t + base)) for c, t in total.items()]
+        scale = 1.0 / (sum(t for _, t in items) + (m - len(items)) * math.exp(base))
+        items.sort(key=lambda item: -item[1])
+        pooled.append({c: t * scale for c, t in items})
+    return pooled
+
+
+def pool_files_as_dicts(paths: list[Any], out: Any, m: int, k: int) -> None:
+    """The mean of several files' lists: read by pyarrow, merged as dicts in Python, written by pyarrow."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = [pq.read_table(path).to_pydict() for path in paths]
+    members = [
+        [dict(zip(*pair, strict=True)) for pair in zip(one["classes"], one["confidences"], strict=True)]
+        for one in tables
+    ]
+    pooled = pool_dicts(members, [1 / len(members)] * len(members), m)
+    columns = {
+        "case": tables[0]["case"],
+        "classes": [list(one)[:k] for one in pooled],
+        "confidences": [list(one.values())[:k] for one in pooled],
+    }
+    pq.write_table(pa.table(columns), out)

@@ -53,6 +53,20 @@ def places(
     above: NDArray[Any],
     equal: NDArray[Any],
 ) -> None: ...
+def pool(
+    geometric: bool,
+    members: list[tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any], NDArray[Any], NDArray[Any] | None]],
+    weights: NDArray[Any],
+    size: NDArray[Any],
+    log_size: NDArray[Any],
+    most: int,
+    classes: NDArray[Any],
+    confidences: NDArray[Any],
+    logs: NDArray[Any] | None,
+    counts: NDArray[Any],
+    slack: NDArray[Any],
+    log_rest: NDArray[Any],
+) -> tuple[int, bool, int, int]: ...
 def accumulate(
     columns: NDArray[Any],
     left: NDArray[Any],

@@ -254,6 +254,12 @@ def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], 
     return above, equal
 
 
+def pool(geometric: bool, members: list[tuple[Any, ...]], *arguments: Any) -> tuple[int, bool, int, int]:
+    """One block of several lists per case; for compiled kernels only. See `improve.pools.compiled`."""
+    used, small, vetoed, vetoes = _compiled.pool(geometric, members, *arguments)
+    return used, small, vetoed, vetoes
+
+
 def accumulate(
     columns: Floats, left: NDArray[np.int32], right: NDArray[np.int32], codes: NDArray[np.int32] | None, groups: int
 ) -> NDArray[np.uint8] | None:

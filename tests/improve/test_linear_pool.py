@@ -34,6 +34,9 @@ def test_the_pool_is_the_weighted_mean_of_padded_distributions(seed: int, member
     want = sum(x * one.strictly_valid().padded() for x, one in zip(w, lists, strict=True))
     np.testing.assert_allclose(pool.padded(), want, atol=1e-14)
     assert pool.is_valid().all()
+    assert all((np.diff(part) <= 0).all() for part in np.split(pool.confidences, pool.offsets[1:-1]))
+    again = tl.TopLists.from_ragged(pool.offsets, pool.classes, pool.confidences, m, log_rest=pool.log_rest)
+    assert again.is_valid().all(), "the checks that pools need not pass are passed"
 
 
 @given(seed=st.integers(0, 10_000), k=st.integers(0, 5))

@@ -10,6 +10,7 @@
 #include "exact.hpp"
 #include "inspect.hpp"
 #include "places.hpp"
+#include "pool.hpp"
 #include "reduce.hpp"
 #include "select.hpp"
 #include "sets.hpp"
@@ -71,6 +72,12 @@ TOPLIST_SETS(double)
     places(offsets, classes, confidences, rows, outcomes, above, equal);                                            \
   }
 TOPLIST_PAIRS(TOPLIST_PLACES)
+
+TOPLIST_CLONES PoolOutcome run_pool(bool geometric, const std::vector<PoolMember>& members, const double* weights,
+                                    const Space& space, std::size_t rows, std::int64_t most, const Pooled& out) {
+  return geometric ? pool<true>(members, weights, space, rows, most, out)
+                   : pool<false>(members, weights, space, rows, most, out);
+}
 
 TOPLIST_CLONES void run_accumulate(const double* columns, std::size_t stride, std::size_t count, std::size_t rows,
                                    const std::int32_t* left, const std::int32_t* right, std::size_t products,
@@ -155,6 +162,50 @@ void bind_exact(nb::module_& m) {
         nb::arg("out").noconvert());
 }
 
+void bind_pool(nb::module_& m) {
+  m.def("pool",
+        [](bool geometric, nb::list lists, In<double> weights, In<double> size, In<double> log_size, std::int64_t most,
+           Out<std::int64_t> classes, Out<double> confidences, std::optional<Out<double>> logs,
+           Out<std::int64_t> counts, Out<double> slack, Out<double> log_rest) {
+          const std::size_t rows = counts.shape(0);
+          std::vector<PoolMember> members;
+          std::size_t entries = 0;
+          for (nb::handle one : lists) {  // the caller's list keeps the arrays alive
+            const auto parts = nb::cast<nb::tuple>(one);
+            const auto offsets = nb::cast<In<std::int64_t>>(parts[0]);
+            const auto t = nb::cast<In<double>>(parts[2]);
+            const auto left = nb::cast<In<double>>(parts[3]);
+            PoolMember member{offsets.data(), nullptr, t.data(), left.data(), nullptr};
+            if (offsets.shape(0) != rows + 1 || left.shape(0) != rows ||
+                static_cast<std::size_t>(offsets.data()[rows] - offsets.data()[0]) != t.shape(0))
+              throw std::invalid_argument("a member has one list per row");
+            if (!parts[1].is_none()) member.classes = nb::cast<In<std::int64_t>>(parts[1]).data();
+            if (geometric) member.log_rest = nb::cast<In<double>>(parts[4]).data();
+            entries += t.shape(0);
+            members.push_back(member);
+          }
+          const std::size_t room = most < 0 ? entries : std::min(entries, rows * static_cast<std::size_t>(most));
+          if (weights.shape(0) != members.size() || classes.shape(0) < room || confidences.shape(0) < room ||
+              slack.shape(0) != rows || log_rest.shape(0) != rows ||
+              (geometric && (!logs || logs->shape(0) < room)) || size.shape(0) != log_size.shape(0) ||
+              (size.shape(0) != 1 && size.shape(0) != rows))
+            throw std::invalid_argument("a weight per member, room for every entry");
+          const Space space{size.data(), log_size.data(), size.shape(0) == 1 ? std::size_t{0} : std::size_t{1}};
+          const Pooled out{classes.data(), confidences.data(), logs ? logs->data() : nullptr, counts.data(),
+                           slack.data(), log_rest.data()};
+          PoolOutcome outcome;
+          {
+            nb::gil_scoped_release release;
+            outcome = run_pool(geometric, members, weights.data(), space, rows, most, out);
+          }
+          return nb::make_tuple(outcome.used, outcome.small, outcome.vetoed, outcome.vetoes);
+        },
+        nb::arg("geometric"), nb::arg("members"), nb::arg("weights"), nb::arg("size"), nb::arg("log_size"),
+        nb::arg("most"), nb::arg("classes").noconvert(), nb::arg("confidences").noconvert(),
+        nb::arg("logs").none().noconvert(), nb::arg("counts").noconvert(), nb::arg("slack").noconvert(),
+        nb::arg("log_rest").noconvert());
+}
+
 template <class T>
 void bind_select(nb::module_& m) {
   m.def("select",
@@ -205,6 +256,7 @@ NB_MODULE(_kernel, m) {
   bind<std::int64_t, double>(m);
   bind<std::int64_t, float>(m);
   bind_exact(m);
+  bind_pool(m);
   bind_select<double>(m);
   bind_select<float>(m);
   bind_sets<double>(m);

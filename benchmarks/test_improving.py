@@ -1,0 +1,104 @@
+"""Pooling lists against merging dicts, and isotonic regression against scikit-learn."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import toplist as tl
+from benchmarks.baselines import pool_dicts, pool_dicts_by_logs
+from benchmarks.conftest import Races
+from toplist.improve import pools
+from toplist.isotonic import pav
+
+MEMBERS, CANDIDATES, K, M = 5, 25, 10, 100_000
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Five predictors that list 10 of 25 plausible classes of each case, the likelier ones more often."""
+
+    classes: list[NDArray[np.int64]]
+    t: list[NDArray[np.float64]]
+
+    @property
+    def lists(self) -> list[tl.TopLists]:
+        return [tl.TopLists.from_topk(c, t, M) for c, t in zip(self.classes, self.t, strict=True)]
+
+    def dicts(self, cases: int) -> list[list[dict[int, float]]]:
+        """The first cases as one dict from class to confidence per list."""
+        return [
+            [dict(zip(row, own, strict=True)) for row, own in zip(c[:cases].tolist(), t[:cases].tolist(), strict=True)]
+            for c, t in zip(self.classes, self.t, strict=True)
+        ]
+
+
+@pytest.fixture(scope="module")
+def panel(race: Races) -> Panel:
+    rng, n = np.random.default_rng(0), race.size(1_000_000)
+    first, classes, t = rng.integers(0, M, n)[:, None], [], []
+    for _ in range(MEMBERS):
+        appeal = np.arange(CANDIDATES, dtype=np.float32) - 6.0 * rng.gumbel(size=(n, CANDIDATES)).astype(np.float32)
+        picked = np.argpartition(appeal, K, axis=1)[:, :K]
+        classes.append((first + picked * 3989) % M)
+        t.append(np.ascontiguousarray(-np.sort(-rng.dirichlet(np.ones(K + 1), size=n)[:, :K], axis=1)))
+    lists = [tl.TopLists.from_topk(c, v, M) for c, v in zip(classes, t, strict=True)]
+    valid = np.all([one.is_valid() for one in lists], axis=0)  # dicts know nothing of valid lists
+    return Panel([c[valid] for c in classes], [v[valid] for v in t])
+
+
+@pytest.mark.parametrize(
+    ("pool", "by_hand"),
+    [(pools.linear_pool, pool_dicts), (pools.geometric_pool, pool_dicts_by_logs)],
+    ids=["linear", "geometric"],
+)
+def test_pools_against_merged_dicts(
+    race: Races, panel: Panel, pool: Callable[..., tl.TopLists], by_hand: Callable[..., Any]
+) -> None:
+    """From lists in memory to lists in memory, and from dicts to dicts, which are timed on a tenth of the cases.
+
+    Neither side's way into memory is timed. Both put the union of the classes in order.
+    """
+    w, lists, some = [1 / MEMBERS] * MEMBERS, panel.lists, max(1, len(panel.t[0]) // 10)
+    dicts = panel.dicts(some)
+    ours, theirs = pool([one[:100] for one in lists]), by_hand([one[:100] for one in dicts], w, M)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.confidences == pytest.approx(other, rel=1e-12)
+    best = [np.inf, np.inf]
+    for _ in range(5):
+        for side, (run, cases) in enumerate(
+            [(lambda: pool(lists, weights=w), len(lists[0])), (lambda: by_hand(dicts, w, M), some)]
+        ):
+            gc.collect()
+            start = time.perf_counter()
+            kept = run()
+            best[side] = min(best[side], (time.perf_counter() - start) / cases)
+            del kept
+    union = len(ours.classes) / len(ours)
+    claim = f"{pool.__name__}, 5 predictors, n = 1M, k = 10, {union:.0f} classes in all: times as fast as merged dicts"
+    race.record(claim, best[1] / best[0], at_least=20)
+
+
+def test_isotonic_regression_against_scikit_learn(race: Races) -> None:
+    """Ten million confidences and whether they were kept; scikit-learn gets doubles, as it makes them itself."""
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="the baseline is scikit-learn's")
+    rng = np.random.default_rng(0)
+    x = rng.beta(0.5, 2.0, race.size(10_000_000))
+    kept = rng.random(len(x)) < 0.8 * x**1.2
+    y, few = kept.astype(np.float64), slice(0, 100_000)
+    theirs = isotonic.IsotonicRegression().fit(x[few], y[few])
+    np.testing.assert_allclose(pav(x[few], kept[few])(x[few]), theirs.predict(x[few]), atol=1e-12)
+    race(
+        "pav, n = 10M confidences: times as fast as scikit-learn's IsotonicRegression",
+        lambda: pav(x, kept),
+        lambda: isotonic.IsotonicRegression().fit(x, y),
+        at_least=1.0,
+        rounds=3,
+    )
