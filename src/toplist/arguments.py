@@ -104,3 +104,18 @@ def as_tuple(values: Any, what: str, error: type[TopListError]) -> tuple[Any, ..
     except TypeError:
         raise error(f"{what} must be strings, numbers or tuples, which can be told apart.") from None
     return made
+
+
+def as_units(clusters: Any, cases: int) -> NDArray[np.intp]:
+    """The number of each case's cluster, from zero; without clusters every case is one of its own.
+
+    >>> as_units(["b", "a", "b"], 3)
+    array([1, 0, 1])
+    """
+    if clusters is None:
+        return np.arange(cases)
+    named = as_array(clusters, "clusters")
+    if named.shape != (cases,):
+        raise ShapeError(f"clusters of shape {named.shape} for {cases:,} cases.", "One per case.")
+    _, units = np.unique(named, return_inverse=True)
+    return units.astype(np.intp, copy=False)

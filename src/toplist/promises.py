@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from toplist.errors import OutcomeError
 from toplist.lists import TopLists, require_lists
+from toplist.lists.admitted import row_sums
 from toplist.outcomes import as_codes, is_soft
 
 Floats = NDArray[np.float64]
 MISSED = -1
+_DIGITS = 13  # sums of the same numbers in another order differ in the last of sixteen
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,16 @@ class Promises:
     def confidence(self) -> Floats:
         """What each entry promises."""
         return self.lists.normalized_confidences
+
+    @property
+    def rest(self) -> Floats:
+        """The mass that each case leaves unlisted, to thirteen digits: 1 - 0.7 - 0.1 and 1 - 0.6 - 0.2 are equal."""
+        return np.round(self.lists.rest, _DIGITS)
+
+    @property
+    def mass(self) -> Floats:
+        """The mass that each case lists, to thirteen digits."""
+        return np.round(self.lists.mass, _DIGITS)
 
     @property
     def case(self) -> NDArray[np.intp]:
@@ -46,6 +58,11 @@ class Promises:
         missed: NDArray[np.bool_] = self.place == MISSED
         return missed
 
+    def at(self, cases: NDArray[np.intp]) -> Promises:
+        """Those of some cases."""
+        lists = self.lists[cases]
+        return Promises(lists, _ranks(lists), self.place[cases])
+
 
 def promises(lists: TopLists, y: Any) -> Promises:
     """Every listed confidence with its rank and outcome; of an invalid list, those of its largest valid sublist.
@@ -63,11 +80,41 @@ def promises(lists: TopLists, y: Any) -> Promises:
     codes = as_codes(y, lists)
     ordered = lists.strictly_valid().ordered()
     sizes = ordered.sizes
-    rank = np.arange(len(ordered.classes)) - np.repeat(ordered.offsets[:-1], sizes)
+    rank = _ranks(ordered)
     hit = np.flatnonzero(ordered.classes == np.repeat(codes, sizes))
     place = np.full(len(ordered), MISSED, np.int64)
     place[np.repeat(np.arange(len(ordered)), sizes)[hit]] = rank[hit]
     return Promises(ordered, rank, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Lists made ready for drawing outcomes again and again."""
+
+    sizes: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    base: Floats  # per case, the mass of all lists before it
+    ends: Floats  # per entry, the mass up to and with it
+    last: NDArray[np.int64]  # the last place that has any mass; as many as there are entries is the rest
+
+    @classmethod
+    def of(cls, lists: TopLists) -> Drawing:
+        """`lists` are those of `Promises`."""
+        t, sizes, starts = lists.normalized_confidences, lists.sizes, lists.offsets[:-1]
+        ends = np.concatenate((np.zeros(1), np.cumsum(t)))
+        positive = row_sums(t > 0, lists.offsets).astype(np.int64)
+        last = np.where(lists.rest > 0, sizes, positive - 1)  # rounding must not draw a class from no mass
+        return cls(sizes, starts, ends[starts], ends[1:], last)
+
+    def places(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """An outcome for each case."""
+        if not len(self.sizes):
+            return np.zeros(0, np.int64)
+        goal = self.base + rng.random(len(self.sizes))
+        passed = np.append(self.ends <= np.repeat(goal, self.sizes), False)
+        place = np.where(self.sizes > 0, np.add.reduceat(passed, self.starts, dtype=np.int64), 0)
+        place = np.minimum(place, self.last)
+        return np.where(place < self.sizes, place, MISSED)
 
 
 def drawn(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -75,12 +122,10 @@ def drawn(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
 
     `lists` are those of `Promises`. At most one entry of a list is kept, as with outcomes that happened.
     """
-    sizes = lists.sizes
-    ends = np.concatenate((np.zeros(1), np.cumsum(lists.normalized_confidences)))
-    goal = ends[lists.offsets[:-1]] + rng.random(len(lists))
-    passed = np.append(ends[1:] <= np.repeat(goal, sizes), False)
-    place = np.add.reduceat(passed, lists.offsets[:-1], dtype=np.int64) if len(lists) else np.zeros(0, np.int64)
-    place = np.where(sizes > 0, place, 0)
-    last = np.where(lists.rest > 0, sizes, sizes - 1)  # rounding must not draw a class from no mass
-    place = np.minimum(place, last)
-    return np.where(place < sizes, place, MISSED)
+    return Drawing.of(lists).places(rng)
+
+
+def _ranks(ordered: TopLists) -> NDArray[np.int64]:
+    """The rank of each entry of lists that begin with the most confident class."""
+    ranks: NDArray[np.int64] = np.arange(len(ordered.confidences)) - np.repeat(ordered.offsets[:-1], ordered.sizes)
+    return ranks

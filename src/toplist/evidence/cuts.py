@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import flags, kernel
-from toplist.evidence.bins import mean, sums_by
+from toplist.diagnosis.bins import mean, sums_by
 from toplist.evidence.slabs import Slab
 from toplist.lists import TopLists
 from toplist.lists.admitted import Admitted, row_sums

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from toplist.diagnosis.bins import Bin
+from toplist.diagnosis.oddities import Oddity
+
 KINDS = ("empty list", "hard label", "top list", "distribution")
 """The shapes of predictions, from the shortest lists to the longest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """What was promised and what came of it, among confidences of about one size."""
-
-    low: float
-    high: float
-    count: int
-    promised: float  # the mean of the confidences
-    kept: float  # how often what they were given to happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +51,4 @@ class Exhibit:
     shapes: tuple[Shape, ...]
     costly: tuple[Costly, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing
+    oddities: tuple[Oddity, ...] = ()  # what is odd about lists that passed the door

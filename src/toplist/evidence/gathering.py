@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel, rectangles
-from toplist.evidence.bins import Bins
+from toplist.diagnosis.bins import Bins
+from toplist.diagnosis.oddities import Look
 from toplist.evidence.cuts import Cuts, Cutting, Outcomes, Total, below, scores_one_by_one
 from toplist.evidence.findings import KINDS, Exhibit, Shape
 from toplist.evidence.naming import Names, for_lists
@@ -42,6 +43,7 @@ class Gathered:
     shapes: tuple[tuple[int, Total], ...] = ((0, Total()),) * len(KINDS)
     costliest: Costliest = field(default_factory=Costliest)
     invalid: FirstInvalid = field(default_factory=FirstInvalid)
+    look: Look = field(default_factory=Look)
 
     def __add__(self, other: Gathered) -> Gathered:
         sizes = dict(self.sizes)
@@ -57,6 +59,7 @@ class Gathered:
             tuple((m + n, a + b) for (m, a), (n, b) in zip(self.shapes, other.shapes, strict=True)),
             self.costliest + other.costliest,
             self.invalid + other.invalid,
+            self.look + other.look,
         )
 
 
@@ -68,11 +71,13 @@ def gather(
     rule: Rule,
     position: NDArray[np.int64] | None = None,
     names: Names | None = None,
+    ranked: bool = False,
 ) -> Gathered:
     """What the lists of a batch show, beside `sheet`, their scores: those under its first rule, which is `rule`.
 
     `y` is what happened or, as lists, what is believed to have; then hits are expected ones, and there is no curve.
-    `position` says where each case stands in the truth: no two cases of one predictor may stand in one place.
+    `position` says where each case stands in the truth: no two cases of one predictor may stand in one place. `ranked`
+    lists are told to have the most confident class first.
 
     >>> import toplist as tl
     >>> from toplist.sheets import sheet
@@ -105,6 +110,13 @@ def gather(
         _shapes(lists, sheet, sizes),
         Costliest.of(lists, truth, sheet.scores[0], where, called),
         FirstInvalid.of(lists, sheet.invalid, where, called),
+        Look.at(
+            lists,
+            codes=None if isinstance(truth, TopLists) else truth,
+            ranked=ranked,
+            position=where,
+            names=called,
+        ),
     )
 
 
@@ -136,6 +148,7 @@ def exhibit(gathered: Gathered, name: str, rule: str) -> Exhibit:
         ),
         costly=tuple(costly for _, costly in gathered.costliest.cases),
         invalid=gathered.invalid.words,
+        oddities=gathered.look.findings(),
     )
 
 

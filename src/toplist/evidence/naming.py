@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,6 +48,12 @@ def for_batch(
 ) -> Names:
     """The names of a batch of a file: `codes` and `outcomes` are what the coder made of its classes and the truth's."""
     return _InFile(_Coded(batch, names, codes), _Coded(truth, truth_names, outcomes))
+
+
+def for_predictions(batch: Batch, names: Sequence[str], codes: Codes) -> Names:
+    """The names of a batch of a file of predictions, beside which there is no truth."""
+    nothing = replace(batch, ids=None, offsets=np.zeros(len(batch) + 1, np.int64), classes=None)
+    return _InFile(_Coded(batch, names, codes), _Coded(nothing, (), np.zeros(0, np.int64)))
 
 
 def text(value: Any) -> str:

@@ -10,12 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
-from toplist.evidence.findings import Bin
 from toplist.tally.exact import UNIT, Integers, exact_sums
 
 Floats = NDArray[np.float64]
 BINS = 20
 _NONE = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """What was promised and what came of it, among confidences of about one size."""
+
+    low: float
+    high: float
+    count: int
+    promised: float  # the mean of the confidences
+    kept: float  # how often what they were given to happened
 
 
 @dataclass(frozen=True, slots=True)

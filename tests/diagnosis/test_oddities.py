@@ -1,0 +1,248 @@
+"""What is odd about predictions: every kind by name, counted as plain Python counts, however the cases are split."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import toplist as tl
+from toplist.diagnosis.oddities import Look, Oddity, repeated
+from toplist.diagnosis.oddities_words import SERIOUS
+from toplist.errors import TopListError
+from toplist.kernel import Rows
+from toplist.lists import from_logs
+from toplist.lists.raw import raw_rows
+from toplist.lists.sources import to_rows
+
+law = settings(deadline=None, max_examples=60, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
+ODD = [0.0, 0.2, 0.25, 0.4, 0.5, 0.999, 1.0, 1.5, 60.0, 999.0, -0.1, -1.0, -9999.0, 1e20, math.nan, math.inf, -math.inf]
+
+case = st.lists(st.tuples(st.integers(-1, 5), st.sampled_from(ODD)), max_size=5)
+cases = st.lists(case, max_size=12)
+sizes = st.sampled_from([3, 5, 40, math.inf, 2**10000])
+
+
+def rows_of(drawn: Any, m: Any) -> Rows:
+    at = np.concatenate(([0], np.cumsum([len(one) for one in drawn], dtype=np.int64)))
+    pairs = [pair for one in drawn for pair in one]
+    codes = np.array([c for c, _ in pairs], dtype=np.int64)
+    return to_rows(at, codes, np.array([t for _, t in pairs], dtype=np.float64), tl.ClassSpace(m))
+
+
+def found(predictions: Any, space: Any = None, y: Any = None, **options: Any) -> dict[str, Oddity]:
+    rows, known = raw_rows(predictions, space)
+    if y is not None:
+        lists = tl.TopLists.from_ragged(rows.offsets, rows.classes, rows.confidences, known)
+        return {one.kind: one for one in Look.at(lists, y=y).findings()}
+    return {one.kind: one for one in Look.of(rows, known, **options).findings()}
+
+
+@law
+@given(cases, sizes, st.data())
+def test_how_the_cases_were_split_never_shows(drawn: Any, m: Any, data: Any) -> None:
+    at = np.arange(len(drawn))
+    whole = Look.of(rows_of(drawn, m), tl.ClassSpace(m))
+    parts = data.draw(st.lists(st.integers(0, 3), min_size=len(drawn), max_size=len(drawn)))
+    made = Look()
+    for part in data.draw(st.permutations(range(4))):
+        mine = at[np.array(parts, dtype=np.int64) == part]
+        made = made + Look.of(rows_of([drawn[i] for i in mine], m), tl.ClassSpace(m), position=mine)
+    assert made.findings() == whole.findings()
+    assert made == whole or not drawn
+
+
+def slow(drawn: Any, m: Any) -> Counter[str]:
+    """The same counts, case by case in plain Python."""
+    counts: Counter[str] = Counter()
+    for one in drawn:
+        t, codes = [value for _, value in one], [code for code, _ in one]
+        finite = all(map(math.isfinite, t))
+        counts["not finite"] += not finite
+        counts["negative"] += any(value < 0 and math.isfinite(value) for value in t)
+        counts["above one"] += any(value > 1 and math.isfinite(value) for value in t)
+        counts["class twice"] += len(set(codes)) < len(codes)
+        counts["class outside the space"] += any(code < 0 or code >= m for code in codes)
+        counts["too many classes"] += len(t) > m
+        good = finite and min(t, default=0.0) >= 0
+        counts["mass above one"] += good and len(t) != m and math.fsum(t) > 1 + 1e-8
+        sound = good and max(t, default=0.0) <= 1
+        counts["incomplete distribution"] += sound and len(t) == m and abs(math.fsum(t) - 1) > 1e-8
+        counts["empty list"] += not t
+        counts["list of zeros"] += bool(t) and not any(t)
+        counts["listed zero"] += 0.0 in t and any(t)
+        counts["invalid"] += sound and math.fsum(t) <= 1 + 1e-8 and _below(one, m)
+    return +counts
+
+
+def _below(one: Any, m: Any) -> bool:
+    once: dict[int, float] = {}
+    for code, value in one:
+        once.setdefault(code, value)
+    unlisted, rest = m - len(once), 1 - math.fsum(once.values())
+    return unlisted > 0 and rest > 0 and bool(once) and min(once.values()) < (rest / unlisted) * (1 - 1e-9) - 1e-15
+
+
+@law
+@given(cases, st.sampled_from([3, 5, 40, math.inf]))
+def test_counts_are_those_of_plain_python(drawn: Any, m: Any) -> None:
+    expected = slow(drawn, m)
+    made = Look.of(rows_of(drawn, m), tl.ClassSpace(m))
+    assert {kind: made.count(kind).cases for kind in expected} == expected
+    told = {one.kind: one.cases for one in made.findings()}
+    assert {kind: told[kind] for kind in expected} == expected
+    assert all(told[kind] == expected[kind] for kind in SERIOUS & set(told))
+
+
+@law
+@given(cases, sizes)
+def test_the_door_refuses_what_has_a_serious_oddity_and_nothing_else(drawn: Any, m: Any) -> None:
+    rows = rows_of(drawn, m)
+    serious = any(one.serious for one in Look.of(rows, tl.ClassSpace(m)).findings())
+    try:
+        with np.errstate(invalid="ignore"):  # of the kernel without a compiler, where values are infinite
+            lists = tl.TopLists.from_ragged(rows.offsets, rows.classes, rows.confidences, m)
+    except TopListError:
+        assert serious
+    else:
+        assert not serious
+        assert not any(one.serious for one in Look.at(lists).findings())
+
+
+rng = np.random.default_rng(0)
+DISTRIBUTIONS = rng.dirichlet(np.ones(6), 200)
+TOP = np.sort(DISTRIBUTIONS, axis=1)[:, ::-1]
+LONG = [dict(enumerate(p[p > 0.05].tolist())) for p in np.sort(rng.dirichlet(np.full(40, 0.2), 300), axis=1)[:, ::-1]]
+
+NAMED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+    "not finite": ([{"a": math.nan}, {"a": 0.5}], 3, {}, "not finite"),
+    "sentinel": ([{"a": 0.5, "b": -9999}] * 4, 3, {}, "-9999 comes back 4 times"),
+    "looks like percent": ([{"a": 60.0, "b": 30.0}] * 3, 3, {}, 'units="percent"'),
+    "looks like log-probabilities": ([{"a": -0.2, "b": -2.5}] * 3, 3, {}, 'units="log"'),
+    "looks like probabilities": (DISTRIBUTIONS, 6, {"units": "percent"}, 'units="percent" may be wrong'),
+    "looks like marginals": (rng.random((50, 6)), None, {}, "best_sets"),
+    "looks like label sets": ((rng.random((50, 6)) < 0.5).astype(float), None, {}, "LabelSets"),
+    "class twice": (([["a", "a"]], [[0.3, 0.2]]), 5, {}, 'duplicates="sum"'),
+    "class outside the space": ([{"x": 0.5}], tl.ClassSpace(labels=["a", "b"]), {}, "not in the space"),
+    "too many classes": ([{0: 0.1, 1: 0.1, 2: 0.1}], 2, {}, "more classes than there are"),
+    "incomplete distribution": (np.array([[0.5, 0.4], [0.5, 0.5]]), None, {}, "normalize=True"),
+    "mass above one": ([{"a": 0.7, "b": 0.6}], 5, {}, "up to 1.3"),
+    "not in falling order": (([[0, 1]] * 3, [[0.6, 0.3], [0.2, 0.5], [0.5, 0.5]]), 5, {"ranked": True}, "case 1"),
+    "rounded": (np.round(TOP[:, :2], 2), None, {}, "multiples of 0.01"),
+    "cut at k": ((np.tile(np.arange(3), (200, 1)), TOP[:, :3]), 6, {}, "Every list has 3 classes"),
+    "cut at a threshold": (LONG, 40, {}, "below 0.05"),
+    "hard labels only": (["a", "b", "a", "c", "a"], 5, {}, "no doubt"),
+    "all lists equal": ([{"a": 0.5, "b": 0.3}] * 6, 5, {}, "All 6 cases"),
+    "list of zeros": ([{"a": 0.0}], 5, {}, "nothing but zeros"),
+    "listed zero": ([{"a": 0.6, "b": 0.0}], 5, {}, "infinite"),
+    "empty list": ([{}, {"a": 0.5}], 5, {}, "1 of 2 cases"),
+    "invalid": ([{"a": 0.05}], 5, {}, "below what each unlisted class gets"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_every_kind_is_named_with_its_remedy(kind: str) -> None:
+    predictions, space, options, words = NAMED[kind]
+    told = found(predictions, space, **options)
+    assert kind in told
+    assert words in told[kind].words
+    assert told[kind].words.endswith(".")
+
+
+def test_votes_out_of_a_few_are_told_by_their_number() -> None:
+    votes = rng.multinomial(7, np.ones(6) / 6, 60) / 7
+    assert "multiples of 1/7" in found(votes)["rounded"].words
+    fifths = rng.multinomial(20, np.ones(6) / 6, 60) / 20
+    assert "multiples of 0.05" in found(fifths)["rounded"].words
+
+
+def test_masses_that_rounding_explains_are_counted() -> None:
+    told = found(np.round(rng.dirichlet(np.ones(6), 400), 2))
+    off = told["incomplete distribution"]
+    assert f"Rounding explains {off.cases} of" in off.words
+
+
+def test_plain_predictions_are_not_odd() -> None:
+    assert not found(DISTRIBUTIONS)
+    sizes = rng.integers(1, 5, 200)
+    lists = [dict(enumerate(p[:k].tolist())) for p, k in zip(TOP, sizes, strict=True)]
+    assert not found(lists, 6)
+
+
+@pytest.mark.parametrize(("values", "mark"), [
+    ([-1.0, -1.0, 0.5], "-1"), ([999.0, 999.0, 0.5], "999"), ([1e20, 1e20, -0.3], "1e+20"), ([-7.5, -7.5, 0.5], "-7.5"),
+    ([-9999.0, 0.5, 0.2], ""), ([2.0, 2.0, 2.0], ""), ([8.0, 8.0, 7.0], ""), ([-1.0, -1.0, -0.2, -0.3, -0.4], ""),
+])  # fmt: skip
+def test_a_mark_is_an_impossible_number_that_comes_back(values: list[float], mark: str) -> None:
+    told = found([{"a": value} for value in values], 5)
+    assert ("sentinel" in told) == bool(mark)
+    assert not mark or f"The number {mark} comes back 2 times" in told["sentinel"].words
+
+
+def test_counts_are_no_percentages() -> None:
+    told = found(rng.multinomial(50, np.ones(6) / 6, 40))
+    assert set(told) == {"above one"}
+    assert "normalize=True" in told["above one"].words
+    assert "looks like percent" in found(100 * DISTRIBUTIONS)
+
+
+def test_single_precision_is_no_rounding_and_rounding_is_seen_through_it() -> None:
+    assert not found(DISTRIBUTIONS.astype(np.float32))
+    assert "rounded" in found(np.round(TOP[:, :2], 3).astype(np.float32))
+
+
+def test_logarithms_are_judged_as_what_they_stand_for() -> None:
+    logs = np.log(DISTRIBUTIONS)
+    assert not found(logs, units="log")
+    marked = np.where(rng.random(logs.shape) < 0.1, -9999.0, logs)
+    assert "-9999" in found(marked, units="log")["sentinel"].words
+    lists = from_logs([0, 2], [0, 1], [-2000.0, -2001.0], 2**10000, log_rest=[0.0])
+    assert not any(one.serious for one in Look.at(lists).findings())
+
+
+def test_classes_on_one_side_only_are_named_with_their_cases() -> None:
+    lists = [{"a": 0.6, "b": 0.3}] * 3 + [{"c": 0.9}] * 2
+    told = found(lists, 6, y=["a", "b", "d", "a", "d"])
+    assert (told["never happens"].cases, told["never listed"].cases) == (2, 2)
+    assert "'c'" in told["never happens"].words
+    assert "'d'" in told["never listed"].words
+    assert not {"never happens", "never listed"} & set(found(lists, 6, y=["a", "b", "c", "a", "b"]))
+
+
+def test_classes_of_parts_add_up() -> None:
+    space = tl.ClassSpace(labels=["a", "b", "c", "d"])
+    lists = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"c": 0.9}, {}, {"b": 0.5}], space)
+    y = np.array(["d", "a", "d", "a"])
+    whole = Look.at(lists, y=y)
+    parts = [Look.at(lists[at], y=y[at], position=np.array(at)) for at in ([3, 1], [0], [2])]
+    assert (parts[0] + parts[1]) + parts[2] == whole == parts[2] + (parts[1] + parts[0])
+
+
+def test_what_is_not_in_the_rows_is_counted_too() -> None:
+    rows, space = raw_rows([{"a": 0.5}] * 3, 5)
+    told = Look.of(rows, space, also={"case twice": repeated(["x", "y", "x"])}).findings()
+    (twice,) = [one for one in told if one.kind == "case twice"]
+    assert (twice.cases, twice.of, twice.first, twice.serious) == (1, 3, "2", True)
+
+
+def test_what_was_repaired_is_odd_but_not_serious() -> None:
+    look = Look.of(*raw_rows([{"a": 0.7, "b": 0.6}], 5))
+    assert [one.serious for one in look.findings()] == [True]
+    assert [one.serious for one in look.findings(repaired={"mass above one"})] == [False]
+
+
+def test_no_cases_are_not_odd() -> None:
+    assert Look().findings() == ()
+    assert Look.of(*raw_rows(np.zeros((0, 4)))).findings() == ()
+    assert Look.of(*raw_rows([], 4)).findings() == ()
+
+
+def test_sizes_may_differ_per_case() -> None:
+    rows, space = raw_rows([{0: 0.5, 1: 0.4}, {0: 0.5, 1: 0.4}], tl.ClassSpace(np.array([2, 3])))
+    told = {one.kind: one for one in Look.of(rows, space, local=True).findings()}
+    assert told["incomplete distribution"].cases == 1
