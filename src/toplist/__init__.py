@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from toplist.deferral import deferred
+
 if TYPE_CHECKING:
     from toplist.comparison import compare
     from toplist.curves import Curve, curve
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         SpaceError,
         TopListError,
     )
+    from toplist.examination import Diagnosis, diagnose
     from toplist.excess import excess_bound, worst_excess
     from toplist.functional import TrueLists, is_calibrated, is_true, is_valid, top_k, top_mass, true_lists
     from toplist.hits import accuracy, coverage, ranks, top_k_error
@@ -58,6 +61,7 @@ _HOME = {
         "AlignmentError", "CaseError", "ClassError", "ConfidenceError", "FileError", "ImproperRuleError", "MassError",
         "OutcomeError", "RuleError", "ShapeError", "SpaceError", "TopListError",
     ),
+    "examination": ("Diagnosis", "diagnose"),
     "excess": ("excess_bound", "worst_excess"),
     "functional": ("TrueLists", "is_calibrated", "is_true", "is_valid", "top_k", "top_mass", "true_lists"),
     "hits": ("accuracy", "coverage", "ranks", "top_k_error"),
@@ -75,7 +79,7 @@ _HOME = {
     "versions": ("show_versions",),
 }  # fmt: skip
 _PARTS = ("diagnosis", "improve", "multilabel", "topbeta")  # rooms with names of their own
-_ROOM = {name: room for room, names in _HOME.items() for name in names}
+_get, __dir__ = deferred("toplist", _HOME)
 
 __all__ = [
     "RULES",
@@ -87,6 +91,7 @@ __all__ = [
     "ConfidenceError",
     "Curve",
     "DeviceLists",
+    "Diagnosis",
     "FileError",
     "ImproperRuleError",
     "LabelSets",
@@ -117,6 +122,7 @@ __all__ = [
     "curve",
     "decreasing",
     "default_penalty",
+    "diagnose",
     "divergence",
     "entropy",
     "excess_bound",
@@ -140,14 +146,4 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("toplist.versions").version()
-    if name in _PARTS:
-        return import_module(f"toplist.{name}")
-    if name not in _ROOM:
-        raise AttributeError(f"module 'toplist' has no attribute {name!r}")
-    value = getattr(import_module(f"toplist.{_ROOM[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return import_module(f"toplist.{name}") if name in _PARTS else _get(name)

@@ -15,7 +15,7 @@ from toplist.evaluation import Scoring
 from toplist.inmemory import together
 from toplist.io.coding import empty_set_explained
 from toplist.leaderboard import Leaderboard
-from toplist.lists.door import Duplicates, Units
+from toplist.lists.door import Blanks, Duplicates, Units
 from toplist.material import Material, from_files, from_memory
 from toplist.planning import are_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.ranking.assumptions import HOWS, TIMED, Assumptions
@@ -55,6 +55,7 @@ def compare(
     units: Units | Mapping[str, Units] = "probability",
     normalize: bool | Mapping[str, bool] = False,
     duplicates: Duplicates | Mapping[str, Duplicates] = "error",
+    blanks: Blanks | Mapping[str, Blanks] = "error",
     layout: str | Mapping[str, str] = "auto",
     case: str | None = None,
     classes: str | None = None,
@@ -101,7 +102,7 @@ def compare(
     if intervals not in ("auto", *HOWS):
         raise TopListError(f"intervals are auto, {', '.join(HOWS)}, not {intervals!r}.")
     horizon, seed = as_whole(horizon, "horizon", 1), as_whole(seed, "seed", 0)
-    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
+    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
 
     def assume() -> Assumptions:
         weighted = sample_weight is not None
@@ -125,6 +126,8 @@ def compare(
         again = partial(from_files, plan)
         many = "per case" if plan.space is None else show_size(plan.space.size)
     else:
+        if any(one.blanks != "error" for one in repairs.values()):
+            raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
         assumed = assume()
         held = together(
             predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters,

@@ -19,12 +19,11 @@ from toplist.io.coding import Coder, label_sets
 from toplist.io.columns import as_arrow
 from toplist.io.optional import need
 from toplist.io.sources import Source
+from toplist.io.writers import Lists, ListWriter, Writer, no_lists
 from toplist.lists.door import Repairs
 from toplist.sheets import Sheet
 from toplist.space import ClassSpace
 from toplist.streaming import Sink
-
-WRITTEN = (".parquet", ".csv", ".jsonl")
 
 
 def convert(
@@ -42,7 +41,7 @@ def convert(
     coder, cases = Coder(known, False, sets), 0
     if space is not None:
         require_all_columns(source, space)
-    with Writer(path) as writer:
+    with ListWriter(path) as writer:
         for batch in source.batches(together=True):
             codes = coder.own_codes(batch, source.names)
             lists = lists_of(batch, source.names, codes, known, repairs)
@@ -50,26 +49,12 @@ def convert(
             named = label_sets(named, sets) if sets is not None else named
             name_of, first = np.unique(codes, return_index=True)
             which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
-            at = pa.array(lists.offsets)
             ids = pa.array(batch.rows - 1) if batch.ids is None else batch.ids
-            columns = {
-                "case": ids,
-                "classes": pa.LargeListArray.from_arrays(at, which),
-                "confidences": pa.LargeListArray.from_arrays(at, pa.array(lists.confidences)),
-            }
-            writer.write(pa.table(columns))
+            writer.write(Lists(ids, lists.offsets, which, lists.confidences))
             cases += len(batch)
             progress("converting", cases, source.reader.rows)
         if not cases:
-            writer.write(
-                pa.table(
-                    {
-                        "case": pa.array([], pa.string()),
-                        "classes": pa.array([], pa.large_list(pa.string())),
-                        "confidences": pa.array([], pa.large_list(pa.float64())),
-                    }
-                )
-            )
+            writer.write(no_lists())
     return cases
 
 
@@ -97,73 +82,6 @@ class Scores(Sink):
     def add(self, made: Any) -> None:
         """See `streaming.Sink`."""
         self.writer.write(made)
-
-
-class Writer:
-    """Tables to a file, batch by batch; the file appears when all is written, or not at all."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        if self.path.suffix.lower() not in (*WRITTEN, ".pq"):
-            raise TopListError(f"the output is {', '.join(WRITTEN)}, not {self.path.suffix or 'without a suffix'}.")
-        if not self.path.parent.is_dir():
-            raise TopListError(f"there is no folder {str(self.path.parent)!r} for the output.")
-        self.part = self.path.with_name(f".{self.path.name}.part")
-        self._open: Any = None
-
-    def write(self, table: Any) -> None:
-        """The next rows."""
-        if self._open is None:
-            try:
-                self._open = _WRITERS[self.path.suffix.lower()](self.part, table.schema)
-            except OSError as error:
-                why = os.strerror(error.errno) if error.errno else str(error)
-                raise TopListError(f"{self.path}: this cannot be written: {why}.") from None
-        self._open.write_table(table)
-
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if self._open is not None:
-            self._open.close()
-        if kind is None and self.part.exists():
-            self.part.replace(self.path)
-        else:
-            self.part.unlink(missing_ok=True)
-
-
-class _Lines:
-    """JSON, one object per line; infinity, which JSON has not, as a string."""
-
-    def __init__(self, path: Path, schema: Any) -> None:
-        self.file = path.open("w", encoding="utf-8")
-
-    def write_table(self, table: Any) -> None:
-        import json  # noqa: PLC0415
-
-        for row in table.to_pylist():
-            clean = {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
-            self.file.write(json.dumps(clean, ensure_ascii=False, default=str) + "\n")
-
-    def close(self) -> None:
-        self.file.close()
-
-
-def _parquet(path: Path, schema: Any) -> Any:
-    return need("pyarrow.parquet").ParquetWriter(path, schema)
-
-
-def _csv(path: Path, schema: Any) -> Any:
-    return need("pyarrow.csv").CSVWriter(path, schema)
-
-
-_WRITERS: dict[str, Callable[[Path, Any], Any]] = {
-    ".parquet": _parquet,
-    ".pq": _parquet,
-    ".csv": _csv,
-    ".jsonl": _Lines,
-}
 
 
 @contextmanager

@@ -75,6 +75,8 @@ class Judge:
         with self._lock:
             self.cases += len(batch)
             self.repaired.update(lists.repairs)
+            if batch.halves is not None and batch.halves.any():
+                self.repaired["blanks left out"] += int(np.count_nonzero(batch.halves.any(axis=1)))
         return made
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from toplist import flags, kernel
+from toplist.diagnosis.oddities import Oddity
 from toplist.errors import FileError, TopListError
 from toplist.evaluation import lists_of, require_all_columns
+from toplist.evidence.looking import Looking, rows_of
 from toplist.io.batches import Batch
-from toplist.io.coding import Coder, empty_set_explained
+from toplist.io.coding import EMPTY_REMEDY, empty_set_explained
 from toplist.io.gathering import some
 from toplist.io.showing import shown
 from toplist.io.sources import Source
+from toplist.lists import TopLists
 from toplist.lists.door import Repairs
 from toplist.space import ClassSpace, show_size
 
@@ -31,6 +34,7 @@ _NAMES = {
     flags.NOT_FULL: "incomplete distribution",
     flags.MASS: "mass above one",
 }
+_LOOSE = "confidence without a class"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,13 @@ class Findings:
     sizes: Counter[int] = field(default_factory=Counter)
     mass: float = 0.0
     invalid: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)  # of each case the first
+    oddities: tuple[Oddity, ...] = ()  # all that is odd, of every case
+
+    @property
+    def serious(self) -> bool:
+        """Whether there is anything that cannot be scored as it is."""
+        return bool(self.problems) or any(one.serious for one in self.oddities)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
@@ -71,6 +81,7 @@ class Findings:
             "mean_mass": self.mass / total if total else None,
             "invalid": self.invalid,
             "problems": [{"kind": p.kind, "cases": p.cases, "first": p.first} for p in self.problems],
+            "oddities": [one.to_dict() for one in self.oddities],
         }
 
 
@@ -89,19 +100,35 @@ def inspect(
     if source.names and space is None:
         known = ClassSpace(labels=source.names)
         found.classes = f"{len(source.names)}, by the columns"
-    look = _Look(source, Coder(known, False, sets), known, repairs, found)
+    look = _Look(source, Looking(source, known, repairs.units, sets), known, repairs, found)
     try:
         if space is not None:
             require_all_columns(source, space)
         with empty_set_explained(sets):
-            for batch in source.batches(together=True):
+            for batch in source.batches(together=True, halves=True):
                 look.at(batch)
                 found.cases += len(batch)
                 progress("checking", found.cases, source.reader.rows)
     except TopListError as error:
         found.problems.append(Problem("unreadable", 0, str(error)))
+    if look.looking.crowded:
+        found.problems.append(Problem("more names than classes", 0, look.looking.crowded))
     found.problems += [Problem(kind, look.counts[kind], first) for kind, first in look.firsts.items()]
+    found.oddities = look.looking.findings(repaired=_seen_to(repairs))
     return found
+
+
+def _seen_to(repairs: Repairs) -> frozenset[str]:
+    """The kinds that repairs take care of."""
+    masses = ("above one", "mass above one", "incomplete distribution", "looks like percent", "looks like marginals")
+    blanks = ("class without a confidence", _LOOSE)
+    return frozenset(
+        (
+            *(masses if repairs.normalize else ()),
+            *(("class twice",) if repairs.duplicates == "sum" else ()),
+            *(blanks if repairs.blanks == "drop" else ()),
+        )
+    )
 
 
 @dataclass(slots=True)
@@ -109,45 +136,63 @@ class _Look:
     """A look at batch after batch: what is good goes into the findings, what is bad is counted by its kind."""
 
     source: Source
-    coder: Coder
+    looking: Looking
     space: ClassSpace
     repairs: Repairs
     found: Findings
     counts: Counter[str] = field(default_factory=Counter)
     firsts: dict[str, str] = field(default_factory=dict)
-    seen: set[Any] = field(default_factory=set)
 
     def at(self, batch: Batch) -> None:
         """Good batches at once; in others, the bad cases one by one."""
+        codes = self.looking.at(batch)
         self._twice(batch)
-        codes = self.coder.own_codes(batch, self.source.names)
-        try:
-            lists = lists_of(batch, self.source.names, codes, self.space, self.repairs)
-        except FileError:
-            good = self._good(batch, codes)
-            if len(good) == len(batch):
-                raise
-            rest = some(batch, good)
-            codes = self.coder.own_codes(rest, self.source.names)
-            lists = lists_of(rest, self.source.names, codes, self.space, self.repairs)
+        half: Any = np.zeros(len(batch), bool)
+        if batch.halves is not None and self.repairs.blanks == "error":
+            half = batch.halves.any(axis=1)
+        lists = None if half.any() else self._sound(batch, codes)
+        if lists is None:
+            good = self._good(batch, codes, half)
+            kept = codes if batch.classes is None else codes[np.repeat(np.isin(_all(batch), good), _sizes(batch))]
+            rest = batch if len(good) == len(batch) else some(batch, good)
+            lists = lists_of(rest, self.source.names, kept, self.space, self.repairs)
         found = self.found
         found.sizes.update(dict(zip(*(a.tolist() for a in np.unique(lists.sizes, return_counts=True)), strict=True)))
         found.mass += float(lists.mass.sum())
         found.invalid += int(np.count_nonzero(~lists.is_valid()))
 
-    def _good(self, batch: Batch, codes: Any) -> Any:
+    def _sound(self, batch: Batch, codes: Any) -> TopLists | None:
+        try:
+            return lists_of(batch, self.source.names, codes, self.space, self.repairs)
+        except FileError:
+            return None
+
+    def _good(self, batch: Batch, codes: Any, half: Any) -> Any:
         """The cases without a problem; of each other case the first problem is counted."""
-        flagged, open_ = _flags(batch, codes, self.space, self.repairs), np.ones(len(batch), bool)
+        if half.any():
+            self._halves(batch)
+        flagged, open_ = _flags(batch, codes, self.space, self.repairs), ~half
         for bit, kind in _NAMES.items():
             cases = np.flatnonzero(open_ & ((flagged & bit) > 0))
             if bit in self._repaired():
                 cases = np.array([case for case in cases if self._sentence(batch, codes, int(case))], dtype=np.int64)
             if len(cases):
                 open_[cases] = False
-                self._count(
-                    kind, len(cases), "" if kind in self.firsts else self._sentence(batch, codes, int(cases[0]))
-                )
+                first = "" if kind in self.firsts else self._sentence(batch, codes, int(cases[0]))
+                foreign = self.looking.foreign if bit == flags.OUTSIDE else ""
+                self._count(kind, len(cases), foreign or first)
         return np.flatnonzero(open_)
+
+    def _halves(self, batch: Batch) -> None:
+        if batch.halves is None:
+            return
+        for column, kind, lacks in ((0, "class without a confidence", "confidence"), (1, _LOOSE, "class")):
+            cases = np.flatnonzero(batch.halves[:, column])
+            if len(cases):
+                remedy = f" {EMPTY_REMEDY}" if lacks == "class" and self.looking.sets is not None else ""
+                row = int(batch.halves[cases[0], 2])
+                first = FileError(batch.source, f"the {lacks} is blank.{remedy}", row=row)
+                self._count(kind, len(cases), str(first))
 
     def _repaired(self) -> tuple[int, ...]:
         """What may be no problem after the repairs."""
@@ -164,22 +209,26 @@ class _Look:
         return ""
 
     def _twice(self, batch: Batch) -> None:
-        ids = [] if batch.ids is None else batch.ids.to_pylist()
-        for row, name in zip(batch.rows, ids, strict=False):
-            if name in self.seen:
-                problem = FileError(batch.source, f"case {shown(name)} is there twice.", row=int(row))
-                self._count("case twice", 1, str(problem))
-            self.seen.add(name)
+        for at in np.flatnonzero(self.looking.again).tolist():
+            name = None if batch.ids is None else batch.ids[at].as_py()
+            problem = FileError(batch.source, f"case {shown(name)} is there twice.", row=int(batch.rows[at]))
+            self._count("case twice", 1, str(problem))
 
     def _count(self, kind: str, cases: int, first: str) -> None:
         self.counts[kind] += cases
         self.firsts.setdefault(kind, first)
 
 
+def _all(batch: Batch) -> Any:
+    return np.arange(len(batch))
+
+
+def _sizes(batch: Batch) -> Any:
+    return np.diff(batch.offsets)
+
+
 def _flags(batch: Batch, codes: Any, space: ClassSpace, repairs: Repairs) -> Any:
-    t = batch.confidences
-    t = t / t.dtype.type(100) if repairs.units == "percent" else np.exp(t) if repairs.units == "log" else t
-    classes = np.tile(codes, len(batch)) if batch.classes is None else codes
-    size, log_size = space.as_floats
-    rows = kernel.Rows(batch.offsets, np.ascontiguousarray(classes), np.ascontiguousarray(t), None, size, log_size)
-    return kernel.inspect(rows)[1]
+    rows, t = rows_of(batch, codes, space), batch.confidences
+    with np.errstate(over="ignore"):
+        t = t / t.dtype.type(100) if repairs.units == "percent" else np.exp(t) if repairs.units == "log" else t
+    return kernel.inspect(replace(rows, confidences=np.ascontiguousarray(t)))[1]

@@ -159,6 +159,7 @@ class Leaderboard:
         The page needs no network and no other file. `command` is what was typed, to be shown under how to reproduce.
         """
         from toplist.report.page import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
+        from toplist.report.page.disagreement import MOST, disagreeing  # noqa: PLC0415
 
         material = self.material(progress or (lambda what, done, total: None))
         board = self
@@ -166,7 +167,12 @@ class Leaderboard:
             board = self.showing(confidence_set=self.confidence_set())
         made = Provenance(command=command, versions=versions(), files=material.files)
         exhibits = self._exhibits(material)
-        write(Page(board.results, exhibits, made, **({} if title is None else {"title": title})), path)
+        names = self.terms.names
+        split = [one.verdict for one in disagreeing(self.results)[0][:MOST]]
+        pairs = [(names.index(v.worse or ""), names.index(v.better or "")) for v in split]
+        decided = material.decided(pairs, names, self.terms.rules[0], 5)
+        named = {} if title is None else {"title": title}
+        write(Page(board.results, exhibits, made, decided=decided, **named), path)
 
     def _exhibits(self, material: Material) -> tuple[Exhibit, ...]:
         """In the order of the table."""

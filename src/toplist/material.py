@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.diagnosis.disagreement import Decided, split
 from toplist.errors import FileError
 from toplist.evaluation import Seen
 from toplist.evidence.findings import Exhibit
 from toplist.evidence.gathering import Gathered, exhibit, gather
-from toplist.evidence.naming import for_batch
+from toplist.evidence.naming import for_batch, text
 from toplist.inmemory import Together
+from toplist.io.batches import Batch
 from toplist.io.sources import Source
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import FileRecord
 from toplist.rules import Rule, name_of
+from toplist.sheets import Sheet
 from toplist.sinks import Keeping
 from toplist.streaming import Plan, Progress, run
 
@@ -27,13 +35,43 @@ class Material:
 
     panel: Panel
     exhibits: tuple[Exhibit, ...]
+    right: NDArray[np.floating[Any]]  # (cases, predictors): whether first guesses were right; ties share
+    called: Callable[[Sequence[int]], list[str]]  # what cases are called, by their places
     files: tuple[FileRecord, ...] = ()
+
+    def decided(
+        self, pairs: Sequence[tuple[int, int]], names: Sequence[str], rule: str, most: int
+    ) -> tuple[Decided, ...]:
+        """Of pairs (worse, better), under the first rule and on the cases of both: the cases that decide."""
+        found = []
+        for a, b in pairs:
+            scores = self.panel.scores[:, 0, [a, b]]
+            both = np.flatnonzero(~np.isnan(scores).any(axis=1))
+            w = None if self.panel.weights is None else self.panel.weights[both]
+            right = self.right[both][:, [a, b]].astype(np.float64)
+            parts = split(*scores[both].T, *right.T, rule=rule, most=most, weights=w)
+            cases = [one.case for one in (*parts.favour_a, *parts.favour_b)]
+            whole = float(len(both)) if w is None else float(w.sum())
+            places = [int(both[case]) for case in cases]
+            found.append((names[a], names[b], whole, parts, dict(zip(cases, places, strict=True))))
+        every = sorted({place for *_, places in found for place in places.values()})
+        called = dict(zip(every, self.called(every), strict=True))
+        return tuple(
+            Decided(worse, better, whole, parts, {case: called[place] for case, place in places.items()})
+            for worse, better, whole, parts, places in found
+        )
 
 
 def from_memory(held: Together) -> Material:
     """From predictions in memory."""
     sheets = held.sheets()
-    return Material(held.panel(sheets), held.exhibits(sheets))
+    right = np.stack([np.asarray(one.hit, np.float64) for one in sheets], axis=1)
+    ids = next((one.ids for one in held.lists.values() if one.ids is not None), None)
+
+    def called(places: Sequence[int]) -> list[str]:
+        return [str(place) if ids is None else text(ids[place]) for place in places]
+
+    return Material(held.panel(sheets), held.exhibits(sheets), right, called)
 
 
 def from_files(plan: Plan, progress: Progress) -> Material:
@@ -41,7 +79,8 @@ def from_files(plan: Plan, progress: Progress) -> Material:
     rule = plan.scoring.rules[0]
     seen, _ = run(plan, lambda: Witness(plan, rule), progress)
     exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
-    return Material(seen.panel(), exhibits, tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)))
+    records = tuple(r for one in (*plan.sources, plan.truth) for r in _records(one))
+    return Material(seen.panel(), exhibits, seen.right(), seen.called, records)
 
 
 @dataclass(slots=True)
@@ -49,28 +88,76 @@ class Look:
     """Gathers what the lists of one source show, batch by batch."""
 
     rule: Rule
+    ranked: bool = False
     found: Gathered = field(default_factory=Gathered)
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: Seen) -> None:
         """See `streaming.Sink.watchers`."""
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
-        part = gather(seen.lists, seen.y, seen.sheet, rule=self.rule, position=seen.truth.rows, names=names)
+        part = gather(
+            seen.lists,
+            seen.y,
+            seen.sheet,
+            rule=self.rule,
+            position=seen.truth.rows,
+            names=names,
+            ranked=self.ranked,
+        )
         with self._lock:
             self.found = self.found + part
 
 
 class Witness(Keeping):
-    """A sink that keeps every score, and looks at the lists of every source as they are scored."""
+    """A sink that keeps every score and first guess, and looks at the lists of every source as they are scored."""
 
     def __init__(self, plan: Plan, rule: Rule) -> None:
         super().__init__(plan)
-        self.looks = {source.name: Look(rule) for source in plan.sources}
+        self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
+        self.rows: list[tuple[str, NDArray[np.int64]]] = []  # where in the truth the cases stand
+        self.looks = {one.name: Look(rule, one.layout.kind == "ranked") for one in plan.sources}
+
+    def __del__(self) -> None:
+        self.guesses.close()
+        super().__del__()
 
     @property
     def watchers(self) -> Mapping[str, Callable[[Seen], None]]:
         """See `streaming.Sink`."""
         return self.looks
+
+    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `streaming.Sink`."""
+        right = np.stack([np.asarray(one.hit, np.float32) for one in sheets], axis=1)
+        return super().make(truth, sheets, present), right, (truth.source, truth.rows)
+
+    def add(self, made: Any) -> None:
+        """See `streaming.Sink`."""
+        scored, right, rows = made
+        super().add(scored)
+        self.guesses.write(right.tobytes())
+        self.rows.append(rows)
+
+    def right(self) -> NDArray[np.floating[Any]]:
+        """Whether first guesses were right, by case and predictor."""
+        self.guesses.flush()
+        return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
+
+    def called(self, places: Sequence[int]) -> list[str]:
+        """The ids of cases, or their rows; the truth is read once more for them."""
+        starts = np.cumsum([0, *(len(rows) for _, rows in self.rows)])
+        wanted: dict[tuple[str, int], str] = {}
+        keys = []
+        for place in places:
+            part = int(np.searchsorted(starts, place, "right")) - 1
+            source, rows = self.rows[part]
+            keys.append((source, int(rows[place - starts[part]])))
+        for batch in self.plan.truth.batches(together=True) if keys else ():
+            for source, row in keys:
+                at = np.flatnonzero(batch.rows == row)
+                if source == batch.source and len(at):
+                    wanted[source, row] = f"row {row}" if batch.ids is None else text(batch.ids[int(at[0])].as_py())
+        return [wanted.get(key, f"row {key[1]}") for key in keys]
 
 
 def _records(source: Source) -> list[FileRecord]:

@@ -78,9 +78,12 @@ def _is_table(value: Any) -> bool:
     return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
 
 
-def repairs_of(names: Sequence[str], *, units: Any, normalize: Any, duplicates: Any, layout: Any) -> dict[str, Repairs]:
+def repairs_of(
+    names: Sequence[str], *, units: Any, normalize: Any, duplicates: Any, layout: Any, blanks: Any = "error"
+) -> dict[str, Repairs]:
     """What is repaired in each predictor's lists, from options for all or by name."""
-    for option, what in ((units, "units"), (normalize, "normalize"), (duplicates, "duplicates"), (layout, "layout")):
+    given = {"units": units, "normalize": normalize, "duplicates": duplicates, "layout": layout, "blanks": blanks}
+    for what, option in given.items():
         stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
         if stray is not None:
             raise TopListError(f"{what} is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
@@ -89,6 +92,7 @@ def repairs_of(names: Sequence[str], *, units: Any, normalize: Any, duplicates: 
             units=option_of(units, name, "probability"),
             normalize=option_of(normalize, name, False),
             duplicates=option_of(duplicates, name, "error"),
+            blanks=option_of(blanks, name, "error"),
         )
         for name in names
     }
@@ -146,11 +150,15 @@ def plan_of(
         cluster, order = (told, order) if told == "cluster" else (cluster, told)
         truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
     sources = tuple(
-        open_source(what, str(name), replace(hints, layout=option_of(layout, str(name), "auto")))
+        open_source(
+            what,
+            str(name),
+            replace(hints, layout=option_of(layout, str(name), "auto"), blanks=repairs[str(name)].blanks),
+        )
         for name, what in predictions.items()
     )
     if sizes is None and known is None:
-        known = _space_of_columns((*sources, truth))
+        known = space_of_columns((*sources, truth))
     columns = (weight or None, by, cluster or None, order or None)
     return Plan(truth, sources, scoring, repairs, known, sizes, sets, missing, *columns, bool(order), keep)
 
@@ -166,7 +174,7 @@ def _said(truth: Source, look: Sequence[str]) -> str | None:
     return next((name for name in look if name in free), None)
 
 
-def _space_of_columns(sources: Sequence[Source]) -> ClassSpace:
+def space_of_columns(sources: Sequence[Source]) -> ClassSpace:
     """The classes of wide tables, whose columns name them all."""
     named = [source for source in sources if source.names]
     if not named:

@@ -61,7 +61,7 @@ class Plan:
     def judges(self, watchers: Mapping[str, Callable[[Seen], None]]) -> list[Judge]:
         """One for each source, with those who look over its shoulder."""
         whole = self.space is None or self.space.labels is None
-        whole = whole and all(_has_integers(source) for source in (self.truth, *self.sources))
+        whole = whole and all(has_integers(source) for source in (self.truth, *self.sources))
         return [
             Judge(
                 source,
@@ -125,7 +125,7 @@ def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
         sheets = [judge.sheet(batch, truth) for judge, batch in zip(judges, batches, strict=True)]
         return len(truth), sink.make(truth, sheets, ())
 
-    for count, made in _shared(work, in_step(plan.truth, plan.sources)):
+    for count, made in shared(work, in_step(plan.truth, plan.sources)):
         sink.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
@@ -137,7 +137,7 @@ def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
     return Read(origins, done, done)
 
 
-def _shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
+def shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
     """The results of work on each item, in order, by as many threads as there are; few items wait at a time."""
     workers = threads()
 
@@ -168,7 +168,7 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
             def work(found: Joined, judge: Judge = judge) -> tuple[Joined, Sheet]:
                 return found, judge.sheet(found.batch, found.truth)
 
-            for found, sheet in _shared(work, join.look_up(judge.source)):
+            for found, sheet in shared(work, join.look_up(judge.source)):
                 scratch.put(found.places, sheet)
                 done += len(found.places)
                 progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
@@ -241,7 +241,7 @@ def _empty_lists(judge: Judge, truth: Batch) -> Batch:
     return Batch(judge.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
 
 
-def _has_integers(source: Source) -> bool:
+def has_integers(source: Source) -> bool:
     """Whether the classes of a source are whole numbers."""
     types = need("pyarrow").types
     if source.layout.kind == "wide":

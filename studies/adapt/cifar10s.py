@@ -1,8 +1,8 @@
 """CIFAR-10S: lists of one or two classes in percent, as people wrote them down.
 
-Nothing is mended here but one thing: a second class without a percentage is left out, as no number can be made up for
-it. What else is wrong is the command's to refuse or, where it is told so, to repair. A network's distributions for
-the same images stand beside, once for each list.
+Nothing is mended here but one thing: a second class without a percentage is left out, as `--blanks drop` would do it,
+since no number can be made up for it. What else is wrong is the command's to refuse or, where it is told so, to
+repair. A network's distributions for the same images stand beside, once for each list.
 """
 
 from __future__ import annotations

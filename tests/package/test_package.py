@@ -25,7 +25,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_exports_are_sorted_complete_and_exist() -> None:
     assert sorted(tl.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == tl.__all__
-    assert set(tl.__all__) == set(tl._ROOM)
+    assert set(tl.__all__) == {name for names in tl._HOME.values() for name in names}
     assert all(getattr(tl, name) is not None for name in tl.__all__)
     assert dir(tl) == sorted(tl.__all__)
 

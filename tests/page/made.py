@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import t as student
 
-from toplist.evidence.findings import Bin, Costly, Exhibit, Shape
+from toplist.diagnosis.bins import Bin
+from toplist.evidence.findings import Costly, Exhibit, Shape
 from toplist.ranking.results import (
     ConfidenceSet,
     Estimate,

@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from tests.plot import made
+from tests.plot import diagnosed, made
 from toplist import plot
 from toplist.evidence.findings import Shape
 
@@ -81,5 +81,6 @@ PLOTS = {
     **{f"path of {name}": plot.path(of) for name, of in _paths().items()},
     "paths": plot.paths(list(_paths().values())[:3]),
     "no paths": plot.paths([]),
+    **diagnosed.PLOTS,
     "intervals under another rule": plot.intervals(_boards()["another rule"], "log"),
 }

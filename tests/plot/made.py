@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from toplist.evidence.findings import Bin, Exhibit, Shape
+from toplist.diagnosis.bins import Bin
+from toplist.evidence.findings import Exhibit, Shape
 from toplist.ranking.results import ConfidenceSet, Estimate, Mark, Pair, Results, Section, SequentialPath, Standing
 
 HOSTILE = (

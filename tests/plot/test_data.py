@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.plot import made
 from toplist import plot
+from toplist.diagnosis.bins import Bin
 from toplist.errors import TopListError
-from toplist.evidence.findings import Bin, Shape
+from toplist.evidence.findings import Shape
 from toplist.plot.labels import label, labels, width
 
 MEANS = st.one_of(st.floats(-10, 10), st.just(math.inf), st.just(math.nan))

@@ -79,6 +79,7 @@ def compare(
     normalize: options.Normalize = False,
     normalize_only: options.NormalizeOnly = None,
     duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
     fail_if: Annotated[
         list[str] | None, typer.Option("--fail-if", help='Exit with 3 if this holds, such as "new worse than old".')
     ] = None,
@@ -119,6 +120,7 @@ def score(
     units: options.UnitsOption = None,
     normalize: options.Normalize = False,
     duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -142,6 +144,7 @@ def check(
     units: options.UnitsOption = None,
     normalize: options.Normalize = False,
     duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -151,6 +154,38 @@ def check(
         from toplist.cli import checking
 
         checking.check(**given)
+
+
+@app.command(epilog=options.DIAGNOSE_EXAMPLES)
+def diagnose(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")],
+    truth: options.MaybeTruth = None,
+    classes: options.Classes = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="A folder for all figures, or a file for the first: .svg, .pdf, .png.")
+    ] = None,
+    level: options.Level = 0.95,
+    draws: options.Draws = 199,
+    seed: options.Seed = 0,
+    layout: options.Layouts = None,
+    case: options.Case = None,
+    class_: options.Class = None,
+    confidence: options.Confidence = None,
+    outcome: options.Outcome = None,
+    sets: options.Sets = None,
+    units: options.UnitsOption = None,
+    normalize: options.Normalize = False,
+    duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say what is odd about predictions, how calibrated they are, and what their score is made of."""
+    given: dict[str, Any] = dict(locals())
+    with reported():
+        from toplist.cli import diagnosing
+
+        diagnosing.diagnose_file(**given)
 
 
 @app.command(epilog=options.CONVERT_EXAMPLES)
@@ -174,6 +209,155 @@ def convert(
         from toplist.cli import checking
 
         checking.convert(**given)
+
+
+recalibrate = typer.Typer(
+    name="recalibrate", no_args_is_help=True, rich_markup_mode="rich", help="Change confidences so that they are kept."
+)
+app.add_typer(recalibrate)
+
+
+@recalibrate.command("fit", epilog=options.FIT_EXAMPLES)
+def recalibrate_fit(
+    file: options.One,
+    truth: options.Truth,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the recalibrator goes: a .json file.")],
+    classes: options.Classes = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="auto, temperature, bucket-temperature, rest-floor, beta, isotonic, vector-scaling or identity."
+        ),
+    ] = "auto",
+    rule: options.Rule = "brier",
+    folds: Annotated[int, typer.Option(help="Parts of the cases for cross-validation.")] = 5,
+    seed: options.Seed = 0,
+    missing: options.Common = "error",
+    layout: options.Layouts = None,
+    case: options.Case = None,
+    class_: options.Class = None,
+    confidence: options.Confidence = None,
+    outcome: options.Outcome = None,
+    sets: options.Sets = None,
+    units: options.UnitsOption = None,
+    normalize: options.Normalize = False,
+    duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn from predictions and what happened how to change confidences; say what that gains on unseen cases."""
+    given: dict[str, Any] = dict(locals())
+    with reported():
+        from toplist.cli import recalibrating
+
+        recalibrating.fit(**given)
+
+
+@recalibrate.command("apply", epilog=options.APPLY_EXAMPLES)
+def recalibrate_apply(
+    file: options.One,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What `toplist recalibrate fit` wrote.")],
+    output: options.ListsOut,
+    classes: options.Classes = None,
+    layout: options.Layouts = None,
+    case: options.Case = None,
+    class_: options.Class = None,
+    confidence: options.Confidence = None,
+    sets: options.Sets = None,
+    units: options.UnitsOption = None,
+    normalize: options.Normalize = False,
+    duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write predictions with the confidences that a fitted recalibrator gives them."""
+    given: dict[str, Any] = dict(locals())
+    with reported():
+        from toplist.cli import recalibrating
+
+        recalibrating.apply(**given)
+
+
+@app.command(epilog=options.POOL_EXAMPLES)
+def pool(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILES...", help="Predictions: paths, folders, patterns; or name=path.")
+    ],
+    output: options.ListsOut,
+    classes: options.Classes = None,
+    weights: Annotated[
+        list[str] | None, typer.Option(help="The weight of a file, as name=0.7; one for each. Equal by default.")
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option("--truth", "-t", help="Fit the weights to what happened in these cases.")
+    ] = None,
+    rule: Annotated[
+        str | None, typer.Option("--rule", help="The score that weights are fitted by: brier, or log (if --geometric).")
+    ] = None,
+    geometric: Annotated[bool, typer.Option("--geometric", help="Multiply instead of adding up.")] = False,
+    k: Annotated[int | None, typer.Option("-k", help="Keep the k most confident classes.")] = None,
+    save_weights: Annotated[Path | None, typer.Option(help="Write the weights as JSON.")] = None,
+    weights_from: Annotated[Path | None, typer.Option(help="Take weights that were saved.")] = None,
+    missing: options.Common = "error",
+    layout: options.Layouts = None,
+    case: options.Case = None,
+    class_: options.Class = None,
+    confidence: options.Confidence = None,
+    outcome: options.Outcome = None,
+    sets: options.Sets = None,
+    units: options.UnitsOption = None,
+    normalize: options.Normalize = False,
+    normalize_only: options.NormalizeOnly = None,
+    duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Combine the predictions of several files, case by case."""
+    given: dict[str, Any] = dict(locals())
+    with reported():
+        from toplist.cli import pooling
+
+        pooling.pool(**given)
+
+
+@app.command(epilog=options.TRUNCATE_EXAMPLES)
+def truncate(
+    file: options.One,
+    output: options.ListsOut,
+    k: Annotated[int | None, typer.Option("-k", help="Keep the k most confident classes.")] = None,
+    mass: Annotated[float | None, typer.Option(help="Keep as many classes as it takes to list this mass.")] = None,
+    gain: Annotated[
+        float | None, typer.Option(help="Stop where one more class takes less than this off the expected Brier score.")
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option("--truth", "-t", help="Choose how much to keep by what happened in these cases.")
+    ] = None,
+    choose: Annotated[str, typer.Option(help="With --truth, what is chosen: k or mass.")] = "k",
+    rule: options.Rule = "brier",
+    classes: options.Classes = None,
+    missing: options.Common = "error",
+    layout: options.Layouts = None,
+    case: options.Case = None,
+    class_: options.Class = None,
+    confidence: options.Confidence = None,
+    outcome: options.Outcome = None,
+    sets: options.Sets = None,
+    units: options.UnitsOption = None,
+    normalize: options.Normalize = False,
+    duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write shorter lists; what is cut off joins the mass that is not listed."""
+    given: dict[str, Any] = dict(locals())
+    with reported():
+        from toplist.cli import improving
+
+        improving.truncate(**given)
 
 
 @app.command()

@@ -113,15 +113,23 @@ _CHOICES = {
     "layout": ("auto", *KINDS),
     "units": ("probability", "percent", "log"),
     "duplicates": ("error", "sum"),
+    "blanks": ("error", "drop"),
 }
 
 
-def repairs_of(name: str, units: Sequence[str] | None, normalize: bool, duplicates: Sequence[str] | None) -> Repairs:
+def repairs_of(
+    name: str,
+    units: Sequence[str] | None,
+    normalize: bool,
+    duplicates: Sequence[str] | None,
+    blanks: Sequence[str] | None = None,
+) -> Repairs:
     """What is repaired in the file of a command that takes one."""
     return Repairs(
         units=per_predictor(units, [name], "units")[name],
         normalize=normalize,
         duplicates=per_predictor(duplicates, [name], "duplicates")[name],
+        blanks=per_predictor(blanks, [name], "blanks")[name],
     )
 
 

@@ -32,7 +32,7 @@ def check(
     with progress.shown(quiet) as update:
         found = inspect(source, space, repairs, sets, update)
     typer.echo(jsonlib.dumps(found.to_dict(), ensure_ascii=False) if json else _in_words(found))
-    if found.problems:
+    if found.serious:
         raise typer.Exit(BAD_DATA)
 
 
@@ -56,6 +56,7 @@ def _opened(
     units: Sequence[str] | None,
     normalize: bool,
     duplicates: Sequence[str] | None,
+    blanks: Sequence[str] | None = None,
 ) -> tuple[Source, ClassSpace | None, Repairs, str | None]:
     predictions = asking.named_files([file])
     (name,) = names = list(predictions)
@@ -66,7 +67,7 @@ def _opened(
     labels = None if space is None or space.labels is None else frozenset(map(str, space.labels))
     kind = asking.per_predictor(layout, names, "layout")[name]
     hints = Hints(layout=kind, case=case, classes=class_, confidences=confidence, labels=labels, sets=sets)
-    repairs = asking.repairs_of(name, units, normalize, duplicates)
+    repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
     return open_source(predictions[name], name, hints), space, repairs, sets
 
 
@@ -75,7 +76,7 @@ def _plural(word: str, count: object) -> str:
 
 
 def _in_words(found: Findings) -> str:
-    d = found.to_dict()
+    d, counts = found.to_dict(), {one.kind: one.cases for one in found.oddities}
     lines = [
         f"{visible(found.path)}: {found.cases:,} cases in the {found.layout} layout, classes: {found.classes}",
         "columns: "
@@ -86,13 +87,16 @@ def _in_words(found: Findings) -> str:
         sizes = sorted(found.sizes)
         k = str(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
         lines.append(f"lists of {k} {_plural('class', k)} (mean {d['mean_size']:.4g}), mean mass {d['mean_mass']:.4g}")
-        if found.sizes.get(0):
-            lines.append(f"{found.sizes[0]:,} empty {_plural('list', found.sizes[0])}")
-    if found.invalid:
-        lines.append(f"{found.invalid:,} invalid lists: a confidence is below what unlisted classes get")
     for problem in found.problems:
-        count = f"{problem.cases:,} {_plural('case', problem.cases)}: " if problem.cases else ""
+        cases = counts.get(problem.kind, problem.cases)
+        count = f"{cases:,} {_plural('case', cases)}: " if cases else ""
         lines.append(f"problem ({problem.kind}): {count}{visible(with_flags(problem.first))}")
-    if not found.problems:
+    told = {problem.kind for problem in found.problems}
+    lines += [
+        f"{'problem' if odd.serious else 'odd'} ({odd.kind}): {visible(with_flags(odd.words))}"
+        for odd in found.oddities
+        if odd.kind not in told
+    ]
+    if not found.serious:
         lines.append("no problems")
     return "\n".join(lines)

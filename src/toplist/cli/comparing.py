@@ -33,6 +33,7 @@ def compare(
     normalize: bool,
     normalize_only: Sequence[str] | None,
     duplicates: Sequence[str] | None,
+    blanks: Sequence[str] | None,
     fail_if: Sequence[str] | None,
     confidence_set: bool,
     sequential: bool,
@@ -69,6 +70,7 @@ def compare(
         "units": asking.per_predictor(units, names, "units"),
         "normalize": asking.flagged(normalize, normalize_only, names, "normalize-only"),
         "duplicates": asking.per_predictor(duplicates, names, "duplicates"),
+        "blanks": asking.per_predictor(blanks, names, "blanks"),
         **{key: columns.pop(flag) for flag, key in _SHARED.items()},
     }
     others = {_RENAMED.get(flag, flag): value for flag, value in columns.items()}

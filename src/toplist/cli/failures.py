@@ -16,6 +16,7 @@ _FLAGS = (
     (r'units="(\w+)"', r"--units \1"),
     (r"normalize=True", "--normalize"),
     (r'duplicates="sum"', "--duplicates sum"),
+    (r'blanks="drop"', "--blanks drop"),
     (r'missing="(\w+)" \((.*?)\), "(\w+)" \((.*?)\) or "(\w+)"', r"--missing \1 (\2), \3 (\4) or \5"),
     (r'missing="(\w+)"', r"--missing \1"),
     (r'sets=";"', '--sets ";"'),

@@ -12,6 +12,9 @@ _VALUES = "What values mean"
 _SURE = "How sure it is"
 
 Truth = Annotated[str, typer.Option("--truth", "-t", help="What happened: a file with case ids and outcomes.")]
+MaybeTruth = Annotated[
+    str | None, typer.Option("--truth", "-t", help="What happened: a file with case ids and outcomes.")
+]
 Classes = Annotated[
     str | None,
     typer.Option(
@@ -52,6 +55,14 @@ DuplicatesOption = Annotated[
     list[str] | None,
     typer.Option("--duplicates", help="error or sum; or name=sum.", rich_help_panel=_VALUES),
 ]
+BlanksOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--blanks",
+        help="What lacks its class or its confidence: error or drop; or name=drop.",
+        rich_help_panel=_VALUES,
+    ),
+]
 Cluster = Annotated[
     str | None,
     typer.Option(
@@ -73,6 +84,7 @@ Level = Annotated[float, typer.Option(help="Confidence level.", rich_help_panel=
 Horizon = Annotated[
     int, typer.Option(help="How many moments lie between a forecast and what happens.", rich_help_panel=_SURE)
 ]
+Draws = Annotated[int, typer.Option(help="Outcomes drawn for the test and the bands.", rich_help_panel=_SURE)]
 Seed = Annotated[int, typer.Option(help="Of what is drawn.", rich_help_panel=_SURE)]
 ConfidenceSet = Annotated[
     bool, typer.Option("--confidence-set", help="Say among whom the best one is.", rich_help_panel=_SURE)
@@ -85,6 +97,10 @@ Baseline = Annotated[
     str | None,
     typer.Option(help="With --sequential, whom the others are compared with; else the first.", rich_help_panel=_SURE),
 ]
+One = Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")]
+ListsOut = Annotated[Path, typer.Option("--output", "-o", help="Where to: .parquet, .csv or .jsonl.")]
+Rule = Annotated[str, typer.Option("--rule", help="The score that counts: brier, log, spherical, ...")]
+Common = Annotated[str, typer.Option("--missing", help="What to do about missing cases: error or common.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write everything on one HTML page, such as board.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
@@ -109,7 +125,35 @@ CHECK_EXAMPLES = """Examples:
 
   toplist check survey.csv --units percent --json
 """
+DIAGNOSE_EXAMPLES = """Examples:
+
+  toplist diagnose preds.parquet --truth y.csv --classes 1000 --plot figures
+
+  toplist diagnose survey.csv --units percent --json
+"""
 CONVERT_EXAMPLES = """Examples:
 
   toplist convert scores.csv lists.parquet --units percent
+"""
+FIT_EXAMPLES = """Examples:
+
+  toplist recalibrate fit valid.parquet --truth y.csv --classes 1000 -o model.json
+
+  toplist recalibrate fit valid.parquet -t y.csv -c 1000 --kind temperature -o model.json
+"""
+APPLY_EXAMPLES = """Examples:
+
+  toplist recalibrate apply preds.parquet model.json --classes 1000 -o better.parquet
+"""
+POOL_EXAMPLES = """Examples:
+
+  toplist pool a.parquet b.jsonl --classes 1000 -o pool.parquet
+
+  toplist pool a.parquet b.jsonl -c 1000 --truth y.csv --save-weights weights.json -o pool.parquet
+"""
+TRUNCATE_EXAMPLES = """Examples:
+
+  toplist truncate preds.parquet -k 5 --classes 1000 -o short.parquet
+
+  toplist truncate preds.parquet -c 1000 --truth y.csv --choose mass -o short.parquet
 """

@@ -40,6 +40,7 @@ def score(
     units: Sequence[str] | None,
     normalize: bool,
     duplicates: Sequence[str] | None,
+    blanks: Sequence[str] | None,
     json: bool,
     quiet: bool,
 ) -> None:
@@ -50,7 +51,7 @@ def score(
         raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
     chosen = asking.rules_of(rule)
-    repairs = asking.repairs_of(name, units, normalize, duplicates)
+    repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
     plan = plan_of(
         predictions,
         truth,

@@ -41,6 +41,7 @@ class Batch:
     classes: Column | None
     confidences: NDArray[Any]
     extra: Mapping[str, Column] = field(default_factory=dict)
+    halves: NDArray[np.int64] | None = None  # classes without a confidence, the reverse, and their first row, by case
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -58,36 +59,41 @@ class Batch:
             classes=None if self.classes is None else self.classes.slice(start, stop - start),
             confidences=self.confidences[start:stop],
             extra={name: column.slice(lo, hi - lo) for name, column in self.extra.items()},
+            halves=None if self.halves is None else self.halves[lo:hi],
         )
 
 
-def to_batch(piece: Piece, layout: Layout) -> Batch:
-    """One row, one case: every layout but the long one."""
+def to_batch(piece: Piece, layout: Layout, *, halves: bool = False) -> Batch:
+    """One row, one case: every layout but the long one.
+
+    With `halves`, a class without a confidence, or a confidence without a class, is left out and counted, not refused.
+    """
     table = piece.table
     rows = _rows(piece)
     extra = {name: plain(table.column(name)) for name in layout.extra}
     ids = None if layout.case is None else identifiers(table.column(layout.case), piece.source, rows)
-    offsets, classes, confidences = _MAKERS[layout.kind](table, layout, piece.source, rows)
-    return Batch(piece.source, rows, ids, offsets, classes, confidences, extra)
+    missing = np.zeros((len(rows), 3), np.int64) if halves else None
+    offsets, classes, confidences = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
+    return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing)
 
 
-def to_batches(pieces: Iterator[Piece], layout: Layout) -> Iterator[Batch]:
+def to_batches(pieces: Iterator[Piece], layout: Layout, *, halves: bool = False) -> Iterator[Batch]:
     """The long layout: rows of one case follow each other; lists come out with the most confident class first."""
     pa, carried = need("pyarrow"), None
     for piece in pieces:
         table, rows = piece.table, _rows(piece)
         if carried is not None and carried[0] != piece.source:
-            yield _grouped(*carried, layout)
+            yield _grouped(*carried, layout, halves)
             carried = None
         if carried is not None:
             table = pa.concat_batches([carried[2], table])
             rows = np.concatenate([carried[1], rows])
         last = _last_run(table, layout)
         if last > 0:
-            yield _grouped(piece.source, rows[:last], table.slice(0, last), layout)
+            yield _grouped(piece.source, rows[:last], table.slice(0, last), layout, halves)
         carried = (piece.source, rows[last:], table.slice(last))
     if carried is not None and len(carried[2]):
-        yield _grouped(*carried, layout)
+        yield _grouped(*carried, layout, halves)
 
 
 def _rows(piece: Piece) -> NDArray[np.int64]:
@@ -111,22 +117,24 @@ def _starts(ids: Column) -> NDArray[np.bool_]:
     return new
 
 
-def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout) -> Batch:
+def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout, halves: bool) -> Batch:
     pa = need("pyarrow")
     ids = identifiers(table.column(layout.case), source, rows)
     classes, t = plain(table.column(layout.classes[0])), table.column(layout.confidences[0])
     blank = blanks(classes) & blanks(t)
-    _require_pairs(classes, t, source, rows)
     starts = _starts(ids)
     case = np.cumsum(starts) - 1
     sizes = np.bincount(case, minlength=int(starts.sum()))
+    missing = np.zeros((len(sizes), 3), np.int64) if halves else None
+    half = _without_pair(classes, t, source, rows, missing, case)
     listed = np.bincount(case, weights=~blank, minlength=len(sizes)).astype(np.int64)
     odd = (listed < sizes) & (sizes > 1)
     if odd.any():
         row = int(rows[np.flatnonzero(blank & odd[case])[0]])
         raise FileError(source, "a blank row stands for an empty list, but the case has other rows.", row=row)
-    values = numbers(t, source, rows, layout.confidences[0])[~blank]
-    kept = np.flatnonzero(~blank)
+    kept = np.flatnonzero(~(blank | half))
+    listed = np.bincount(case[kept], minlength=len(sizes))
+    values = numbers(t, source, rows, layout.confidences[0])[kept]
     order = np.lexsort((-values, case[kept]))
     firsts = np.flatnonzero(starts)
     return Batch(
@@ -137,10 +145,14 @@ def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout) -
         text_if_none(classes).take(pa.array(kept[order])),
         values[order],
         {name: plain(table.column(name)).take(pa.array(firsts)) for name in layout.extra},
+        missing,
     )
 
 
-def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
+Halves = NDArray[np.int64] | None
+
+
+def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
     columns = []
     for name in (layout.classes[0], layout.confidences[0]):
         column = table.column(name)
@@ -151,6 +163,10 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
             raise FileError(source, f"the values in {shown(name)} are {kind_of(column.type)}, but lists elsewhere.")
         columns.append(_flat(column))
     (at, classes), (also, t) = columns
+    if halves is not None and (classes.null_count or t.null_count or not np.array_equal(at, also)):
+        at, classes, t = _paired(at, classes, also, t, halves)
+        halves[:, 2] = np.where(halves.any(axis=1), rows, 0)
+        also = at
     if not np.array_equal(at, also):
         sizes, others = np.diff(at), np.diff(also)
         case = int(np.flatnonzero(sizes != others)[0])
@@ -163,6 +179,23 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
     return at, text_if_none(classes), numbers(t, source, np.repeat(rows, np.diff(at)), layout.confidences[0])
 
 
+def _paired(at: NDArray[np.int64], classes: Column, also: NDArray[np.int64], t: Column, halves: Any) -> Any:
+    """The pairs of lists that have nulls in them, or more of the one than of the other."""
+    pa, sizes, others = need("pyarrow"), np.diff(at), np.diff(also)
+    both = np.minimum(sizes, others)
+    halves[:, 0] += sizes - both
+    halves[:, 1] += others - both
+    case = np.repeat(np.arange(len(both)), both)
+    within = np.arange(len(case)) - np.repeat(offsets_of(both)[:-1], both)
+    classes, t = (c.take(pa.array(start[:-1][case] + within)) for c, start in ((classes, at), (t, also)))
+    no_class, no_number = blanks(classes), blanks(t)
+    halves[:, 0] += np.bincount(case[no_number], minlength=len(both))
+    halves[:, 1] += np.bincount(case[no_class & ~no_number], minlength=len(both))
+    kept = np.flatnonzero(~(no_class | no_number))
+    where = pa.array(kept)
+    return offsets_of(np.bincount(case[kept], minlength=len(both))), classes.take(where), t.take(where)
+
+
 def _flat(column: Any) -> tuple[NDArray[np.int64], Column]:
     pa = need("pyarrow")
     if pa.types.is_fixed_size_list(column.type):
@@ -173,7 +206,7 @@ def _flat(column: Any) -> tuple[NDArray[np.int64], Column]:
     return offsets - offsets[0] if offsets[0] else offsets, values
 
 
-def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
+def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
     pa, column = need("pyarrow"), table.column(layout.classes[0])
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return np.arange(len(column) + 1, dtype=np.int64), column, np.ones(len(column))
@@ -183,7 +216,7 @@ def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
     return offsets_of((~blank).astype(np.int64)), kept, np.ones(len(kept))
 
 
-def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
+def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     n, k = len(table), len(layout.classes)
     columns = [text_if_none(plain(table.column(name))) for name in layout.classes]
@@ -197,8 +230,8 @@ def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
     there = np.empty((n, k), bool)
     for i, (column, name) in enumerate(zip(columns, layout.confidences, strict=True)):
         t = table.column(name)
-        _require_pairs(column, t, source, rows)
-        there[:, i] = ~blanks(column)
+        half = _without_pair(column, t, source, rows, halves, np.arange(n))
+        there[:, i] = ~(blanks(column) | half)
         values[:, i] = numbers(t, source, rows, name)
     # Column after column as Arrow has them; row after row as lists are.
     order = (np.arange(n)[:, None] + n * np.arange(k)).ravel()[there.ravel()]
@@ -206,7 +239,7 @@ def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
     return offsets_of(there.sum(axis=1)), plain(classes), values.ravel()[there.ravel()]
 
 
-def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
+def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
     pa, n, m = need("pyarrow"), len(table), len(layout.classes)
     columns = [table.column(name) for name in layout.classes]
     single = all(column.type == pa.float32() for column in columns)
@@ -225,9 +258,19 @@ def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64])
 _MAKERS = {"lists": _from_lists, "labels": _from_labels, "ranked": _from_ranked, "wide": _from_wide}
 
 
-def _require_pairs(classes: Column, t: Any, source: str, rows: NDArray[np.int64]) -> None:
-    odd = blanks(classes) != blanks(t)
+def _without_pair(
+    classes: Column, t: Any, source: str, rows: NDArray[np.int64], halves: Halves, case: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Entries that lack their class or their confidence: an error, unless they are counted."""
+    no_class, no_number = blanks(classes), blanks(t)
+    odd: NDArray[np.bool_] = no_class != no_number
     if odd.any():
         at = int(np.flatnonzero(odd)[0])
-        lacks = "class" if not classes[at].is_valid else "confidence"
-        raise FileError(source, f"the {lacks} is blank.", row=int(rows[at]))
+        if halves is None:
+            raise FileError(source, f"the {'class' if no_class[at] else 'confidence'} is blank.", row=int(rows[at]))
+        for column, lacks in enumerate((no_number, no_class)):
+            halves[:, column] += np.bincount(case[odd & lacks], minlength=len(halves))
+        new = odd & (halves[case, 2] == 0)
+        which, where = np.unique(case[new], return_index=True)
+        halves[which, 2] = rows[new][where]
+    return odd

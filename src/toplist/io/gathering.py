@@ -30,6 +30,7 @@ def some(batch: Batch, at: NDArray[Any]) -> Batch:
         classes=None if batch.classes is None else batch.classes.take(pa.array(entries)),
         confidences=batch.confidences[entries],
         extra={name: column.take(where) for name, column in batch.extra.items()},
+        halves=None if batch.halves is None else batch.halves[at],
     )
 
 
@@ -45,7 +46,13 @@ def gathered(batches: Sequence[Batch], source: str) -> Batch:
         _one([batch.classes for batch in batches]) if listed else None,
         np.concatenate([batch.confidences for batch in batches]),
         {name: _one([batch.extra[name] for batch in batches]) for name in batches[0].extra},
+        _stacked([batch.halves for batch in batches]),
     )
+
+
+def _stacked(halves: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    known = [part for part in halves if part is not None]
+    return np.concatenate(known) if known and len(known) == len(halves) else None
 
 
 def _one(columns: Sequence[Any]) -> Any:
@@ -81,6 +88,8 @@ class Spill:
                     "classes": pa.LargeListArray.from_arrays(at, plain(batch.classes)),
                     "confidences": pa.LargeListArray.from_arrays(at, pa.array(batch.confidences)),
                 }
+                if batch.halves is not None:
+                    columns["halves"] = pa.FixedSizeListArray.from_arrays(pa.array(batch.halves.ravel()), 3)
                 table = pa.record_batch(list(columns.values()), names=list(columns))
                 writer = writer or ipc.new_file(sink, table.schema)
                 writer.write_batch(table)
@@ -104,4 +113,7 @@ class Spill:
                     as_numpy(t.offsets),
                     classes.values,
                     as_numpy(t.values),
+                    halves=as_numpy(table.column("halves").flatten()).reshape(-1, 3)
+                    if "halves" in table.schema.names
+                    else None,
                 )

@@ -46,6 +46,7 @@ class Hints:
     extra: tuple[str, ...] = ()  # further columns to keep
     truth: bool = False
     sets: str | None = None  # classes are label sets, written with this delimiter or as lists
+    blanks: str = "error"  # what lacks its class or its confidence is an error, or is left out: "drop"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class Source:
     name: str
     reader: Reader
     layout: Layout
+    drops: bool = False  # what lacks its class or its confidence, and counts it
 
     @property
     def path(self) -> str:
@@ -38,13 +39,18 @@ class Source:
         """The classes of a wide table, in the order of its columns."""
         return self.layout.classes if self.layout.kind == "wide" else ()
 
-    def batches(self, *, together: bool = False) -> Iterator[Batch]:
-        """The cases in the order of the file; `together` brings rows of a long table together that are apart."""
+    def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
+        """The cases in the order of the file; `together` brings rows of a long table together that are apart.
+
+        With `halves`, what lacks its class or its confidence is left out and counted, not refused.
+        """
+        halves = halves or self.drops
         pieces = self._pieces(self.layout.columns)
         if self.layout.kind != "long":
-            yield from _of_one_kind(to_batch(piece, self.layout) for piece in pieces)
+            yield from _of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces)
             return
-        yield from _of_one_kind(to_batches(_together(pieces, self) if together else pieces, self.layout))
+        grouped = to_batches(_together(pieces, self) if together else pieces, self.layout, halves=halves)
+        yield from _of_one_kind(grouped)
 
     def _pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         pieces = self.reader.pieces(columns)
@@ -70,7 +76,7 @@ def open_source(what: Any, name: str, hints: Hints) -> Source:
         layout = recognise(reader.schema, reader.name, replace(hints, layout="wide"), text=True)
     if isinstance(reader, JsonReader):
         reader.floats = layout.classes if layout.kind == "wide" else layout.confidences
-    return Source(name, reader, layout)
+    return Source(name, reader, layout, hints.blanks == "drop")
 
 
 def _looks_wide(reader: Reader, layout: Layout, hints: Hints) -> bool:

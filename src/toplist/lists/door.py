@@ -19,6 +19,7 @@ from toplist.validity import doubles, inspect
 
 Units = Literal["probability", "percent", "log"]
 Duplicates = Literal["error", "sum"]
+Blanks = Literal["error", "drop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Repairs:
     units: Units = "probability"
     normalize: bool = False
     duplicates: Duplicates = "error"
+    blanks: Blanks = "error"  # of files and frames: a class without a confidence, or a confidence without a class
 
     def __post_init__(self) -> None:
         if self.units not in ("probability", "percent", "log"):
@@ -36,6 +38,8 @@ class Repairs:
             raise TopListError(f"normalize is True or False, not {self.normalize!r}.")
         if self.duplicates not in ("error", "sum"):
             raise TopListError(f'duplicates are an "error" or a "sum", not {self.duplicates!r}.')
+        if self.blanks not in ("error", "drop"):
+            raise TopListError(f'blanks are an "error", or one may "drop" them, not {self.blanks!r}.')
 
 
 def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admitted:

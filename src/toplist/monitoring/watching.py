@@ -14,7 +14,7 @@ from toplist.errors import TopListError
 from toplist.evaluation import Scoring
 from toplist.inmemory import together
 from toplist.lists import TopLists
-from toplist.lists.door import Duplicates, Units
+from toplist.lists.door import Blanks, Duplicates, Units
 from toplist.monitoring.monitors import Monitor
 from toplist.monitoring.reading import Held, from_files, from_memory
 from toplist.outcomes import is_soft
@@ -38,6 +38,7 @@ def monitor(
     units: Units | Mapping[str, Units] = "probability",
     normalize: bool | Mapping[str, bool] = False,
     duplicates: Duplicates | Mapping[str, Duplicates] = "error",
+    blanks: Blanks | Mapping[str, Blanks] = "error",
     layout: str | Mapping[str, str] = "auto",
     case: str | None = None,
     classes: str | None = None,
@@ -64,7 +65,7 @@ def monitor(
         raise TopListError(f"the baseline {first!r} is not among the predictors {', '.join(map(repr, names))}.")
     level = as_probability(level, "level")
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
-    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout)
+    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
     scoring = Scoring((chosen,), (), penalty)
     if are_tables(predictions, y):
         plan = plan_of(

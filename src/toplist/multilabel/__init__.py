@@ -5,8 +5,9 @@ Names are loaded when they are first used; the estimators need scikit-learn (`pi
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from toplist.deferral import deferred
 
 if TYPE_CHECKING:
     from toplist.labelsets import LabelSets, Sets
@@ -28,8 +29,6 @@ _HOME = {
     "multilabel.samples": ("sampled_sets",),
     "multilabel.support": ("support_log_scores", "support_sets"),
 }
-_ROOM = {name: room for room, names in _HOME.items() for name in names}
-
 __all__ = [
     "METRICS",
     "BinaryRelevance",
@@ -58,14 +57,4 @@ __all__ = [
     "support_sets",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _ROOM:
-        raise AttributeError(f"module 'toplist.multilabel' has no attribute {name!r}")
-    value = getattr(import_module(f"toplist.{_ROOM[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(_ROOM)
+__getattr__, __dir__ = deferred("toplist.multilabel", _HOME)

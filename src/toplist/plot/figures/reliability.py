@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.evidence.bins import averages
-from toplist.evidence.findings import Bin, Exhibit
+from toplist.diagnosis.bins import Bin, averages
+from toplist.evidence.findings import Exhibit
 from toplist.plot.colours import Theme
 from toplist.plot.labels import labels, said
 from toplist.plot.numbers import number

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from toplist.diagnosis.disagreement import Decided
 from toplist.evidence.findings import Exhibit
 from toplist.ranking.results import FileRecord, Results
 
@@ -30,3 +31,4 @@ class Page:
     exhibits: tuple[Exhibit, ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
     title: str = "Comparison of predictions"
+    decided: tuple[Decided, ...] = ()  # pairs where accuracy says otherwise, with the cases that decide

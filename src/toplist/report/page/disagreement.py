@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from toplist.ranking.results import Results, Standing
@@ -13,12 +14,21 @@ from toplist.report.page.sureness import Shown
 from toplist.report.page.wording import Sentence, kind, scores, sentence
 from toplist.words.counts import count, noun, number_of
 
-_MOST = 3  # pairs, before the others are counted
+MOST = 3  # pairs, before the others are counted
 _GUESS = "zero-one"  # the rule that is one minus accuracy
 
 
-def against_accuracy(results: Results, shown: Shown) -> list[Sentence]:
-    """Pairs where one scores better and the other is right more often: the sure ones first, then by how much.
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """A pair where one scores better and the other is right more often, by how much."""
+
+    verdict: Verdict
+    guess: Verdict | None  # of first guesses, on the cases of both
+    gap: float
+
+
+def disagreeing(results: Results) -> tuple[list[Otherwise], int]:
+    """Pairs where accuracy says otherwise, the sure ones first, then by how much; and how many cannot be looked at.
 
     Accuracies are compared on the same cases or not at all: a difference of zero-one scores is on the cases of both.
     """
@@ -31,11 +41,16 @@ def against_accuracy(results: Results, shown: Shown) -> list[Sentence]:
         if not _alike(results, v) and guess is None:
             left_out += 1
         elif (gap := _gap(results, v, guess)) > 0:
-            found.append((not v.sure, -gap, _against(results, v, guess, gap, shown)))
-    found.sort(key=lambda one: one[:2])
-    said = [told for *_, told in found[:_MOST]]
-    if len(found) > _MOST:
-        said.append(sentence(f"{_others(len(found) - _MOST, 'disagrees', 'disagree')} in the same way."))
+            found.append(Otherwise(v, guess, gap))
+    return sorted(found, key=lambda one: (not one.verdict.sure, -one.gap)), left_out
+
+
+def against_accuracy(results: Results, shown: Shown) -> list[Sentence]:
+    """Pairs where one scores better and the other is right more often: the sure ones first, then by how much."""
+    found, left_out = disagreeing(results)
+    said = [_against(results, one.verdict, one.guess, one.gap, shown) for one in found[:MOST]]
+    if len(found) > MOST:
+        said.append(sentence(f"{_others(len(found) - MOST, 'disagrees', 'disagree')} in the same way."))
     if left_out:
         said.append(
             sentence(
@@ -93,10 +108,10 @@ def between_rules(results: Results, shown: Shown) -> list[Sentence]:
                 *(shown[a], " is surely better than ", shown[b]),
                 f" under {scores(one)}, and surely worse under {scores(other)}.",
             )
-            for a, b in crossed[:_MOST]
+            for a, b in crossed[:MOST]
         ]
-        if len(crossed) > _MOST:
-            said.append(sentence(f"{_others(len(crossed) - _MOST, 'crosses', 'cross')} in the same way."))
+        if len(crossed) > MOST:
+            said.append(sentence(f"{_others(len(crossed) - MOST, 'crosses', 'cross')} in the same way."))
     return said
 
 
@@ -159,7 +174,7 @@ def against_ranks(results: Results, shown: Shown) -> list[Sentence]:
         if v.sure and place.get(v.better or "", 0) > place.get(v.worse or "", len(place))
     ]
     why = sentence("The order goes by how each did against all others, not by single pairs.")
-    return [*_upset(found[:_MOST], shown), *_more(len(found) - _MOST), *([why] if found else [])]
+    return [*_upset(found[:MOST], shown), *_more(len(found) - MOST), *([why] if found else [])]
 
 
 def _upset(found: Sequence[Verdict], shown: Shown) -> list[Sentence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toplist.evidence.bins import averages
+from toplist.diagnosis.bins import averages
 from toplist.evidence.findings import Costly, Exhibit
 from toplist.report.numbers import NOTHING, rate
 from toplist.report.page.grids import Cell, Column, Grid, Head, counted, grid, named, number, shared

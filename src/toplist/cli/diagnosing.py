@@ -1,0 +1,98 @@
+"""`toplist diagnose`."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from toplist.cli import asking, progress
+from toplist.cli.failures import BAD_DATA, UsageError, with_flags
+from toplist.examination import Diagnosis, diagnose
+from toplist.words.names import visible
+
+_DRAWN = (".svg", ".pdf", ".png")
+
+
+def diagnose_file(
+    file: str,
+    *,
+    truth: str | None,
+    classes: str | None,
+    plot: Path | None,
+    level: float,
+    draws: int,
+    seed: int,
+    layout: Sequence[str] | None,
+    case: str | None,
+    class_: str | None,
+    confidence: str | None,
+    outcome: str | None,
+    sets: str | None,
+    units: Sequence[str] | None,
+    normalize: bool,
+    duplicates: Sequence[str] | None,
+    blanks: Sequence[str] | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Print what is found in one file, and draw it if that is asked for."""
+    predictions = asking.named_files([file])
+    (name,) = names = list(predictions)
+    _require_place(plot)
+    space, sizes = asking.space_of(classes, truth)
+    repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
+    with progress.shown(quiet) as update:
+        found = diagnose(
+            predictions[name],
+            truth,
+            space=space,
+            name=name,
+            level=level,
+            draws=draws,
+            seed=seed,
+            units=repairs.units,
+            normalize=repairs.normalize,
+            duplicates=repairs.duplicates,
+            blanks=repairs.blanks,
+            layout=asking.per_predictor(layout, names, "layout")[name],
+            case=case,
+            classes=class_,
+            confidences=confidence,
+            outcome=outcome,
+            sizes=sizes,
+            sets=sets,
+            progress=update,
+        )
+    typer.echo(jsonlib.dumps(found.to_dict(), ensure_ascii=False) if json else with_flags(repr(found)))
+    if plot is not None:
+        written = _drawn(found, plot)
+        if not json:
+            typer.echo(f"\nfigures: {', '.join(visible(str(path)) for path in written)}")
+    if found.serious:
+        raise typer.Exit(BAD_DATA)
+
+
+def _require_place(plot: Path | None) -> None:
+    """A figure has a suffix, and a folder none; either stands in a folder that is there."""
+    if plot is None:
+        return
+    if plot.suffix and plot.suffix.lower() not in _DRAWN and not plot.is_dir():
+        raise UsageError(f"--plot is a folder, or a file that ends in {', '.join(_DRAWN)}; not {str(plot)!r}.")
+    if not plot.parent.is_dir():
+        raise UsageError(f"--plot {plot}: there is no folder {str(plot.parent)!r}.")
+
+
+def _drawn(found: Diagnosis, plot: Path) -> list[Path]:
+    """Every figure into a folder, or the first one into a file."""
+    if plot.suffix.lower() in _DRAWN and not plot.is_dir():
+        found.plot(found.plots[0]).save(plot)
+        return [plot]
+    plot.mkdir(exist_ok=True)
+    written = []
+    for name in found.plots:
+        written.append(plot / f"{name}.svg")
+        found.plot(name).save(written[-1])
+    return written

@@ -1,0 +1,161 @@
+"""`toplist truncate`, and what the commands share that write lists: how files are read, what is said in the end."""
+
+from __future__ import annotations
+
+import difflib
+import json as jsonlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from toplist.cli import asking, progress
+from toplist.cli.failures import UsageError
+from toplist.cli.memory import keep_freed_memory
+from toplist.io.coding import empty_set_explained
+from toplist.io.writers import require_folder
+from toplist.lists.door import Repairs
+from toplist.rules import RULES
+from toplist.transformation import Reading, Written, transform, truncate_file
+
+
+def truncate(
+    file: str,
+    *,
+    output: Path,
+    k: int | None,
+    mass: float | None,
+    gain: float | None,
+    truth: str | None,
+    choose: str,
+    rule: str,
+    json: bool,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Write shorter lists."""
+    given = {"-k": k, "--mass": mass, "--gain": gain, "--truth": truth}
+    if sum(value is not None for value in given.values()) != 1:
+        raise UsageError(f"say how to cut with one of {', '.join(given)}.")
+    if choose not in ("k", "mass"):
+        raise UsageError(f"--choose is k or mass, not {choose!r}.")
+    require_rule(rule)
+    keep_freed_memory()
+    predictions, reading = reading_of([file], truth, **how)
+    (path,) = predictions.values()
+    with progress.shown(quiet) as update, empty_set_explained(reading.sets):
+        if truth is None:
+            written = truncate_file(path, output, k=k, mass=mass, gain=gain, reading=reading, progress=update)
+            say_written(written, json, "toplist.truncate/1", k=k, mass=mass, gain=gain)
+            return
+        from toplist.transformation.fitting import fit_truncation
+
+        found = fit_truncation(path, truth, rule=rule, by=choose, reading=reading, progress=update)
+        files = reading.open({"predictions": path})
+        written = transform(files, output, lambda lists: found.transform(lists[0]), update, "truncating")
+    if not json:
+        typer.echo(repr(found))
+    names = ("at", "score", "gap", "error", "size")
+    curve = [
+        dict(zip(names, row, strict=True))
+        for row in zip(*(getattr(found, name).tolist() for name in names), strict=True)
+    ]
+    infinite = found.infinite.tolist()
+    curve = [
+        {name: _finite(value) for name, value in row.items()} | {"infinite": n}
+        for row, n in zip(curve, infinite, strict=True)
+    ]
+    say_written(
+        written, json, "toplist.truncate/1", **{choose: found.chosen}, best=found.best, rule=found.rule, curve=curve
+    )
+
+
+def _finite(value: float) -> float | str | None:
+    """JSON has no infinity; what does not exist is null."""
+    return value if abs(value) < float("inf") else None if value != value else str(value)
+
+
+def reading_of(
+    files: Sequence[str],
+    truth: str | None,
+    *,
+    classes: str | None,
+    layout: Sequence[str] | None,
+    case: str | None,
+    class_: str | None,
+    confidence: str | None,
+    sets: str | None,
+    units: Sequence[str] | None,
+    normalize: bool,
+    duplicates: Sequence[str] | None,
+    blanks: Sequence[str] | None = None,
+    normalize_only: Sequence[str] | None = None,
+    outcome: str | None = None,
+    missing: str = "error",
+) -> tuple[dict[str, str], Reading]:
+    """Files by name, and how they are read."""
+    predictions = asking.named_files(files)
+    names = list(predictions)
+    if missing not in ("error", "common"):
+        raise UsageError(f"--missing is error or common here, not {missing!r}.")
+    space, sizes = asking.space_of(classes, truth)
+    if sizes is not None:
+        raise UsageError("--classes is a number, 2^L, inf or a file of labels here, the same for all cases.")
+    said = {"layout": layout, "units": units, "duplicates": duplicates, "blanks": blanks}
+    layouts, units_of, sums, drops = (asking.per_predictor(words, names, what) for what, words in said.items())
+    normal = asking.flagged(normalize, normalize_only, names, "normalize-only")
+    repairs = {
+        name: Repairs(units=units_of[name], normalize=normal[name], duplicates=sums[name], blanks=drops[name])
+        for name in names
+    }
+    own: Any = repairs
+    if len(names) == 1:
+        layouts, own = layouts[names[0]], repairs[names[0]]
+    return predictions, Reading(space, sets, layouts, case, class_, confidence, outcome, own, missing)
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """What was perhaps meant, as a sentence, or nothing."""
+    found = difflib.get_close_matches(word, known, n=1)
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def require_rule(rule: str) -> None:
+    """A rule by its name."""
+    if rule not in RULES:
+        raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{nearest(rule, list(RULES))}")
+
+
+def require_json(path: Path, flag: str) -> None:
+    """A name for a file of JSON, in a folder that is there."""
+    if path.suffix.lower() != ".json":
+        raise UsageError(f"{flag} is a file of JSON, such as {path.stem or 'model'}.json, not {str(path)!r}.")
+    require_folder(path)
+
+
+def say_json(schema: str, **values: Any) -> None:
+    """One object for machines."""
+    typer.echo(jsonlib.dumps({"schema": schema, **values}, ensure_ascii=False, allow_nan=False))
+
+
+def say_written(written: Written, json: bool, schema: str, **values: Any) -> None:
+    """What was written, for machines or in a few lines."""
+    if json:
+        say_json(schema, **values, **written.to_dict())
+        return
+    for name, counts in written.repairs.items():
+        mended: Mapping[str, int] = {what: count for what, count in counts.items() if count}
+        if mended:
+            typer.echo(
+                f"repaired in {name}: {', '.join(f'{what} ({count:,} cases)' for what, count in mended.items())}"
+            )
+    left = {name: count for name, count in written.left_out.items() if count}
+    if left:
+        typer.echo(f"left out: {', '.join(f'{count:,} cases of {name}' for name, count in left.items())}")
+    if written.faint:
+        typer.echo(
+            f"in {written.faint:,} cases a mass below 1e-14 loses its digits in a file, "
+            "where the mass that is not listed is one minus the sum"
+        )
+    typer.echo(f"{written.cases:,} cases in {written.output}")

@@ -1,0 +1,167 @@
+"""One predictor under the lens."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toplist.arguments import as_probability, as_whole
+from toplist.diagnosis import Binned, Look
+from toplist.diagnosis.oddities_words import SERIOUS
+from toplist.errors import ShapeError, SpaceError, TopListError
+from toplist.evidence.naming import for_lists
+from toplist.examination.holding import EXACT, Held, by_place, thinned
+from toplist.examination.measuring import measure
+from toplist.examination.reading import Columns, read
+from toplist.examination.results import Diagnosis
+from toplist.kernel import Rows
+from toplist.lists import DeviceLists, TopList, TopLists
+from toplist.lists.door import Blanks, Duplicates, Repairs, Units
+from toplist.lists.raw import raw_rows
+from toplist.outcomes import as_codes, is_soft
+from toplist.planning import are_tables
+from toplist.space import ClassSpace, show_size
+
+_UNKNOWN = "No outcomes were given, so nothing is said of calibration."
+_PART = 1 << 15  # cases that are put into bins at a time
+
+
+def diagnose(
+    predictions: Any,
+    y: Any = None,
+    *,
+    space: Any = None,
+    name: str | None = None,
+    level: float = 0.95,
+    band_level: float = 0.9,
+    draws: int = 199,
+    seed: int = 0,
+    units: Units = "probability",
+    normalize: bool = False,
+    duplicates: Duplicates = "error",
+    blanks: Blanks = "error",
+    layout: str = "auto",
+    case: str | None = None,
+    classes: str | None = None,
+    confidences: str | None = None,
+    outcome: str | None = None,
+    sizes: str | None = None,
+    sets: str | None = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Diagnosis:
+    """What is odd about predictions and, with outcomes, how calibrated they are and what their score is made of.
+
+    `predictions` are lists, or anything that makes some: an (n, m) array, classes and confidences as a pair, dicts,
+    labels, a sparse matrix; with `y` in the same order. Or a file or frame, and then `y` is one too, and `layout`,
+    `case`, `classes`, `confidences`, `outcome` and `sizes` say which columns are what. Predictions that cannot be
+    scored are looked at all the same. The test of calibration is a Monte Carlo test with so many `draws`.
+
+    >>> lists = TopLists.from_topk([[0]] * 200, [[0.9]] * 200, 3)
+    >>> found = diagnose(lists, [0] * 140 + [1] * 60)
+    >>> found.miscalibrated, found.verdict[:13]
+    (True, 'Overconfident')
+    """
+    if isinstance(predictions, DeviceLists):
+        raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
+    if isinstance(predictions, TopList):
+        predictions, y = predictions.batch, None if y is None else [y]
+    level, band_level = as_probability(level, "level"), as_probability(band_level, "band_level")
+    draws, seed = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0)
+    repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
+    called = _name(predictions) if name is None else str(name)
+    if _are_tables(predictions, y):
+        columns = Columns(layout, case, classes, confidences, outcome, sizes, sets)
+        tell = progress or (lambda what, done, total: None)
+        found = read(predictions, y, space, repairs, columns, called, EXACT, tell)
+        look, oddities, many, held, why = found.look, found.oddities, found.classes, found.held, found.why
+    elif blanks != "error":
+        raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
+    else:
+        look, oddities, many, held, why = _in_memory(predictions, y, space, repairs)
+    made: dict[str, Any] = {}
+    if held is not None:
+        measured = measure(held, level=level, band_level=band_level, draws=draws, seed=seed)
+        fields = ("calibration", "decomposition", "calibration_error", "gap", "mass_gap", "test", "tested", "notes")
+        made = {field: getattr(measured, field) for field in fields} | {"exact": held.binned is None}
+    elif not why:
+        why = _UNKNOWN
+    return Diagnosis(called, look.cases, _classes(many), dict(look.sizes), oddities, why, level, **made)
+
+
+def _are_tables(predictions: Any, y: Any) -> bool:
+    """Whether these are files or frames; both are, or neither."""
+    return are_tables({"predictions": predictions}, predictions if y is None else y)
+
+
+def _name(predictions: Any) -> str:
+    return Path(predictions).name if isinstance(predictions, str | os.PathLike) else "predictions"
+
+
+def _classes(many: str) -> str:
+    if many == "per case":
+        return "a number of classes per case"
+    return f"{many} classes" if many else "an unknown number of classes"
+
+
+def _in_memory(
+    predictions: Any, y: Any, space: Any, repairs: Repairs
+) -> tuple[Look, tuple[Any, ...], str, Held | None, str]:
+    """The look, what is odd, how many classes, and the cases with their outcomes or why there are none."""
+    rows, known = raw_rows(predictions, space, units=repairs.units)
+    declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
+    many = "per case" if known.per_case else show_size(known.size) if declared else ""
+    try:
+        lists = predictions if isinstance(predictions, TopLists) else _admitted(rows, known, repairs)
+    except TopListError as error:
+        look = Look.of(rows, known, units=repairs.units)
+        found = look.findings()
+        if not any(one.serious for one in found):
+            raise
+        return look, found, many, None, str(error)
+    if y is None:
+        look = _look(predictions, rows, known, repairs, lists, None)
+        return look, look.findings(repaired=SERIOUS), many, None, ""
+    if not declared:
+        raise SpaceError(
+            "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
+        )
+    _require_one_each(lists, y)
+    places = by_place(lists, y)
+    look = _look(predictions, rows, known, repairs, lists, y)
+    return look, look.findings(repaired=SERIOUS), many, _held(*places), ""
+
+
+def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lists: TopLists, y: Any) -> Look:
+    codes = None if y is None else as_codes(y, lists)
+    if isinstance(predictions, TopLists):
+        return Look.at(lists, codes, names=for_lists(lists, y), local=space.per_case)
+    return Look.of(rows, space, units=repairs.units, names=for_lists(lists, y), codes=codes, local=space.per_case)
+
+
+def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:
+    options: dict[str, Any] = {"units": repairs.units, "normalize": repairs.normalize}
+    if rows.classes is None:
+        return TopLists.from_proba(rows.confidences.reshape(len(rows), -1), space, **options)
+    return TopLists.from_ragged(
+        rows.offsets, rows.classes, rows.confidences, space, duplicates=repairs.duplicates, **options
+    )
+
+
+def _require_one_each(lists: TopLists, y: Any) -> None:
+    if hasattr(y, "__len__") and not is_soft(y, lists.space) and len(y) != len(lists):
+        raise ShapeError(f"{len(y):,} outcomes for {len(lists):,} cases.", "Give one outcome per case.")
+
+
+def _held(lists: TopLists, y: Any) -> Held:
+    """All cases where there are few enough; else every so many of them, and sums over all."""
+    every = thinned(lists, EXACT)
+    if every == 1:
+        return Held(lists, y, 1, None)
+    parts = (slice(lo, lo + _PART) for lo in range(0, len(lists), _PART))
+    binned = sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
+    return Held(lists[np.arange(0, len(lists), every)], y[::every], every, binned)

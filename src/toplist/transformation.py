@@ -1,1 +1,0 @@
-"""Files in, files out: lists recalibrated, pooled or truncated, batch by batch."""

