@@ -46,6 +46,38 @@ def as_vector(values: Any, what: str) -> NDArray[np.float64]:
     return array
 
 
+def as_sample_weight(values: Any, cases: int) -> NDArray[np.float64]:
+    """How much each case counts: one each by default; finite, none below zero and not all zero.
+
+    >>> as_sample_weight(None, 3)
+    array([1., 1., 1.])
+    """
+    if values is None:
+        return np.ones(cases)
+    weight = as_vector(values, "sample weights")
+    if len(weight) != cases:
+        raise ShapeError(f"{len(weight):,} sample weights for {cases:,} cases.", "One per case.")
+    wrong, remedy = ~(np.isfinite(weight) & (weight >= 0)), "Weights are finite, none below zero and not all zero."
+    if wrong.any():
+        case = int(np.argmax(wrong))
+        raise ShapeError(f"the sample weight is {weight[case]}.", remedy, case=case, more=int(wrong.sum()) - 1)
+    if cases and not weight.any():
+        raise ShapeError("all sample weights are zero, so that no case counts.", remedy)
+    return weight
+
+
+def as_shares(sample_weight: Any, cases: int) -> NDArray[np.float64]:
+    """The same for one case or more, as shares that add up to one, of weights however huge or tiny.
+
+    >>> as_shares([5e307, 1.5e308], 2)
+    array([0.25, 0.75])
+    """
+    weight = as_sample_weight(sample_weight, cases)
+    weight = weight / weight.max()
+    shares: NDArray[np.float64] = weight / weight.sum()
+    return shares
+
+
 def as_count(k: Any, what: str = "k") -> int:
     """A number of classes, zero or more."""
     number = isinstance(k, int | float | np.number) and not isinstance(k, bool) and math.isfinite(k)

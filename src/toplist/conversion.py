@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,12 @@ def convert(
     space: ClassSpace | None = None,
     sets: str | None = None,
     progress: Callable[[str, int, int | None], None] = lambda what, done, total: None,
+    repaired: Callable[[Mapping[str, int]], object] = lambda counts: None,
 ) -> int:
-    """Write lists as Parquet with the columns case, classes and confidences; how many cases there were."""
+    """Write lists as Parquet with the columns case (where there are ids), classes and confidences; the number of cases.
+
+    `repaired` is told, batch by batch, in how many cases something was repaired.
+    """
     if Path(path).suffix.lower() not in (".parquet", ".pq"):
         raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
     pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
@@ -49,9 +53,10 @@ def convert(
             named = label_sets(named, sets) if sets is not None else named
             name_of, first = np.unique(codes, return_index=True)
             which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
-            ids = pa.array(batch.rows - 1) if batch.ids is None else batch.ids
-            writer.write(Lists(ids, lists.offsets, which, lists.confidences))
+            writer.write(Lists(batch.ids, lists.offsets, which, lists.confidences))
             cases += len(batch)
+            halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
+            repaired({**lists.repairs, "blanks left out": halves})
             progress("converting", cases, source.reader.rows)
         if not cases:
             writer.write(no_lists())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
-from toplist.arguments import as_count, as_vector
+from toplist.arguments import as_count, as_shares
 from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_codes
@@ -73,9 +73,4 @@ def _above_and_equal(lists: TopLists, y: Any) -> tuple[NDArray[np.int32], NDArra
 def _mean(values: Column, weight: Any) -> float:
     if not len(values):
         raise TopListError("there are no cases to average over.")
-    if weight is None:
-        return float(values.mean())
-    weights = as_vector(weight, "weights")
-    if len(weights) != len(values) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.sum() > 0:
-        raise TopListError(f"weights are {len(values)} numbers, none below zero and not all zero.")
-    return float(np.average(values, weights=weights))
+    return float(values.mean() if weight is None else np.average(values, weights=as_shares(weight, len(values))))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.annotations import BLANK
-from toplist.arguments import as_array, as_vector
+from toplist.arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import Scoring
 from toplist.evidence.findings import Exhibit
@@ -109,7 +109,7 @@ def together(
         lists,
         y,
         scoring,
-        None if weight is None else _checked_weights(weight, n),
+        None if weight is None else as_sample_weight(weight, n),
         _grouping(by, n, "by"),
         _grouping(clusters, n, "clusters"),
         None if order is None else _moments(order, n),
@@ -260,14 +260,6 @@ def _given(one: TopLists, known: ClassSpace) -> bool:
 def _are_codes(y: Any) -> bool:
     values = as_array(y, "outcomes") if not isinstance(y, np.ndarray) else y
     return values.dtype.kind in "iufb"
-
-
-def _checked_weights(weight: Any, n: int) -> Any:
-    weights = as_vector(weight, "weights")
-    good = len(weights) == n and np.isfinite(weights).all() and (weights >= 0).all()
-    if not good or not weights.max(initial=0) > 0:
-        raise TopListError(f"weights are {n} numbers, none below zero and not all zero.")
-    return weights
 
 
 def _grouping(values: Any, n: int, what: str) -> Grouping | None:

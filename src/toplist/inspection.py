@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from toplist import flags, kernel
-from toplist.diagnosis.oddities import Oddity
+from toplist.diagnosis.oddities import Oddity, seen_to
 from toplist.errors import FileError, TopListError
 from toplist.evaluation import lists_of, require_all_columns
 from toplist.evidence.looking import Looking, rows_of
@@ -114,21 +114,8 @@ def inspect(
     if look.looking.crowded:
         found.problems.append(Problem("more names than classes", 0, look.looking.crowded))
     found.problems += [Problem(kind, look.counts[kind], first) for kind, first in look.firsts.items()]
-    found.oddities = look.looking.findings(repaired=_seen_to(repairs))
+    found.oddities = look.looking.findings(repaired=seen_to(repairs))
     return found
-
-
-def _seen_to(repairs: Repairs) -> frozenset[str]:
-    """The kinds that repairs take care of."""
-    masses = ("above one", "mass above one", "incomplete distribution", "looks like percent", "looks like marginals")
-    blanks = ("class without a confidence", _LOOSE)
-    return frozenset(
-        (
-            *(masses if repairs.normalize else ()),
-            *(("class twice",) if repairs.duplicates == "sum" else ()),
-            *(blanks if repairs.blanks == "drop" else ()),
-        )
-    )
 
 
 @dataclass(slots=True)

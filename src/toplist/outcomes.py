@@ -76,6 +76,20 @@ def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
     return codes
 
 
+def as_happened(y: Any, lists: TopLists, verb: str) -> NDArray[np.int64]:
+    """The same where a distribution per case will not do; `verb` says who asks.
+
+    >>> as_happened([[0.5, 0.5]], TopLists.from_labels([0], 2), "calibration is about")
+    Traceback (most recent call last):
+    toplist.errors.OutcomeError: calibration is about what happened, one outcome per case, not a distribution. ...
+    """
+    if is_soft(y, lists.space):
+        raise OutcomeError(
+            f"{verb} what happened, one outcome per case, not a distribution.", "Draw an outcome per case from it."
+        )
+    return as_codes(y, lists)
+
+
 def _require_possible(codes: NDArray[np.int64], lists: TopLists) -> None:
     """A list of all classes names what happens."""
     if not len(codes) or codes.min() >= 0:

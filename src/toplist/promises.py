@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.errors import OutcomeError
 from toplist.lists import TopLists, require_lists
 from toplist.lists.admitted import row_sums
-from toplist.outcomes import as_codes, is_soft
+from toplist.outcomes import as_happened
 
 Floats = NDArray[np.float64]
 MISSED = -1
@@ -72,12 +71,7 @@ def promises(lists: TopLists, y: Any) -> Promises:
     (array([0.7, 0.2, 0.9]), array([False,  True, False]), array([False,  True]))
     """
     require_lists(lists)
-    if is_soft(y, lists.space):
-        raise OutcomeError(
-            "calibration is about what happened, one outcome per case, not a distribution.",
-            "Draw an outcome per case from it, or score against it with tl.expected_score.",
-        )
-    codes = as_codes(y, lists)
+    codes = as_happened(y, lists, "calibration is about")
     ordered = lists.strictly_valid().ordered()
     sizes = ordered.sizes
     rank = _ranks(ordered)

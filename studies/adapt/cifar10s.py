@@ -1,8 +1,7 @@
 """CIFAR-10S: lists of one or two classes in percent, as people wrote them down.
 
-Nothing is mended here but one thing: a second class without a percentage is left out, as `--blanks drop` would do it,
-since no number can be made up for it. What else is wrong is the command's to refuse or, where it is told so, to
-repair. A network's distributions for the same images stand beside, once for each list.
+Nothing is mended here: what is wrong is the command's to refuse or, where it is told so, to repair. A network's
+distributions for the same images stand beside, once for each list.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from studies.adapt import write
 FILES = ("cifar10s_human_top2_lists.csv", "cifar10_14nets.npz")
 NETWORK = "vgg19_bn"
 _READ = "--truth truth.csv --cluster image --units people=percent"
-_MEND = "--units first=percent --duplicates people=sum --normalize-only people"
+_MEND = "--units first=percent --duplicates people=sum --normalize-only people --blanks people=drop"
 BOARDS = {
     "cifar10s": f"people.csv first.csv label.csv {NETWORK}.parquet {_READ} {_MEND}",
     # Only the lists that need no repair.
@@ -31,11 +30,8 @@ def adapt(data: Path, out: Path) -> None:
         rows = list(csv.DictReader(file))
     nets = np.load(data / FILES[1])
     names = nets["classes"].tolist()
-    people = [
-        (i, r["class1"], r["percent1"], *((r["class2"], r["percent2"]) if r["percent2"] else ("", "")))
-        for i, r in enumerate(rows)
-    ]
     header = ("case", "class1", "percent1", "class2", "percent2")
+    people = [(i, *(r[name] for name in header[1:])) for i, r in enumerate(rows)]
     write.table(out / "people.csv", header, people)
     write.table(out / "sound.csv", header, (row for row in people if _is_sound(*row[1:])))
     write.table(out / "first.csv", header[:3], (row[:3] for row in people))
@@ -47,10 +43,10 @@ def adapt(data: Path, out: Path) -> None:
 
 
 def _is_sound(class1: str, percent1: str, class2: str, percent2: str) -> bool:
-    """Two different classes, and not more than all of the mass."""
-    return class1 != class2 and float(percent1) + float(percent2 or 0) <= 100
+    """Two different classes, a percentage for each, and not more than all of the mass."""
+    return class1 != class2 and bool(class2) == bool(percent2) and float(percent1) + float(percent2 or 0) <= 100
 
 
 def _label(class1: str, percent1: str, class2: str, percent2: str) -> str:
     """The class with the larger percentage; the first of equals."""
-    return class2 if class2 and float(percent2) > float(percent1) else class1
+    return class2 if percent2 and float(percent2) > float(percent1) else class1

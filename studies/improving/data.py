@@ -15,7 +15,7 @@ import toplist as tl
 SEED = 0
 FILES = {
     "CIFAR-10": "cifar10_14nets.npz",
-    "20 newsgroups": "news20_cleanlab.npz",
+    "newsgroups": "news20_cleanlab.npz",
     "language id": "langid_py3langid_django.npz",
     "FluSight": "flusight_peakweek_2024-25.npz",
     "MNIST": "mnist_cleanlab.npz",
@@ -65,7 +65,7 @@ def predictors(folder: Path) -> Iterator[Predictor]:
 
 
 _NAMES = {
-    "20 newsgroups": "a classifier",
+    "newsgroups": "a classifier",
     "language id": "py3langid",
     "MNIST": "a classifier",
     "CIFAR-10, cross-validated": "a classifier",

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Record = Mapping[str, Any]
-SHOWN = ("googlenet", "vgg19_bn", "20 newsgroups", "language id", "VTSanghani-PRIME", "MNIST")
+PARTED = ("googlenet", "vgg19_bn", "vgg16_bn", "resnet34", "mobilenet_v2", "resnet_orig")
+SHOWN = ("googlenet", "vgg19_bn", "newsgroups", "language id", "VTSanghani-PRIME", "MNIST")
 
 
 def pictures(predictors: Sequence[Predictor], results: Record) -> dict[str, Plot[Any]]:
     """All figures by the names of their files."""
     called = {_called(one): one for one in predictors}
     shown = [called[name] for name in SHOWN]
-    networks = {one.name: decompose(one.lists, one.y) for one in predictors if one.data == NETWORKS}
+    networks = {name: decompose(called[name].lists, called[name].y) for name in PARTED}
     after = {_called(one): (recalibrated(one)[0], one.y) for one in shown}
     return {
         "gallery-before.svg": plot.calibration(

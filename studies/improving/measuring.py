@@ -70,7 +70,6 @@ def recalibration(one: Predictor) -> Record:
         "miscalibration": {"before": before.miscalibration, "after": better.miscalibration},
         "discrimination": before.discrimination,
         "uncertainty": before.uncertainty,
-        "misses": before.misses,
     }
 
 
@@ -101,15 +100,17 @@ def pool(networks: Sequence[Predictor]) -> Record:
     judge = {name: half[1].lists for name, half in halves.items()}
     y_learn, y = next((a.y, b.y) for a, b in halves.values())
     fitted = pool_weights(learn, y_learn)
-    recalibrated = {
+    better = {
         name: choose_recalibrator(lists, y_learn, seed=SEED).best.transform(judge[name])
         for name, lists in learn.items()
     }
+    together = choose_recalibrator(fitted.transform(learn), y_learn, seed=SEED)
     pools = {
         "equal weights": linear_pool(judge),
         "fitted weights": fitted.transform(judge),
         "geometric, equal weights": geometric_pool(judge),
-        "recalibrated, equal weights": linear_pool(recalibrated),
+        "equal weights, of recalibrated members": linear_pool(better),
+        "fitted weights, then recalibrated": together.best.transform(fitted.transform(judge)),
     }
     board = tl.compare({**judge, **pools}, y)
     best = next(row.name for row in board if row.name in judge)

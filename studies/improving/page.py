@@ -78,13 +78,13 @@ def _parts(results: Record) -> str:
     rows = [
         [
             row["name"] if row["name"] != "a classifier" else row["data"],
-            *(f"{row[part]:.4f}" for part in ("uncertainty", "discrimination", "misses")),
+            *(f"{row[part]:.4f}" for part in ("uncertainty", "discrimination")),
             f"{row['miscalibration']['before']:.5f}",
             f"{row['miscalibration']['after']:.5f}",
         ]
         for row in results["recalibration"]
     ]
-    header = ["predictor", "uncertainty", "discrimination", "misses", "miscalibration", "after"]
+    header = ["predictor", "uncertainty", "discrimination", "miscalibration", "after recalibration"]
     return table(header, rows)
 
 
@@ -97,6 +97,15 @@ def _pool(results: Record) -> str:
     best = found["best"]
     rows.append([f"{best}, the best network", f"{found['scores'][best]:.4f}", f"{found['accuracy'][best]:.4f}", ""])
     return table(["pool", "padded Brier", "accuracy", f"against {best}"], rows)
+
+
+def _gain(results: Record) -> str:
+    """The ambiguity identity, in words."""
+    found = results["pool"]
+    return (
+        f"On average a network scores {found['members']:.4f}. Their mean scores {found['pool']:.4f}: the difference,\n"
+        f"{found['gain']:.4f}, is what their disagreement gains, whatever happens (`ambiguity`)."
+    )
 
 
 def _weights(results: Record) -> str:
@@ -152,6 +161,7 @@ TABLES: Mapping[str, Callable[[Record], str]] = {
     "recalibration": _recalibration,
     "parts": _parts,
     "pool": _pool,
+    "gain": _gain,
     "weights": _weights,
     "truncation": _truncation,
     "rejection": _rejection,

@@ -63,12 +63,14 @@ def test_figures_go_to_a_folder_or_one_to_a_file(tmp_path: Path) -> None:
     [
         (("--plot", "figure.gif"), "--plot is a folder, or a file that ends in .svg, .pdf, .png"),
         (("--plot", "nowhere/at/all"), "there is no folder"),
+        (("--plot", "taken"), "this is a file already"),
         (("--classes", "many"), "--classes is a number"),
         (("--units", "percents"), "Did you mean 'percent'"),
     ],
-    ids=["suffix", "folder", "classes", "units"],
+    ids=["suffix", "folder", "taken", "classes", "units"],
 )
 def test_what_cannot_be_meant_exits_with_2(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
     done = toplist("diagnose", DATA / "cld2.tsv", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr

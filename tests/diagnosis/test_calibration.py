@@ -11,7 +11,7 @@ from scipy import stats
 import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
-from toplist.diagnosis import calibration_error, confidence_gap
+from toplist.diagnosis import Binned, calibration_error, confidence_gap
 from toplist.diagnosis.calibration import bins_of
 from toplist.diagnosis.views import view
 from toplist.promises import promises
@@ -164,11 +164,40 @@ def test_the_gap_is_that_of_students_test(of, batch):
     assert (gap.of, gap.cases, gap.difference) == (of, len(x), pytest.approx(np.mean(x - kept), abs=1e-12))
     if len(x) == 1:
         assert (gap.low, gap.high) == (None, None)
-    elif np.ptp(x - kept) > 0:
+        return
+    low, high = np.mean(x - kept), np.mean(x - kept)
+    if np.ptp(x - kept) > 0:
         low, high = stats.ttest_1samp(x - kept, 0).confidence_interval(0.95)
+    if 0 < kept.sum() < len(kept):
         assert (gap.low, gap.high) == pytest.approx((low, high), abs=1e-9)
-    else:
-        assert gap.low == pytest.approx(gap.high, abs=1e-9)
+    else:  # no chance is seen, but there is some
+        half = stats.t.ppf(0.975, len(x) - 1) * np.sqrt((x * (1 - x)).sum()) / len(x)
+        assert gap.high - gap.low == pytest.approx(max(high - low, 2 * half), abs=1e-9)
+
+
+def test_promises_that_were_all_kept_are_no_proof_of_doubt():
+    """Ten in a row that were promised at 0.99 are what is to be expected: the intervals hold zero."""
+    lists = tl.TopLists.from_topk(np.zeros((10, 1), int), np.linspace(0.98, 1.0, 10)[:, None], 3)
+    y = np.zeros(10, int)
+    for found in (confidence_gap(lists, y), calibration_error(lists, y), calibration_error(lists, y, bins=3)):
+        assert found.low < 0 < found.high
+    binned = Binned.of(lists, y)
+    assert (binned.gap().low, binned.gap().high) == pytest.approx(
+        (confidence_gap(lists, y).low, confidence_gap(lists, y).high)
+    )
+    assert binned.calibration_error().low < 0 < binned.calibration_error().high
+
+
+def test_intervals_hold_zero_for_calibrated_lists_that_are_nearly_sure():
+    """With half a miss to be expected, most samples have none."""
+    rng, held = np.random.default_rng(0), np.zeros(2)
+    for _ in range(200):
+        t = rng.uniform(0.999, 1.0, 300)
+        lists = tl.TopLists.from_topk(np.zeros((300, 1), int), t[:, None], 3)
+        y = (rng.random(300) > t).astype(int)
+        both = confidence_gap(lists, y), calibration_error(lists, y)
+        held += [found.low <= 0 <= found.high for found in both]
+    assert (held >= 0.9 * 200).all()
 
 
 def test_the_gap_says_who_is_too_sure():

@@ -178,3 +178,13 @@ def test_of_no_cases_there_are_no_parts():
         decompose(tl.TopLists.from_dicts([], 3), [])
     with pytest.raises(tl.TopListError, match="ranks is a whole number"):
         decompose(tl.TopLists.from_labels([0], 2), [0], ranks=0)
+
+
+@pytest.mark.parametrize("rule", ["log", "spherical"])
+def test_classes_that_are_called_by_numbers_are_not_taken_for_codes(rule):
+    rows, y = [{2: 0.6, 0: 0.3}, {1: 0.5, 2: 0.4}, {0: 0.7, 1: 0.1}, {2: 0.9}], [2, 2, 1, 0]
+    numbered = tl.TopLists.from_dicts(rows, tl.ClassSpace(labels=[2, 0, 1]))
+    named = tl.TopLists.from_dicts(
+        [{f"c{k}": v for k, v in row.items()} for row in rows], tl.ClassSpace(labels=["c2", "c0", "c1"])
+    )
+    assert decompose(numbered, y, rule=rule) == decompose(named, [f"c{one}" for one in y], rule=rule)

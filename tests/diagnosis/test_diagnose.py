@@ -36,6 +36,19 @@ def test_the_verdict_names_the_direction(power, words):
     assert (found.gap.difference > 0) == (power > 1)
 
 
+def test_a_difference_that_the_test_does_not_find_is_said_beside_it():
+    """The test looks everywhere, and may miss a small shift of the first class whose interval leaves zero out."""
+    for seed in range(40):
+        found = diagnose(*drawn(300, power=1.2, seed=seed), draws=39)
+        sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.gap, found.mass_gap)]
+        if not found.miscalibrated and sure[0]:
+            assert found.verdict.startswith("The test finds no miscalibration in 300 cases (p = 0.")
+            assert "but perhaps overconfident: the first class gets" in found.verdict
+            break
+    else:
+        pytest.fail("no such sample")
+
+
 def test_calibrated_lists_show_no_sign_of_miscalibration():
     found = diagnose(*drawn())
     assert not found.miscalibrated
@@ -108,7 +121,8 @@ def test_what_cannot_be_scored_is_looked_at_all_the_same():
 def test_repairs_make_it_scorable_and_the_oddity_stays():
     found = diagnose([{"a": 0.7, "b": 0.5}, {"a": 0.2}], ["a", "a"], space=3, normalize=True)
     assert not found.serious
-    assert "mass above one" in {one.kind for one in found.oddities}
+    told = {one.kind: one.words for one in found.oddities}
+    assert told["mass above one"].endswith("This is repaired here, as was asked for.")
     assert found.decomposition is not None
     percent = diagnose([[70.0, 30.0], [20.0, 80.0]], [0, 1], units="percent")
     assert percent.decomposition is not None
@@ -244,7 +258,7 @@ def test_many_cases_are_added_up_in_bins_and_the_diagnosis_says_so(monkeypatch):
     found = diagnose(lists, y)
     assert not found.exact
     assert found.tested == 500
-    assert any("every 4th case" in note for note in found.notes)
+    assert any("one case in 4:" in note for note in found.notes)
     assert found.gap.difference == pytest.approx(exact.gap.difference)
     assert found.decomposition.score == pytest.approx(exact.decomposition.score)
     assert found.decomposition.miscalibration == pytest.approx(exact.decomposition.miscalibration, abs=0.005)
@@ -360,6 +374,24 @@ class TestFiles:
         kinds = " ".join(one.words for one in diagnose(tmp_path / "p.csv", tmp_path / "t.csv", space=3).oddities)
         assert "never happens" in kinds
         assert "never listed" in kinds
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["held", "bins"])
+def test_ranks_that_only_invalid_lists_have_are_not_asked_for(exact, monkeypatch):
+    """What is scored of {0: 0.01, 1: 0.5} is {1: 0.5}: no list has a second rank."""
+    if not exact:
+        monkeypatch.setattr("toplist.examination.diagnosing.EXACT", 1)
+    found = diagnose(tl.TopLists.from_dicts([{0: 0.01, 1: 0.5}, {0: 0.9}], 4), [1, 0])
+    assert found.exact == exact
+    assert [one.of for one in found.calibration.ranks] == [1]
+
+
+def test_cases_that_are_not_held_are_in_the_curves(monkeypatch):
+    """Bins see every case: the curve is there although all that is held is empty."""
+    monkeypatch.setattr("toplist.examination.diagnosing.EXACT", 1)
+    found = diagnose(tl.TopLists.from_dicts([{}, {0: 0.6, 1: 0.3}], 4), [1, 0])
+    assert [one.of for one in found.calibration.ranks] == [1, 2]
+    assert repr(found)
 
 
 def test_the_limit_is_a_number_of_listed_classes():

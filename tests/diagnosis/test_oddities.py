@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist.diagnosis.oddities import Look, Oddity, repeated
-from toplist.diagnosis.oddities_words import SERIOUS
+from toplist.diagnosis.oddities import SERIOUS, Look, Oddity
 from toplist.errors import TopListError
 from toplist.kernel import Rows
 from toplist.lists import from_logs
@@ -134,7 +134,6 @@ NAMED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "mass above one": ([{"a": 0.7, "b": 0.6}], 5, {}, "up to 1.3"),
     "not in falling order": (([[0, 1]] * 3, [[0.6, 0.3], [0.2, 0.5], [0.5, 0.5]]), 5, {"ranked": True}, "case 1"),
     "rounded": (np.round(TOP[:, :2], 2), None, {}, "multiples of 0.01"),
-    "cut at k": ((np.tile(np.arange(3), (200, 1)), TOP[:, :3]), 6, {}, "Every list has 3 classes"),
     "cut at a threshold": (LONG, 40, {}, "below 0.05"),
     "hard labels only": (["a", "b", "a", "c", "a"], 5, {}, "no doubt"),
     "all lists equal": ([{"a": 0.5, "b": 0.3}] * 6, 5, {}, "All 6 cases"),
@@ -202,16 +201,43 @@ def test_logarithms_are_judged_as_what_they_stand_for() -> None:
     marked = np.where(rng.random(logs.shape) < 0.1, -9999.0, logs)
     assert "-9999" in found(marked, units="log")["sentinel"].words
     lists = from_logs([0, 2], [0, 1], [-2000.0, -2001.0], 2**10000, log_rest=[0.0])
-    assert not any(one.serious for one in Look.at(lists).findings())
+    assert not Look.at(lists).findings()  # too small for a number, and no zero
+    nothing = from_logs([0, 2], [0, 1], [-2000.0, -math.inf], 2**10000, log_rest=[0.0])
+    assert "listed zero" in {one.kind for one in Look.at(nothing).findings()}
 
 
 def test_classes_on_one_side_only_are_named_with_their_cases() -> None:
-    lists = [{"a": 0.6, "b": 0.3}] * 3 + [{"c": 0.9}] * 2
-    told = found(lists, 6, y=["a", "b", "d", "a", "d"])
-    assert (told["never happens"].cases, told["never listed"].cases) == (2, 2)
+    lists = ([{"a": 0.6, "b": 0.3}] * 3 + [{"c": 0.9}] * 2) * 40
+    told = found(lists, 6, y=["a", "b", "d", "a", "d"] * 40)
+    assert (told["never happens"].cases, told["never listed"].cases) == (80, 80)
     assert "'c'" in told["never happens"].words
     assert "'d'" in told["never listed"].words
-    assert not {"never happens", "never listed"} & set(found(lists, 6, y=["a", "b", "c", "a", "b"]))
+    assert not {"never happens", "never listed"} & set(found(lists, 6, y=["a", "b", "c", "a", "b"] * 40))
+
+
+def test_names_that_never_match_are_told() -> None:
+    told = found([{f"c{i % 20}": 0.6} for i in range(40)], 50, y=[f"C{i % 20}" for i in range(40)])
+    assert (told["never happens"].cases, told["never listed"].cases) == (40, 40)
+
+
+@pytest.mark.parametrize("k", [1, 5, 300])
+@pytest.mark.parametrize("n", [100, 1000])
+def test_rare_classes_of_calibrated_lists_are_not_odd(n: int, k: int) -> None:
+    """Most classes are too rare to be guessed and to happen, which is chance."""
+    mine = np.random.default_rng(n + k)
+    p = mine.gamma(mine.dirichlet(np.full(300, 0.5)) * 3, size=(n, 300)) + 1e-9
+    p /= p.sum(axis=1, keepdims=True)
+    y = np.minimum((p.cumsum(axis=1) < mine.random((n, 1))).sum(axis=1), 299)
+    assert not Look.at(tl.TopLists.from_proba(p).truncate(k), y=y).findings()
+    hard = Look.at(tl.TopLists.from_labels(p.argmax(axis=1), 300), y=y).findings()
+    assert [one.kind for one in hard] == ["hard labels only"]
+
+
+def test_top_lists_of_one_length_and_four_digits_are_not_odd() -> None:
+    classes = np.tile(np.arange(5), (200, 1))
+    for told in (TOP[:, :5], np.round(TOP[:, :5], 4), TOP[:, :5].astype(np.float32)):
+        assert not found((classes, told), 1000)
+    assert not found((classes, np.log(TOP[:, :5])), 50_000, units="log")
 
 
 def test_classes_of_parts_add_up() -> None:
@@ -225,7 +251,7 @@ def test_classes_of_parts_add_up() -> None:
 
 def test_what_is_not_in_the_rows_is_counted_too() -> None:
     rows, space = raw_rows([{"a": 0.5}] * 3, 5)
-    told = Look.of(rows, space, also={"case twice": repeated(["x", "y", "x"])}).findings()
+    told = Look.of(rows, space, also={"case twice": np.array([False, False, True])}).findings()
     (twice,) = [one for one in told if one.kind == "case twice"]
     assert (twice.cases, twice.of, twice.first, twice.serious) == (1, 3, "2", True)
 
@@ -246,3 +272,19 @@ def test_sizes_may_differ_per_case() -> None:
     rows, space = raw_rows([{0: 0.5, 1: 0.4}, {0: 0.5, 1: 0.4}], tl.ClassSpace(np.array([2, 3])))
     told = {one.kind: one for one in Look.of(rows, space, local=True).findings()}
     assert told["incomplete distribution"].cases == 1
+
+
+def test_what_was_to_be_normalised_does_not_stand_against_a_diagnosis(tmp_path: Path) -> None:
+    """Unnormalised weights look like percentages; with normalize=True that is seen to, in memory and in a file."""
+    pytest.importorskip("pyarrow", reason="files are read with pyarrow")
+    weights = np.array([[30, 60, 20], [50, 25, 20], [10, 60, 40], [33, 33, 33]], float)
+    lines = [f"{case},{','.join(map(str, row))}" for case, row in enumerate(weights)]
+    (tmp_path / "weights.csv").write_text("\n".join(["case,a,b,c", *lines, ""]))
+    (tmp_path / "y.csv").write_text("case,outcome\n0,a\n1,b\n2,b\n3,c\n")
+    for found in (
+        tl.diagnose(weights, [0, 1, 1, 2], normalize=True),
+        tl.diagnose(tmp_path / "weights.csv", tmp_path / "y.csv", normalize=True),
+    ):
+        assert not found.serious
+        assert "looks like percent" in {one.kind for one in found.oddities}
+    assert tl.diagnose(weights, [0, 1, 1, 2]).serious

@@ -191,7 +191,7 @@ def test_sizes_per_case_and_lists_too_small_for_numbers_are_covered_too() -> Non
     model = Conformal(0.5, randomized=False).fit(differ, [0, 4, 1])
     assert model.sets(differ).sizes.tolist() == [2, 5, 2]
     small = from_logs([0, 1, 2], [3, 7], [-3083.0, -1.0], 2**10000)
-    assert Conformal(0.5, randomized=False).fit(small, [3, 7]).sets(small).covers([3, 7]).any()
+    assert Conformal(0.5, randomized=False).fit(small, [3, 7]).sets(small).covers([3, 7]).all()
 
 
 def test_the_same_seed_gives_the_same_sets_and_calibration_has_draws_of_its_own() -> None:
@@ -251,3 +251,27 @@ def test_what_cannot_be_promised_is_refused() -> None:
     with pytest.raises(tl.TopListError, match="new cases"):
         Conformal().fit_transform(lists, [0])
     assert len(Conformal().fit(lists, [0]).transform(lists[:0])) == 0
+
+
+def test_a_rank_beyond_all_lists_adds_no_penalty() -> None:
+    rng = np.random.default_rng(0)
+    lists, y = draw_lists(rng, 40, 5), rng.integers(0, 5, 40)
+    plain = Conformal(0.8).fit(lists, y)
+    assert Conformal(0.8, "raps", k_reg=10**30).fit(lists, y).threshold_ == plain.threshold_
+
+
+def test_a_penalty_beyond_numbers_is_refused() -> None:
+    with pytest.raises(tl.TopListError, match="penalty"):
+        Conformal(0.8, "raps", penalty=1e308)
+
+
+def test_a_file_of_brackets_is_no_conformal_fit(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(tl.TopListError, match=r"deep\.json"):
+        Conformal.load(tmp_path / "deep.json")
+
+
+@pytest.mark.parametrize("name", ["randomized", "empty"])
+def test_a_saved_fit_whose_switches_are_words_is_refused(name: str) -> None:
+    with pytest.raises(tl.TopListError, match="true or false"):
+        Conformal.from_dict(Conformal().to_dict() | {name: "no"})

@@ -271,3 +271,12 @@ def test_prices_of_sets_are_numbers() -> None:
             decide_sets(lists, price, miss=miss)
     with pytest.raises(tl.TopListError, match="maps"):
         CostTable([1, 2])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("m", [4, 2**10000, math.inf])
+def test_where_classes_cost_nothing_the_set_is_the_whole_space_and_surely_so(m: Any) -> None:
+    """Though the share of an unlisted class is too small for a number."""
+    found = decide_sets(tl.TopLists.from_dicts([{0: 0.6}, {}, {0: 1.0}], m), 0.0)
+    assert found.whole.tolist() == [True, True, False]
+    assert found.expected.tolist() == [0.0, 0.0, 0.0]
+    assert found.sure.all()

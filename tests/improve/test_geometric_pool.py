@@ -190,3 +190,43 @@ def test_empty_lists_and_no_cases_pool() -> None:
         assert len(pool([none, none])) == 0
         assert pool([one, one]).sizes.tolist() == [0]
         assert pool([one, one]).rest.tolist() == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize("pool", [linear_pool, geometric_pool])
+@pytest.mark.parametrize("tail", [-5.0, -800.0], ids=["plain", "in logs"])
+def test_labels_that_are_numbers_are_not_taken_for_codes(pool: Any, tail: float, monkeypatch: Any) -> None:
+    """By the compiled kernel and without it; labels that are the codes in another order would be mixed up unseen."""
+    space = tl.ClassSpace(labels=[2, 0, 1])
+    a = tl.TopLists.from_dicts([{2: 0.6, 0: 0.3}], space, log_rest=[math.log(0.1)])
+    b = tl.TopLists.from_dicts([{0: 0.5, 1: 0.5 - math.exp(tail)}], space, log_rest=[tail])
+    found = [pool([a, b])]
+    monkeypatch.setattr(kernel, "NATIVE", False)
+    found.append(pool([a, b]))
+    p, q = ([0.6, 0.3, 0.1], [math.exp(tail), 0.5, 0.5 - math.exp(tail)])  # of the labels 2, 0 and 1
+    mean = np.add(p, q) / 2 if pool is linear_pool else np.sqrt(np.multiply(p, q))
+    for one in found:
+        np.testing.assert_allclose(one.padded(), [mean / mean.sum()], atol=1e-12)
+
+
+@pytest.mark.parametrize("pool", [linear_pool, geometric_pool])
+def test_ids_are_compared_though_the_first_member_has_none(pool: Any) -> None:
+    rows = [{0: 0.5}, {1: 0.5}]
+    bare = tl.TopLists.from_dicts(rows, 3)
+    one, other = (tl.TopLists.from_dicts(rows, 3, ids=ids) for ids in (["x", "y"], ["y", "x"]))
+    assert pool([bare, one, one]).ids.tolist() == ["x", "y"]
+    with pytest.raises(tl.TopListError, match="different cases"):
+        pool([bare, one, other])
+
+
+@pytest.mark.parametrize("pool", [linear_pool, geometric_pool])
+def test_a_cut_that_is_longer_than_any_list_is_none(pool: Any) -> None:
+    lists = tl.TopLists.from_dicts([{0: 0.5, 1: 0.3}, {1: 0.5}], 3)
+    assert pool([lists, lists], k=10**30) == pool([lists, lists])
+
+
+def test_what_cannot_be_pooled_says_so() -> None:
+    lists = tl.TopLists.from_dicts([{0: 0.5}], 3)
+    with pytest.raises(tl.TopListError, match="several predictors"):
+        linear_pool(None)  # type: ignore[arg-type]
+    with pytest.raises(tl.TopListError, match="same name"):
+        linear_pool({1: lists, "1": lists})  # type: ignore[dict-item]

@@ -191,6 +191,45 @@ def test_what_cannot_be_fitted_is_refused(options: dict[str, Any], said: str) ->
         pool_weights(lists, [0, 1], **options)
 
 
+def test_distributions_are_nothing_that_happened() -> None:
+    lists = tl.TopLists.from_proba([[0.5, 0.3, 0.2]] * 2)
+    with pytest.raises(tl.TopListError, match="weights are fitted to what happened, one outcome per case"):
+        pool_weights([lists, lists], [[0.5, 0.3, 0.2]] * 2)
+
+
 def test_no_cases_teach_nothing() -> None:
     with pytest.raises(tl.TopListError, match="no cases to learn"):
         pool_weights([tl.TopLists.from_dicts([], 3)], [])
+
+
+def test_the_gap_is_true_where_a_member_only_rules_out() -> None:
+    """The best weight of such a member is next to zero, so no weights are best; zero falls short by the gap at most."""
+    vague = tl.TopLists.from_proba([[0.4, 0.3, 0.3]] * 2)
+    veto = tl.TopLists.from_proba([[0.05, 0.95, 0.0], [0.95, 0.05, 0.0]])
+    y = [0, 1]
+    found = pool_weights({"vague": vague, "veto": veto}, y, rule="log", pool="geometric", ridge=0)
+    nearly = geometric_pool([vague, veto], weights=[1 - 1e-9, 1e-9])
+    better = float(tl.score(nearly, y, rule="log").mean())
+    assert found.weights.tolist() == [1.0, 0.0]
+    assert found.score == pytest.approx(float(tl.score(vague, y, rule="log").mean()))
+    assert found.score - found.gap <= better < found.score - 0.1
+
+
+def test_members_may_be_named_by_numbers() -> None:
+    lists, y = draw(3, 2)
+    numbered = dict(enumerate(lists.values()))
+    found = pool_weights(numbered, y)  # type: ignore[arg-type]
+    assert found.transform(numbered) == pool_weights(lists, y).transform(lists)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", ["weights", "score", "members", "cases", "ridge", "gap", "steps", "impossible", "pool"])
+@pytest.mark.parametrize("value", [None, "x", [], [1], {"p0": "x", "p1": 1}, {"p0": {}}, 10**400])
+def test_damaged_weights_are_refused_in_words(key: str, value: Any) -> None:
+    lists, y = draw(3, 2)
+    saved = pool_weights(lists, y).to_dict() | {key: value}
+    try:
+        PoolWeights.from_dict(saved).transform(lists)
+    except tl.TopListError:
+        return
+    assert key in ("cases", "steps", "impossible"), "these are whole numbers of any size"
+    assert value == 10**400

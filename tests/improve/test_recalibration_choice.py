@@ -10,6 +10,7 @@ from studies import folder
 
 import toplist as tl
 from tests.improve.recalibrators import KINDS, mixed, open_ended, sharpened
+from toplist.improve.folds import as_folds
 from toplist.improve.recalibration import (
     Auto,
     Beta,
@@ -22,7 +23,6 @@ from toplist.improve.recalibration import (
     choose_recalibrator,
     cross_fitted,
 )
-from toplist.improve.recalibration.folds import as_folds
 
 DATA = folder.default()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ import pytest
 
 import toplist as tl
 from tests.improve.recalibrators import KINDS, sharpened
-from toplist.improve.recalibration import Auto, Isotonic, Recalibrator, Temperature
+from toplist.improve.recalibration import (
+    Auto,
+    BucketTemperature,
+    Chain,
+    Isotonic,
+    Recalibrator,
+    Temperature,
+    VectorScaling,
+)
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -112,3 +121,21 @@ def test_weights_may_be_huge_or_tiny() -> None:
     want = Temperature().fit(lists, y).temperature_
     for size in (1e-300, 1e300):
         assert Temperature().fit(lists, y, sample_weight=np.full(50, size)).temperature_ == pytest.approx(want)
+
+
+@pytest.mark.parametrize("kind", [BucketTemperature, VectorScaling])
+@pytest.mark.parametrize("ridge", [math.inf, math.nan, 1e308])
+def test_a_ridge_beyond_numbers_is_refused(kind: Any, ridge: float) -> None:
+    lists, y = sharpened(0, 20)
+    with pytest.raises(tl.TopListError, match="ridge"):
+        kind(ridge=ridge).fit(lists, y)
+
+
+@pytest.mark.parametrize("steps", [None, 3, 1.5, True])
+def test_steps_and_candidates_that_are_no_sequence_are_refused(steps: Any) -> None:
+    lists, y = sharpened(0, 20)
+    with pytest.raises(tl.TopListError, match="chain needs"):
+        Chain(steps=steps).fit(lists, y)
+    if steps is not None:
+        with pytest.raises(tl.TopListError, match="candidates are recalibrators"):
+            Auto(candidates=steps).fit(lists, y)

@@ -169,3 +169,33 @@ def test_what_makes_no_sense_is_said() -> None:
     assert len(reject_below(lists[:0], 0.5)) == 0
     one = rejection_curve(lists, [0])
     assert one.chosen == one.best
+
+
+def test_a_case_without_weight_has_no_say_though_its_score_is_infinite() -> None:
+    lists = tl.TopLists.from_dicts([{0: 1.0}, {0: 0.7}, {0: 0.6}], 3)
+    y = [1, 0, 2]
+    made = rejection_curve(lists, y, rule="log", sample_weight=[0, 1, 1])
+    alone = rejection_curve(lists[1:], y[1:], rule="log")
+    np.testing.assert_array_equal(made.accepted[2:], alone.accepted[1:])
+    np.testing.assert_array_equal(made.overall[2:], alone.overall[1:])
+    assert made.area == pytest.approx(alone.area)
+
+
+@given(seed=seeds, rule=st.sampled_from(["brier", "log", "spherical"]))
+def test_how_doubtful_a_list_is_does_not_depend_on_its_order(seed: int, rule: str) -> None:
+    """To the last bit: else equal lists would fall on both sides of a threshold."""
+    rng = np.random.default_rng(seed)
+    rows = [dict(enumerate(rng.dirichlet(np.ones(7)).tolist())) for _ in range(5)]
+    turned = [dict([list(row.items())[i] for i in rng.permutation(7)]) for row in rows]
+    one, other = (tl.TopLists.from_dicts(some, 7) for some in (rows, turned))
+    np.testing.assert_array_equal(doubts(one, by="entropy", rule=rule), doubts(other, by="entropy", rule=rule))
+
+
+def test_lists_that_say_the_same_in_other_words_are_accepted_together() -> None:
+    """A distribution, and the same with its last class left to the rest: their entropies differ by rounding."""
+    rng = np.random.default_rng(1)
+    rows = [dict(enumerate(p)) for p in rng.dirichlet(np.ones(6), 30).tolist()]
+    shorter = [{c: x for c, x in row.items() if x > min(row.values())} for row in rows]
+    lists = tl.TopLists.from_dicts(rows + shorter, 6)
+    made = rejection_curve(lists, np.tile(rng.integers(0, 6, 30), 2))
+    np.testing.assert_allclose(made.coverage, np.arange(31) / 30)

@@ -47,6 +47,17 @@ def test_every_case_is_pooled_by_weights_of_the_other_folds(rule: str, pool: str
     np.testing.assert_array_equal(made.weights.weights, pool_weights(lists, y, rule=rule, pool=pool).weights)
 
 
+def test_a_cluster_stays_in_one_fold() -> None:
+    lists, y = draw(0, 2)
+    clusters = np.arange(60) // 3
+    made = stack(lists, y, folds=4, clusters=clusters)
+    assert made.fold is not None
+    assert (made.fold == np.repeat(made.fold[::3], 3)).all()
+    assert sorted(np.bincount(made.fold)) == [15] * 4
+    with pytest.raises(tl.TopListError, match="21 folds of 20 clusters"):
+        stack(lists, y, folds=21, clusters=clusters)
+
+
 def test_an_outcome_does_not_change_the_list_of_its_own_case() -> None:
     lists, y = draw(1, 3)
     at = int(np.argmax(np.min([one.sizes for one in lists.values()], axis=0)))
@@ -130,7 +141,7 @@ def test_sizes_per_case_ids_labels_and_underflow_stay_with_their_cases() -> None
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"folds": 1}, "folds"), ({"folds": 100}, "cannot be parted"), ({"seed": -1}, "seed"), ({"k": -1}, "k is")],
+    [({"folds": 1}, "folds"), ({"folds": 100}, "100 folds of 60 cases"), ({"seed": -1}, "seed"), ({"k": -1}, "k is")],
     ids=["one fold", "many folds", "seed", "k"],
 )
 def test_what_cannot_be_stacked_is_refused(options: dict[str, Any], said: str) -> None:
@@ -154,7 +165,7 @@ def test_other_files_are_not_pools(tmp_path: pathlib.Path, text: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(tl.TopListError, match=r"none\.json: this cannot be read as a pool"):
+    with pytest.raises(tl.TopListError, match=r"none\.json: there is no such file"):
         Stack.load(tmp_path / "none.json")
 
 
@@ -171,3 +182,22 @@ def test_outcomes_of_any_kind_are_parted() -> None:
     found = [stack(lists, y).weights.weights for y in (matrix, sets, space.sets(sets), space.encode(sets))]
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
+
+
+@pytest.mark.parametrize("own", [1, 1.5, True, "x", {"a": 1}, [1]])
+def test_damaged_recalibrators_of_a_saved_stack_are_refused(own: Any) -> None:
+    lists, y = draw(0, 2)
+    with pytest.raises(tl.TopListError):
+        Stack.from_dict(stack(lists, y).to_dict() | {"recalibrators": own})
+
+
+def test_what_cannot_recalibrate_is_refused() -> None:
+    lists, y = draw(0, 2)
+    with pytest.raises(tl.TopListError, match="not 'temperature'"):
+        stack(lists, y, recalibrate="temperature")  # type: ignore[arg-type]
+
+
+def test_a_file_of_brackets_is_not_a_stack(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(tl.TopListError, match=r"deep\.json"):
+        Stack.load(tmp_path / "deep.json")

@@ -232,6 +232,7 @@ def test_lists_by_people_are_repaired_as_told_and_invalid_ones_pay(studied: Stud
         "units: percent": 6723,
         "duplicates summed": 153,
         "normalized": 674,
+        "blanks left out": 10,
     }
     assert found["invalid"] == invalid
     assert mark["unpenalised"] == pytest.approx(np.mean(scores), abs=1e-9)

@@ -139,5 +139,5 @@ def test_a_diagnosis_repeats_the_warning_as_a_sentence():
 def test_a_diagnosis_of_nothing_or_with_wrong_weights_is_refused():
     with pytest.raises(TopListError, match="no cases"):
         topbeta.diagnose(tl.TopLists.from_dicts([], 3), [], 0.9)
-    with pytest.raises(TopListError, match="weights are 1 numbers"):
+    with pytest.raises(TopListError, match="the sample weight is -1"):
         topbeta.diagnose(tl.TopLists.from_dicts([{0: 0.95}], 3), [0], 0.9, sample_weight=[-1.0])

@@ -135,7 +135,7 @@ def score(
 @app.command(epilog=options.CHECK_EXAMPLES)
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")],
-    classes: options.Classes = None,
+    classes: options.OneCount = None,
     layout: options.Layouts = None,
     case: options.Case = None,
     class_: options.Class = None,
@@ -167,6 +167,7 @@ def diagnose(
     level: options.Level = 0.95,
     draws: options.Draws = 199,
     seed: options.Seed = 0,
+    cluster: options.Cluster = None,
     layout: options.Layouts = None,
     case: options.Case = None,
     class_: options.Class = None,
@@ -192,7 +193,7 @@ def diagnose(
 def convert(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="A Parquet file to write.")],
-    classes: options.Classes = None,
+    classes: options.OneCount = None,
     layout: options.Layouts = None,
     case: options.Case = None,
     class_: options.Class = None,
@@ -201,6 +202,7 @@ def convert(
     units: options.UnitsOption = None,
     normalize: options.Normalize = False,
     duplicates: options.DuplicatesOption = None,
+    blanks: options.BlanksOption = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Write predictions of any layout as lists in Parquet: case, classes, confidences."""
@@ -222,7 +224,7 @@ def recalibrate_fit(
     file: options.One,
     truth: options.Truth,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the recalibrator goes: a .json file.")],
-    classes: options.Classes = None,
+    classes: options.OneCount = None,
     kind: Annotated[
         str,
         typer.Option(
@@ -259,7 +261,7 @@ def recalibrate_apply(
     file: options.One,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="What `toplist recalibrate fit` wrote.")],
     output: options.ListsOut,
-    classes: options.Classes = None,
+    classes: options.OneCount = None,
     layout: options.Layouts = None,
     case: options.Case = None,
     class_: options.Class = None,
@@ -286,7 +288,7 @@ def pool(
         list[str], typer.Argument(metavar="FILES...", help="Predictions: paths, folders, patterns; or name=path.")
     ],
     output: options.ListsOut,
-    classes: options.Classes = None,
+    classes: options.OneCount = None,
     weights: Annotated[
         list[str] | None, typer.Option(help="The weight of a file, as name=0.7; one for each. Equal by default.")
     ] = None,
@@ -294,7 +296,12 @@ def pool(
         str | None, typer.Option("--truth", "-t", help="Fit the weights to what happened in these cases.")
     ] = None,
     rule: Annotated[
-        str | None, typer.Option("--rule", help="The score that weights are fitted by: brier, or log (if --geometric).")
+        str | None,
+        typer.Option(
+            "--rule",
+            help="With --truth, the score that weights are fitted by: brier or log.",
+            show_default="brier, or log with --geometric",
+        ),
     ] = None,
     geometric: Annotated[bool, typer.Option("--geometric", help="Multiply instead of adding up.")] = False,
     k: Annotated[int | None, typer.Option("-k", help="Keep the k most confident classes.")] = None,
@@ -335,9 +342,13 @@ def truncate(
     truth: Annotated[
         str | None, typer.Option("--truth", "-t", help="Choose how much to keep by what happened in these cases.")
     ] = None,
-    choose: Annotated[str, typer.Option(help="With --truth, what is chosen: k or mass.")] = "k",
-    rule: options.Rule = "brier",
-    classes: options.Classes = None,
+    choose: Annotated[
+        str | None, typer.Option(help="With --truth, what is chosen: k or mass.", show_default="k")
+    ] = None,
+    rule: Annotated[
+        str | None, typer.Option(help="With --truth, the score that counts: brier, log, ...", show_default="brier")
+    ] = None,
+    classes: options.OneCount = None,
     missing: options.Common = "error",
     layout: options.Layouts = None,
     case: options.Case = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,9 +40,13 @@ def check(
 def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
     """Write lists as Parquet."""
     source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
+    made = Counter[str]()
     with progress.shown(quiet) as update, empty_set_explained(sets):
-        cases = convert_source(source, output, repairs, space, sets, update)
-    typer.echo(f"{cases:,} cases in {output}")
+        cases = convert_source(source, output, repairs, space, sets, update, made.update)
+    told = ", ".join(f"{what} ({count:,} cases)" for what, count in made.items() if count)
+    if told:
+        typer.echo(f"repaired: {told}")
+    typer.echo(f"{cases:,} cases in {visible(str(output))}")
 
 
 def _opened(
@@ -66,8 +71,8 @@ def _opened(
     space = None if space is None else as_sets(space, sets)
     labels = None if space is None or space.labels is None else frozenset(map(str, space.labels))
     kind = asking.per_predictor(layout, names, "layout")[name]
-    hints = Hints(layout=kind, case=case, classes=class_, confidences=confidence, labels=labels, sets=sets)
     repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
+    hints = Hints(kind, case, class_, confidence, labels, sets=sets, blanks=repairs.blanks)
     return open_source(predictions[name], name, hints), space, repairs, sets
 
 

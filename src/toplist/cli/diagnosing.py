@@ -25,6 +25,7 @@ def diagnose_file(
     level: float,
     draws: int,
     seed: int,
+    cluster: str | None,
     layout: Sequence[str] | None,
     case: str | None,
     class_: str | None,
@@ -42,6 +43,8 @@ def diagnose_file(
     predictions = asking.named_files([file])
     (name,) = names = list(predictions)
     _require_place(plot)
+    if cluster is not None and truth is None:
+        raise UsageError("--cluster is a column of the truth: name that with --truth.")
     space, sizes = asking.space_of(classes, truth)
     repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
     with progress.shown(quiet) as update:
@@ -53,6 +56,7 @@ def diagnose_file(
             level=level,
             draws=draws,
             seed=seed,
+            clusters=cluster,
             units=repairs.units,
             normalize=repairs.normalize,
             duplicates=repairs.duplicates,
@@ -81,6 +85,8 @@ def _require_place(plot: Path | None) -> None:
         return
     if plot.suffix and plot.suffix.lower() not in _DRAWN and not plot.is_dir():
         raise UsageError(f"--plot is a folder, or a file that ends in {', '.join(_DRAWN)}; not {str(plot)!r}.")
+    if plot.is_file() and plot.suffix.lower() not in _DRAWN:
+        raise UsageError(f"--plot {plot}: this is a file already; name a folder, or a file that ends in .svg.")
     if not plot.parent.is_dir():
         raise UsageError(f"--plot {plot}: there is no folder {str(plot.parent)!r}.")
 

@@ -20,6 +20,7 @@ _FLAGS = (
     (r'missing="(\w+)" \((.*?)\), "(\w+)" \((.*?)\) or "(\w+)"', r"--missing \1 (\2), \3 (\4) or \5"),
     (r'missing="(\w+)"', r"--missing \1"),
     (r'sets=";"', '--sets ";"'),
+    (r'rule="(\w+)"', r"--rule \1"),
     (r"space= \(--classes\)", "--classes"),
 )
 

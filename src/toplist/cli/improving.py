@@ -14,10 +14,11 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.cli.memory import keep_freed_memory
 from toplist.io.coding import empty_set_explained
-from toplist.io.writers import require_folder
+from toplist.io.records import require_folder, spell
 from toplist.lists.door import Repairs
 from toplist.rules import RULES
 from toplist.transformation import Reading, Written, transform, truncate_file
+from toplist.words.names import visible
 
 
 def truncate(
@@ -28,8 +29,8 @@ def truncate(
     mass: float | None,
     gain: float | None,
     truth: str | None,
-    choose: str,
-    rule: str,
+    choose: str | None,
+    rule: str | None,
     json: bool,
     quiet: bool,
     **how: Any,
@@ -37,22 +38,27 @@ def truncate(
     """Write shorter lists."""
     given = {"-k": k, "--mass": mass, "--gain": gain, "--truth": truth}
     if sum(value is not None for value in given.values()) != 1:
-        raise UsageError(f"say how to cut with one of {', '.join(given)}.")
+        raise UsageError(f"say how to cut with one of {', '.join(given)}, and with no other of them.")
+    require_truth(truth, {"--choose": choose, "--rule": rule, "--outcome": how["outcome"]})
+    choose, rule = choose or "k", rule or "brier"
     if choose not in ("k", "mass"):
         raise UsageError(f"--choose is k or mass, not {choose!r}.")
     require_rule(rule)
+    require_apart(output, truth)
     keep_freed_memory()
     predictions, reading = reading_of([file], truth, **how)
-    (path,) = predictions.values()
+    ((name, path),) = predictions.items()
     with progress.shown(quiet) as update, empty_set_explained(reading.sets):
         if truth is None:
-            written = truncate_file(path, output, k=k, mass=mass, gain=gain, reading=reading, progress=update)
-            say_written(written, json, "toplist.truncate/1", k=k, mass=mass, gain=gain)
+            written = truncate_file(
+                path, output, k=k, mass=mass, gain=gain, name=name, reading=reading, progress=update
+            )
+            say_written(written, json, "toplist.truncated/1", k=k, mass=mass, gain=gain)
             return
         from toplist.transformation.fitting import fit_truncation
 
-        found = fit_truncation(path, truth, rule=rule, by=choose, reading=reading, progress=update)
-        files = reading.open({"predictions": path})
+        found = fit_truncation(path, truth, name=name, rule=rule, by=choose, reading=reading, progress=update)
+        files = reading.open({name: path})
         written = transform(files, output, lambda lists: found.transform(lists[0]), update, "truncating")
     if not json:
         typer.echo(repr(found))
@@ -63,17 +69,12 @@ def truncate(
     ]
     infinite = found.infinite.tolist()
     curve = [
-        {name: _finite(value) for name, value in row.items()} | {"infinite": n}
+        {name: spell(value) for name, value in row.items()} | {"infinite": n}
         for row, n in zip(curve, infinite, strict=True)
     ]
     say_written(
-        written, json, "toplist.truncate/1", **{choose: found.chosen}, best=found.best, rule=found.rule, curve=curve
+        written, json, "toplist.truncated/1", **{choose: found.chosen}, best=found.best, rule=found.rule, curve=curve
     )
-
-
-def _finite(value: float) -> float | str | None:
-    """JSON has no infinity; what does not exist is null."""
-    return value if abs(value) < float("inf") else None if value != value else str(value)
 
 
 def reading_of(
@@ -127,6 +128,19 @@ def require_rule(rule: str) -> None:
         raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{nearest(rule, list(RULES))}")
 
 
+def require_truth(truth: str | None, words: Mapping[str, object]) -> None:
+    """What is about fitting is not ignored where nothing is fitted."""
+    vain = [flag for flag, value in words.items() if value is not None]
+    if truth is None and vain:
+        raise UsageError(f"{' and '.join(vain)}: this is about fitting, which needs what happened. Give --truth too.")
+
+
+def require_apart(output: Path, truth: str | None) -> None:
+    """Predictions may be replaced by better ones; what happened is not."""
+    if truth is not None and output.exists() and Path(truth).exists() and output.samefile(truth):
+        raise UsageError(f"{output} is the truth: name another file for the output.")
+
+
 def require_json(path: Path, flag: str) -> None:
     """A name for a file of JSON, in a folder that is there."""
     if path.suffix.lower() != ".json":
@@ -144,18 +158,22 @@ def say_written(written: Written, json: bool, schema: str, **values: Any) -> Non
     if json:
         say_json(schema, **values, **written.to_dict())
         return
-    for name, counts in written.repairs.items():
-        mended: Mapping[str, int] = {what: count for what, count in counts.items() if count}
-        if mended:
-            typer.echo(
-                f"repaired in {name}: {', '.join(f'{what} ({count:,} cases)' for what, count in mended.items())}"
-            )
-    left = {name: count for name, count in written.left_out.items() if count}
-    if left:
-        typer.echo(f"left out: {', '.join(f'{count:,} cases of {name}' for name, count in left.items())}")
+    say_changed(written.repairs, written.left_out)
     if written.faint:
         typer.echo(
             f"in {written.faint:,} cases a mass below 1e-14 loses its digits in a file, "
             "where the mass that is not listed is one minus the sum"
         )
-    typer.echo(f"{written.cases:,} cases in {written.output}")
+    typer.echo(f"{written.cases:,} cases in {visible(written.output)}")
+
+
+def say_changed(repairs: Mapping[str, Mapping[str, int]], left_out: Mapping[str, int]) -> None:
+    """What was repaired in each file, and how many of its cases were left out."""
+    for name, counts in repairs.items():
+        mended: Mapping[str, int] = {what: count for what, count in counts.items() if count}
+        if mended:
+            told = ", ".join(f"{what} ({count:,} cases)" for what, count in mended.items())
+            typer.echo(f"repaired in {visible(name)}: {told}")
+    left = {name: count for name, count in left_out.items() if count}
+    if left:
+        typer.echo(f"left out: {', '.join(f'{count:,} cases of {visible(name)}' for name, count in left.items())}")

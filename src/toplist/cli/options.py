@@ -21,6 +21,10 @@ Classes = Annotated[
         "--classes", "-c", help="How many there are: a number, 2^L, inf, a file of labels, or a column of the truth."
     ),
 ]
+OneCount = Annotated[
+    str | None,
+    typer.Option("--classes", "-c", help="How many there are: a number, 2^L, inf, or a file of labels."),
+]
 Rules = Annotated[
     list[str] | None,
     typer.Option(
@@ -59,7 +63,7 @@ BlanksOption = Annotated[
     list[str] | None,
     typer.Option(
         "--blanks",
-        help="What lacks its class or its confidence: error or drop; or name=drop.",
+        help="Entries that lack their class or their confidence: error, or drop to leave them out; or name=drop.",
         rich_help_panel=_VALUES,
     ),
 ]
@@ -99,7 +103,9 @@ Baseline = Annotated[
 ]
 One = Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")]
 ListsOut = Annotated[Path, typer.Option("--output", "-o", help="Where to: .parquet, .csv or .jsonl.")]
-Rule = Annotated[str, typer.Option("--rule", help="The score that counts: brier, log, spherical, ...")]
+Rule = Annotated[
+    str, typer.Option("--rule", help="The score that counts: brier, log, spherical, zero-one, one-vs-rest, ...")
+]
 Common = Annotated[str, typer.Option("--missing", help="What to do about missing cases: error or common.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write everything on one HTML page, such as board.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

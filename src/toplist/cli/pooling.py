@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,12 +11,13 @@ import typer
 
 from toplist.cli import progress
 from toplist.cli.failures import UsageError
-from toplist.cli.improving import nearest, reading_of, require_json, say_written
+from toplist.cli.improving import nearest, reading_of, require_apart, require_json, require_truth, say_written
 from toplist.cli.memory import keep_freed_memory
 from toplist.errors import FileError
 from toplist.improve.pools import Ambiguity, PoolWeights
 from toplist.io.coding import empty_set_explained
-from toplist.io.writers import write_json
+from toplist.io.files import find
+from toplist.io.records import read_json, write_json
 from toplist.transformation import pool_files
 from toplist.words.names import visible
 
@@ -45,11 +45,14 @@ def pool(
         raise UsageError(f"weights come from one of {', '.join(given)}.")
     if rule not in (None, "brier", "log"):
         raise UsageError(f"--rule is brier or log here, not {rule!r}.{nearest(rule, ['brier', 'log'])}")
+    require_truth(truth, {"--rule": rule, "--outcome": how["outcome"]})
+    require_apart(output, truth)
     if save_weights is not None:
         require_json(save_weights, "--save-weights")
     keep_freed_memory()
     predictions, reading = reading_of(files, truth, **how)
     names = list(predictions)
+    _require_several(predictions)
     kind: Literal["linear", "geometric"] = "geometric" if geometric else "linear"
     found, lines = None, []
     with progress.shown(quiet) as update, empty_set_explained(reading.sets):
@@ -81,6 +84,16 @@ def pool(
     say_written(written, json, "toplist.pooled/1")
 
 
+def _require_several(predictions: Mapping[str, str]) -> None:
+    """A folder or a pattern is one prediction in several files; to pool it alone is hardly meant."""
+    (path, *others) = predictions.values()
+    if not others and len(find(path).paths) > 1:
+        raise UsageError(
+            f"{visible(path)}: the files of a folder or a pattern are one prediction, not several to pool. "
+            "Name each file; a pattern without quotes does that."
+        )
+
+
 def _gains(found: PoolWeights, gained: Ambiguity | None) -> list[str]:
     """What the weights were fitted by, and what disagreement gains."""
     own = ", ".join(f"{visible(name)} {score:.6g}" for name, score in zip(found.names, found.members, strict=True))
@@ -105,7 +118,9 @@ def _given(words: Sequence[str] | None, names: Sequence[str]) -> dict[str, float
         name, mark, value = word.rpartition("=")
         if not mark or name not in names:
             near = nearest(name or word, names)
-            raise UsageError(f"--weights {word}: say name=weight with one of {', '.join(map(repr, names))}.{near}")
+            raise UsageError(
+                f"--weights {word}: say name=weight, once for each of {', '.join(map(repr, names))}.{near}"
+            )
         if name in found:
             raise UsageError(f"--weights gives {name!r} two weights.")
         found[name] = _share(value, f"--weights {word}")
@@ -128,18 +143,14 @@ def _share(text: str, where: str) -> float:
 def _whole(shares: dict[str, float]) -> dict[str, float]:
     total = math.fsum(shares.values())
     if not abs(total - 1) <= 1e-9:
-        raise UsageError(f"weights add up to one; these add up to {total:g}.")
+        remedy = f"Divide each by {total:g}" if total else "Give one that is above zero"
+        raise UsageError(f"weights add up to one; these add up to {total:g}. {remedy}.")
     return shares
 
 
 def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     """Weights that were saved, for files of the same names."""
-    try:
-        saved = jsonlib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError):
-        raise FileError(str(path), "this is not JSON.") from None
+    saved = read_json(path, "the weights of a pool")
     shares = saved.get("weights") if isinstance(saved, Mapping) and saved.get("schema") == SCHEMA else None
     if not isinstance(shares, Mapping):
         raise FileError(str(path), f"these are no weights of a pool: the schema is not {SCHEMA!r}.")

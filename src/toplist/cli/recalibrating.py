@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as jsonlib
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,16 @@ import typer
 
 from toplist.cli import progress
 from toplist.cli.failures import UsageError
-from toplist.cli.improving import nearest, reading_of, require_json, require_rule, say_json, say_written
+from toplist.cli.improving import nearest, reading_of, require_json, require_rule, say_changed, say_json, say_written
 from toplist.cli.memory import keep_freed_memory
+from toplist.errors import FileError, TopListError
 from toplist.improve.recalibration import Choice, Recalibrator
 from toplist.io.coding import empty_set_explained
-from toplist.io.writers import write_json
-from toplist.transformation import recalibrate_file
+from toplist.io.records import write_json
+from toplist.space import show_size
+from toplist.transformation import transform
 from toplist.transformation.fitting import KINDS, fit_recalibrator
+from toplist.words.names import visible
 
 
 def fit(
@@ -38,17 +42,21 @@ def fit(
     require_rule(rule)
     require_json(output, "--output")
     predictions, reading = reading_of([file], truth, **how)
-    (path,) = predictions.values()
+    ((name, path),) = predictions.items()
     with progress.shown(quiet) as update, empty_set_explained(reading.sets):
-        model, choice = fit_recalibrator(
-            path, truth, kind=kind, rule=rule, folds=folds, seed=seed, reading=reading, progress=update
+        found = fit_recalibrator(
+            path, truth, name=name, kind=kind, rule=rule, folds=folds, seed=seed, reading=reading, progress=update
         )
-    write_json(output, model.to_dict())
+    model, choice = found.model, found.choice
+    to = {"cases": found.cases, "classes": show_size(found.classes)}
+    write_json(output, model.to_dict() | {"fitted_to": to})
     if json:
-        say_json("toplist.recalibrate/1", **_table(choice, model, kind), output=str(output))
+        told = {"repairs": found.repairs, "left_out": {one: n for one, n in found.left_out.items() if n}}
+        say_json("toplist.recalibrate/1", **_table(choice, model, kind), **to, **told, output=str(output))
         return
+    say_changed(found.repairs, found.left_out)
     typer.echo(_in_words(choice, model, kind))
-    typer.echo(f"{model!r} in {output}")
+    typer.echo(f"{model!r}, fitted to {found.cases:,} cases, in {visible(str(output))}")
 
 
 def _line(choice: Choice, kind: str) -> int:
@@ -77,8 +85,26 @@ def apply(file: str, model: Path, *, output: Path, json: bool, quiet: bool, **ho
     """Write a file's lists as a saved recalibrator changes them."""
     keep_freed_memory()
     predictions, reading = reading_of([file], None, **how)
-    (path,) = predictions.values()
-    known = Recalibrator.load(model)
+    ((name, path),) = predictions.items()
+    known, was = _loaded(model)
     with progress.shown(quiet) as update, empty_set_explained(reading.sets):
-        written = recalibrate_file(path, known, output, reading=reading, progress=update)
-    say_written(written, json, "toplist.recalibrate/1", model=repr(known))
+        files = reading.open({name: path})
+        written = transform(files, output, lambda lists: known.transform(lists[0]), update, "recalibrating")
+    now = show_size(files.space.size)
+    if not json and was not in (None, now):
+        typer.echo(f"fitted among {visible(was)} classes, used among {now}: what was learned there may not hold here")
+    say_written(written, json, "toplist.recalibrated/1", model=repr(known), fitted_among=was)
+
+
+def _loaded(path: Path) -> tuple[Any, str | None]:
+    """A saved recalibrator, and among how many classes it was fitted, where the file says so."""
+    try:
+        known = Recalibrator.load(path)
+    except FileError as error:
+        order = "Predictions come first, then what `toplist recalibrate fit` wrote."
+        raise FileError(str(path), f"{error.problem} {order}") from None
+    except TopListError as error:
+        raise FileError(str(path), str(error)) from None
+    told = jsonlib.loads(path.read_text(encoding="utf-8")).get("fitted_to")
+    was = told.get("classes") if isinstance(told, dict) else None
+    return known, was if isinstance(was, str) else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from toplist.arguments import as_probability, as_whole
 from toplist.diagnosis.bins import Bin
-from toplist.diagnosis.calibration import CalibrationError, Gap, error_of, even_bins, gap_of, joined
+from toplist.diagnosis.calibration import CalibrationError, Gap, error_of, even_bins, gap_of, joined, least_variance
 from toplist.diagnosis.decomposition import Decomposition, sum_up
 from toplist.diagnosis.parts import REST, split, unlisted
 from toplist.diagnosis.reliabilities import Reliability
@@ -87,6 +87,11 @@ class Binned:
             int(np.count_nonzero(~payable)),
         )
 
+    @property
+    def longest(self) -> int:
+        """The most ranks that a list has, where that is at most five; else six."""
+        return max((rank for rank, sums in enumerate(self.ranks, 1) if sums), default=0)
+
     def reliability(self, of: Of = "listed") -> Reliability:
         """The isotonic curve over bins; there is no band, which would need the cases."""
         of, sums = self._seen(of)
@@ -148,7 +153,8 @@ class Binned:
         whole = [sums.together([some[at] for at in np.flatnonzero(code == b)]) for b in range(int(code.max()) + 1)]
         n = np.array([s.count[0] // UNIT for s in whole], float)
         means, spread = (np.array(x) for x in zip(*(_distance(s) for s in whole), strict=True))
-        return error_of(of, means, np.diag(spread / n), n, int(n.sum()), level)
+        least = np.array([_least(s) for s in whole])
+        return error_of(of, means, np.diag(spread / n), least, n, int(n.sum()), level)
 
     def gap(self, of: Of = "top", *, level: Any = 0.95) -> Gap:
         """As `toplist.diagnosis.confidence_gap`: nothing is lost in bins."""
@@ -157,7 +163,7 @@ class Binned:
         whole = sums.together(range(FINE))
         count = whole.count[0]
         n = count // UNIT
-        spread = _distance(whole)[1] if n > 1 else math.inf
+        spread = max(_distance(whole)[1], n * _least(whole)) if n > 1 else math.inf
         return gap_of(named, whole.promised[0] / count, whole.kept[0] / count, spread, n, level, cases=n)
 
     def _seen(self, of: Of) -> tuple[Of, Sums]:
@@ -186,6 +192,12 @@ def _distance(sums: Sums) -> tuple[float, float]:
     n = count // UNIT
     # (sum of squares - (sum)^2 / n) / (n - 1), in whole numbers up to the last step
     return away / count, (sums.squared_distance() * count - away * away) / (count * UNIT * (n - 1))
+
+
+def _least(sums: Sums) -> float:
+    """The least variance of the mean of promised - kept in the first bin."""
+    count, promised, squares, kept, _ = (column[0] / UNIT for column in sums.columns)
+    return float(least_variance(promised - squares, kept, count))
 
 
 def _histogram(sums: Sums) -> tuple[Bin, ...]:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.arguments import as_whole
-from toplist.errors import OutcomeError, ShapeError, SpaceError
+from toplist.errors import ShapeError, SpaceError
 from toplist.hits import places
+from toplist.io.records import spell
 from toplist.lists import TopLists, require_lists
-from toplist.outcomes import is_soft
+from toplist.outcomes import as_happened
 from toplist.rules import as_rule, name_of
 from toplist.scoring import score
 
@@ -87,7 +88,7 @@ class Disagreement:
             "rule": self.rule,
             "cases": self.cases,
             "accuracy": {"a": self.accuracy_a, "b": self.accuracy_b},
-            "score": {"a": _plain(self.score_a), "b": _plain(self.score_b)},
+            "score": {"a": spell(self.score_a), "b": spell(self.score_b)},
             "difference": self.difference,
             "better": self.better,
             "disagree": self.disagree,
@@ -144,11 +145,7 @@ def deciding_cases(a: TopLists, b: TopLists, y: Any, *, rule: Any = "brier", mos
         raise SpaceError(f"one predictor is over {a.space!r}, the other over {b.space!r}: both need the same classes.")
     if a.ids is not None and b.ids is not None and not np.array_equal(a.ids, b.ids):
         raise ShapeError("the case ids of the two predictors differ.", "Bring both into one order.")
-    if is_soft(y, a.space):
-        raise OutcomeError(
-            "first guesses are right or wrong: this needs one outcome per case, not a distribution.",
-            "Draw an outcome per case from it.",
-        )
+    as_happened(y, a, "first guesses are held against")
     chosen = as_rule(rule)
     ids = a.ids if a.ids is not None else b.ids
     scores = [np.asarray(score(one, y, rule=chosen), np.float64) for one in (a, b)]
@@ -266,13 +263,9 @@ def _record(one: Deciding) -> dict[str, Any]:
     return {
         "case": one.case,
         "name": one.name,
-        "a": _plain(one.a),
-        "b": _plain(one.b),
-        "difference": _plain(one.difference),
+        "a": spell(one.a),
+        "b": spell(one.b),
+        "difference": spell(one.difference),
         "right_a": one.right_a,
         "right_b": one.right_b,
     }
-
-
-def _plain(x: float) -> float | str:
-    return x if math.isfinite(x) else "infinite" if x > 0 else "-infinite"

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.diagnosis.parts import REST, Layer, kept_in, layers
+from toplist.improve.recalibration.logs import revalued
 from toplist.isotonic import pav
 from toplist.lists import TopLists
 from toplist.lists.admitted import row_sums
@@ -38,8 +39,7 @@ def _restated(made: Promises, ranks: int, *, flat: bool) -> TopLists:
     t, rest = t / np.repeat(total, lists.sizes), rest / total
     with np.errstate(divide="ignore"):
         log_rest = np.log(rest)
-    found = TopLists.from_ragged(lists.offsets, lists.classes, t, lists.space, log_rest=log_rest)
-    return found.as_distributions()
+    return revalued(lists, t, log_rest).as_distributions()
 
 
 def _rates(layer: Layer, kept: NDArray[np.bool_], *, flat: bool) -> Floats:

@@ -12,7 +12,8 @@ import numpy as np
 
 from toplist.arguments import as_probability, as_whole
 from toplist.diagnosis import Binned, Look
-from toplist.diagnosis.oddities_words import SERIOUS
+from toplist.diagnosis.oddities import SERIOUS, seen_to
+from toplist.diagnosis.views import units_of
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.evidence.naming import for_lists
 from toplist.examination.holding import EXACT, Held, by_place, thinned
@@ -28,6 +29,9 @@ from toplist.planning import are_tables
 from toplist.space import ClassSpace, show_size
 
 _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
+_MEASURED = (
+    "calibration", "decomposition", "calibration_error", "gap", "mass_gap", "test", "tested", "clusters", "notes",
+)  # fmt: skip
 _PART = 1 << 15  # cases that are put into bins at a time
 
 
@@ -41,6 +45,7 @@ def diagnose(
     band_level: float = 0.9,
     draws: int = 199,
     seed: int = 0,
+    clusters: Any = None,
     units: Units = "probability",
     normalize: bool = False,
     duplicates: Duplicates = "error",
@@ -61,6 +66,10 @@ def diagnose(
     `case`, `classes`, `confidences`, `outcome` and `sizes` say which columns are what. Predictions that cannot be
     scored are looked at all the same. The test of calibration is a Monte Carlo test with so many `draws`.
 
+    Outcomes of cases that belong together may depend on each other: `clusters` says what each case belongs to, one
+    name per case or, for files, a column of the truth (one called cluster is found; "" is none). The test, the
+    differences and the calibration error then go by clusters.
+
     >>> lists = TopLists.from_topk([[0]] * 200, [[0.9]] * 200, 3)
     >>> found = diagnose(lists, [0] * 140 + [1] * 60)
     >>> found.miscalibrated, found.verdict[:13]
@@ -72,22 +81,23 @@ def diagnose(
         predictions, y = predictions.batch, None if y is None else [y]
     level, band_level = as_probability(level, "level"), as_probability(band_level, "band_level")
     draws, seed = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0)
+    if y is None and clusters is not None:
+        raise TopListError("clusters say how outcomes hang together: give the outcomes too.")
     repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
     called = _name(predictions) if name is None else str(name)
     if _are_tables(predictions, y):
-        columns = Columns(layout, case, classes, confidences, outcome, sizes, sets)
+        columns = Columns(layout, case, classes, confidences, outcome, sizes, sets, clusters)
         tell = progress or (lambda what, done, total: None)
         found = read(predictions, y, space, repairs, columns, called, EXACT, tell)
         look, oddities, many, held, why = found.look, found.oddities, found.classes, found.held, found.why
     elif blanks != "error":
         raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
     else:
-        look, oddities, many, held, why = _in_memory(predictions, y, space, repairs)
+        look, oddities, many, held, why = _in_memory(predictions, y, space, repairs, clusters)
     made: dict[str, Any] = {}
     if held is not None:
         measured = measure(held, level=level, band_level=band_level, draws=draws, seed=seed)
-        fields = ("calibration", "decomposition", "calibration_error", "gap", "mass_gap", "test", "tested", "notes")
-        made = {field: getattr(measured, field) for field in fields} | {"exact": held.binned is None}
+        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": held.binned is None}
     elif not why:
         why = _UNKNOWN
     return Diagnosis(called, look.cases, _classes(many), dict(look.sizes), oddities, why, level, **made)
@@ -109,7 +119,7 @@ def _classes(many: str) -> str:
 
 
 def _in_memory(
-    predictions: Any, y: Any, space: Any, repairs: Repairs
+    predictions: Any, y: Any, space: Any, repairs: Repairs, clusters: Any
 ) -> tuple[Look, tuple[Any, ...], str, Held | None, str]:
     """The look, what is odd, how many classes, and the cases with their outcomes or why there are none."""
     rows, known = raw_rows(predictions, space, units=repairs.units)
@@ -125,15 +135,16 @@ def _in_memory(
         return look, found, many, None, str(error)
     if y is None:
         look = _look(predictions, rows, known, repairs, lists, None)
-        return look, look.findings(repaired=SERIOUS), many, None, ""
+        return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, None, ""
     if not declared:
         raise SpaceError(
             "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
         )
     _require_one_each(lists, y)
+    units = None if clusters is None else units_of(clusters, len(lists))
     places = by_place(lists, y)
     look = _look(predictions, rows, known, repairs, lists, y)
-    return look, look.findings(repaired=SERIOUS), many, _held(*places), ""
+    return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, _held(*places, units), ""
 
 
 def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lists: TopLists, y: Any) -> Look:
@@ -157,11 +168,12 @@ def _require_one_each(lists: TopLists, y: Any) -> None:
         raise ShapeError(f"{len(y):,} outcomes for {len(lists):,} cases.", "Give one outcome per case.")
 
 
-def _held(lists: TopLists, y: Any) -> Held:
+def _held(lists: TopLists, y: Any, units: Any) -> Held:
     """All cases where there are few enough; else every so many of them, and sums over all."""
     every = thinned(lists, EXACT)
     if every == 1:
-        return Held(lists, y, 1, None)
+        return Held(lists, y, 1, None, units)
     parts = (slice(lo, lo + _PART) for lo in range(0, len(lists), _PART))
     binned = sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
-    return Held(lists[np.arange(0, len(lists), every)], y[::every], every, binned)
+    some = None if units is None else np.unique(units[::every], return_inverse=True)[1]
+    return Held(lists[np.arange(0, len(lists), every)], y[::every], every, binned, some)

@@ -14,10 +14,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.annotations import clusters_in_order
 from toplist.diagnosis import Binned
-from toplist.errors import OutcomeError
+from toplist.io.optional import need
 from toplist.lists import TopLists, from_logs
-from toplist.outcomes import as_codes, is_soft
+from toplist.lists.joining import join
+from toplist.outcomes import as_happened
 from toplist.space import ClassSpace
 
 Codes = NDArray[np.int64]
@@ -33,6 +35,7 @@ class Held:
     y: Codes
     every: int  # 1: all are held
     binned: Binned | None
+    units: NDArray[np.intp] | None = None  # the cluster of each case that is held, from zero
 
 
 def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
@@ -42,12 +45,7 @@ def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
     >>> found.classes, y
     (array([0, 1, 0]), array([1, 1]))
     """
-    if is_soft(y, lists.space):
-        raise OutcomeError(
-            "calibration is about what happened, one outcome per case, not a distribution.",
-            "Draw an outcome per case from it, or score against it with tl.expected_score.",
-        )
-    sizes, codes = lists.sizes, as_codes(y, lists)
+    sizes, codes = lists.sizes, as_happened(y, lists, "calibration is about")
     place = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], sizes)
     hit = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
     out = sizes.astype(np.int64)
@@ -68,6 +66,22 @@ def thinned(lists: TopLists, limit: int) -> int:
     return every
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some cases of one source, by place."""
+
+    source: str
+    rows: Codes
+    lists: TopLists
+    y: Codes
+    clusters: Any  # a column of names, or None
+
+    def at(self, cases: NDArray[np.intp]) -> Piece:
+        """Some of them."""
+        clusters = None if self.clusters is None else self.clusters.take(cases)
+        return Piece(self.source, self.rows[cases], self.lists[cases], self.y[cases], clusters)
+
+
 @dataclass(slots=True)
 class Holding:
     """Takes batches in any order and from any thread; the result does not depend on either."""
@@ -76,46 +90,53 @@ class Holding:
     every: int = 1
     binned: Binned | None = None
     entries: int = 0
-    parts: list[tuple[str, Codes, TopLists, Codes]] = field(default_factory=list)  # file, rows, lists, outcomes
+    parts: list[Piece] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
-    def add(self, lists: TopLists, y: Any, rows: Codes, source: str = "") -> None:
-        """Hold some cases; `rows` say where each stands in its source."""
+    def add(self, lists: TopLists, y: Any, rows: Codes, source: str = "", clusters: Any = None) -> None:
+        """Hold some cases; `rows` say where each stands in its source, `clusters` are a column of names or None."""
         made, places = by_place(lists, y)
         with self._lock:
             if self.binned is not None:
                 self.binned = self.binned + Binned.of(made, places)
-            self._hold((source, rows, made, places))
+            self._hold(Piece(source, rows, made, places, clusters))
             while self.entries > self.limit and self._more_than_one():
                 if self.binned is None:
-                    self.binned = sum((Binned.of(part[2], part[3]) for part in self.parts), Binned())
+                    self.binned = sum((Binned.of(part.lists, part.y) for part in self.parts), Binned())
                 self.every *= 2
                 parts, self.parts, self.entries = self.parts, [], 0
                 for part in parts:
                     self._hold(part)
 
-    def _hold(self, part: tuple[str, Codes, TopLists, Codes]) -> None:
-        source, rows, lists, y = part
-        at = np.flatnonzero(rows % self.every == 0)
+    def _hold(self, part: Piece) -> None:
+        at = np.flatnonzero(part.rows % self.every == 0)
         if len(at):
-            lists = lists if len(at) == len(rows) else lists[at]
-            self.parts.append((source, rows[at], lists, y[at]))
-            self.entries += len(lists.confidences)
+            kept = part if len(at) == len(part.rows) else part.at(at)
+            self.parts.append(kept)
+            self.entries += len(kept.lists.confidences)
 
     def _more_than_one(self) -> bool:
-        return sum(len(part[1]) for part in self.parts) > 1
+        return sum(len(part.rows) for part in self.parts) > 1
 
     def held(self) -> Held:
         """All that is held, in the order of the sources and their rows."""
-        parts = sorted(self.parts, key=lambda part: (part[0], int(part[1][0])))
-        lists, y = _joined([(part[2], part[3]) for part in parts])
-        files = {name: i for i, name in enumerate(sorted({part[0] for part in parts}))}
-        file = np.repeat([files[part[0]] for part in parts], [len(part[1]) for part in parts])
-        rows = np.concatenate([part[1] for part in parts])
+        parts = sorted(self.parts, key=lambda part: (part.source, int(part.rows[0])))
+        lists, y = _joined([(part.lists, part.y) for part in parts])
+        units = _units([part.clusters for part in parts])
+        files = {name: i for i, name in enumerate(sorted({part.source for part in parts}))}
+        file = np.repeat([files[part.source] for part in parts], [len(part.rows) for part in parts])
+        rows = np.concatenate([part.rows for part in parts])
         order = np.lexsort((rows, file))
         if (np.diff(order) != 1).any():
-            lists, y = lists[order], y[order]
-        return Held(lists, y, self.every, self.binned)
+            lists, y, units = lists[order], y[order], None if units is None else units[order]
+        return Held(lists, y, self.every, self.binned, units)
+
+
+def _units(clusters: Sequence[Any]) -> NDArray[np.intp] | None:
+    """The clusters of all parts as numbers from zero, in the order of their names."""
+    if any(each is None for each in clusters):
+        return None
+    return clusters_in_order(need("pyarrow").chunked_array(clusters).combine_chunks()).astype(np.intp)
 
 
 def _joined(parts: Sequence[tuple[TopLists, Codes]]) -> tuple[TopLists, Codes]:
@@ -123,26 +144,11 @@ def _joined(parts: Sequence[tuple[TopLists, Codes]]) -> tuple[TopLists, Codes]:
     if len(parts) == 1:
         return parts[0]
     every = [lists for lists, _ in parts]
-    offsets = np.concatenate(([0], np.cumsum(np.concatenate([lists.sizes for lists in every]))))
-    classes = np.concatenate([lists.classes for lists in every])
-    space, log_rest = _space(every), None
-    if any(lists.log_rest is not None for lists in every):
-        log_rest = np.concatenate([_log(lists.rest) if lists.log_rest is None else lists.log_rest for lists in every])
-    y = np.concatenate([places for _, places in parts])
-    if any(lists.log_confidences is not None for lists in every):
-        logs = [_log(x.confidences) if x.log_confidences is None else x.log_confidences for x in every]
-        return from_logs(offsets, classes, np.concatenate(logs), space, log_rest=log_rest), y
-    t = np.concatenate([lists.confidences for lists in every])
-    return TopLists.from_ragged(offsets, classes, t, space, log_rest=log_rest), y
+    made = join(every, [lists.classes for lists in every], _space(every))
+    return made, np.concatenate([places for _, places in parts])
 
 
 def _space(every: Sequence[TopLists]) -> ClassSpace:
     if not every[0].space.per_case:
         return ClassSpace(every[0].space.size)
     return ClassSpace(np.concatenate([lists.space.size for lists in every]))
-
-
-def _log(x: NDArray[Any]) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):
-        found: NDArray[np.float64] = np.log(x.astype(np.float64))
-    return found

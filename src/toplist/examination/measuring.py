@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
+import numpy as np
+
 from toplist.diagnosis import (
     CalibrationError,
     CalibrationTest,
@@ -22,12 +24,15 @@ from toplist.errors import TopListError
 from toplist.examination.holding import Held, thinned
 
 T = TypeVar("T")
+SIGNIFICANT: Final = 0.05
 TESTED: Final = 200_000
 """Listed classes up to which all cases are tested, and else every so many: a few seconds for 199 draws."""
 BANDED: Final = 500_000
 """Listed classes up to which curves have bands; beyond, they are about as narrow as the line."""
 _FULL: Final = 50_000  # listed classes up to which a band has all draws; then fewer, so that it takes a few seconds
 _FEWEST: Final = 60  # draws that make a band
+TESTED_EACH: Final = TESTED // 8
+"""The same with clusters, of which one case each is tested many times over."""
 RANKS: Final = 5
 
 
@@ -52,12 +57,20 @@ class Measured:
     mass_gap: Gap | None
     test: CalibrationTest | None
     tested: int  # cases that the test is of
+    clusters: int | None  # how many the cases are in
     notes: tuple[str, ...]
 
 
 def measure(held: Held, *, level: float, band_level: float, draws: int, seed: int) -> Measured:
-    """Exactly where all cases are held; from sums over bins elsewhere, with a test of the cases that are held."""
-    lists, y, binned = held.lists, held.y, held.binned
+    """Exactly where all cases are held; from sums over bins elsewhere, with a test of the cases that are held.
+
+    Sums do not say which cases belong together: with clusters, what has an interval is of the cases that are held.
+    """
+    lists, y, binned, units = held.lists, held.y, held.binned, held.units
+    number = None if units is None else len(np.unique(units))
+    if not len(lists):
+        nothing = Calibration(None, (), None, None)
+        return Measured(nothing, None, None, None, None, None, 0, number, ("There are no cases.",))
     notes: list[str] = []
 
     def ask(what: str, find: Callable[[], T]) -> T | None:
@@ -67,52 +80,88 @@ def measure(held: Held, *, level: float, band_level: float, draws: int, seed: in
             notes.append(f"There is no {what}: {error}")
             return None
 
-    every, entries = thinned(lists, TESTED), len(lists.confidences)
+    found, promised = _curves(held, band_level, draws, seed, notes)
+    test, tested = _test(held, draws, seed, notes, ask)
+    if binned is not None:
+        notes.append("All else is from sums over 200 bins of confidences, not case by case.")
+    added = None if units is not None else binned
+
+    def gap(of: str) -> Gap:
+        return (
+            added.gap(of, level=level)
+            if added is not None
+            else confidence_gap(lists, y, of=of, level=level, clusters=units)
+        )
+
+    def error() -> CalibrationError:
+        if added is not None:
+            return added.calibration_error("top", level=level)
+        return calibration_error(lists, y, of="top", level=level, clusters=units)
+
+    return Measured(
+        found,
+        ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
+        ask("calibration error", error) if promised else None,
+        ask("difference", lambda: gap("top")) if promised else None,
+        ask("difference of the mass", lambda: gap("mass")),
+        test,
+        tested,
+        number,
+        tuple(notes),
+    )
+
+
+def _curves(held: Held, level: float, draws: int, seed: int, notes: list[str]) -> tuple[Calibration, bool]:
+    """The curves, and whether any list has a class."""
+    lists, y, binned = held.lists, held.y, held.binned
+    entries = len(lists.confidences)
     drawn: Any = "consistency" if entries <= BANDED and binned is None else None
     fewer = min(draws, max(_FEWEST, draws * _FULL // max(entries, 1)))
-    longest = int(lists.strictly_valid().sizes.max(initial=0))  # of what is scored
+    longest = binned.longest if binned is not None else int(lists.strictly_valid().sizes.max(initial=0))
 
     def curve(of: str | int) -> Reliability:
         if binned is not None:
             return binned.reliability(of)
-        return reliability(lists, y, of=of, band=drawn, level=band_level, draws=fewer, seed=seed)
+        return reliability(lists, y, of=of, band=drawn, level=level, draws=fewer, seed=seed)
 
     top = curve("top") if longest else None
     first = () if top is None else (replace(top, of=1),)
-    found = Calibration(
-        top,
-        (*first, *(curve(rank) for rank in range(2, min(RANKS, longest) + 1))),
-        curve("listed") if longest else None,
-        curve("mass") if len(lists) else None,
-    )
     if not longest:
         notes.append("Every list is empty: no class has a confidence that could be right or wrong.")
-    if drawn is None and longest:
+    elif drawn is None:
         notes.append("The curves have no bands: with so many cases these would be about as narrow as the line.")
-    some = slice(None, None, every)
-    test = ask("test", lambda: calibration_test(lists[some], y[some], draws=draws, seed=seed))
-    tested = len(lists[some]) if test is not None else 0
-    if test is not None and (every > 1 or held.every > 1):
-        notes.append(f"The test is of every {every * held.every:,}th case: {tested:,} cases.")
-    if binned is not None:
-        notes.append("All else is from sums over 200 bins of confidences, not case by case.")
-        return Measured(
-            found,
-            ask("decomposition", binned.decompose),
-            ask("calibration error", lambda: binned.calibration_error("top", level=level)) if longest else None,
-            ask("difference", lambda: binned.gap("top", level=level)) if longest else None,
-            ask("difference of the mass", lambda: binned.gap("mass", level=level)),
-            test,
-            tested,
-            tuple(notes),
-        )
-    return Measured(
-        found,
-        ask("decomposition", lambda: decompose(lists, y)),
-        ask("calibration error", lambda: calibration_error(lists, y, of="top", level=level)) if longest else None,
-        ask("difference", lambda: confidence_gap(lists, y, of="top", level=level)) if longest else None,
-        ask("difference of the mass", lambda: confidence_gap(lists, y, of="mass", level=level)),
-        test,
-        tested,
-        tuple(notes),
-    )
+    elif held.units is not None:
+        notes.append("The bands of the curves take cases as independent, and are too narrow where clusters are not.")
+    further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
+    found = Calibration(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
+    return found, longest > 0
+
+
+def _test(
+    held: Held, draws: int, seed: int, notes: list[str], ask: Callable[..., CalibrationTest | None]
+) -> tuple[CalibrationTest | None, int]:
+    """The test of all cases, or of one in so many; and how many these are."""
+    lists, units = held.lists, held.units
+    if units is None or int(units.max()) + 1 == len(units):  # each case alone
+        units = None
+        every = thinned(lists, TESTED)
+        some, what = np.arange(0, len(lists), every), "case"
+        many = every * held.every
+    else:
+        number = int(units.max()) + 1
+        many, entries = 1, len(lists.confidences) * number // len(lists)  # with one case of each
+        while entries > many * TESTED_EACH and many < number:
+            many *= 2
+        some, what = np.flatnonzero(units % many == 0), "cluster"
+    clusters = None if units is None else units[some]
+    test = ask("test", lambda: calibration_test(lists[some], held.y[some], draws=draws, seed=seed, clusters=clusters))
+    if test is None:
+        return None, 0
+    least = (1 if clusters is None else 2) / (draws + 1)
+    if least > SIGNIFICANT:
+        notes.append(f"With {draws:,} draws p is never below {least:.2g}, and nothing is found: ask for more.")
+    if many > 1:
+        notes.append(f"The test is of one {what} in {many:,}: {len(some):,} cases.")
+    if held.units is not None and held.every > 1:
+        notes.append(f"The test and what has an interval are of one case in {held.every:,}: {len(lists):,} cases.")
+    return test, len(some)

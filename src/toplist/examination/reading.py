@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.annotations import filled
 from toplist.diagnosis import Look, Oddity
-from toplist.diagnosis.oddities_classes import Classes
-from toplist.diagnosis.oddities_words import SERIOUS
+from toplist.diagnosis.oddities import SERIOUS, seen_to
+from toplist.diagnosis.oddities.classes import Classes
 from toplist.errors import FileError, OutcomeError, TopListError
 from toplist.evaluation import Scoring, Seen, require_all_columns
 from toplist.evidence.looking import Looking
@@ -43,6 +44,7 @@ class Columns:
     outcome: str | None = None
     sizes: str | None = None
     sets: str | None = None
+    clusters: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def read(
     source = open_source(what, name, hints)
     looking, stopped = _look(source, known, repairs, columns.sets, progress)
     many = _many(known, source, columns)
-    found = looking.findings(repaired=_seen_to(repairs))
+    found = looking.findings(repaired=seen_to(repairs))
     if stopped is not None and not any(one.serious for one in found):
         raise stopped
     if any(one.serious for one in found):
@@ -84,7 +86,7 @@ def read(
     plan = plan_of(
         {name: what}, y, space, Scoring((as_rule("brier"),), ()), {name: repairs}, missing="error",
         layout=columns.layout, case=columns.case, sizes=columns.sizes, sets=columns.sets, outcome=columns.outcome,
-        classes=columns.classes, confidences=columns.confidences,
+        classes=columns.classes, confidences=columns.confidences, cluster=columns.clusters, look=("cluster",),
     )  # fmt: skip
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(
@@ -95,7 +97,7 @@ def read(
         seen, _ = run(plan, lambda: _Reading(plan, limit), progress)
     look = replace(looking.found, classes=seen.reader.classes)
     many = many if plan.space is None else show_size(plan.space.size)
-    return Found(look, look.findings(repaired=SERIOUS), many, seen.reader.holding.held(), "")
+    return Found(look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, seen.reader.holding.held(), "")
 
 
 def _look(
@@ -118,13 +120,6 @@ def _look(
     return looking, None
 
 
-def _seen_to(repairs: Repairs) -> frozenset[str]:
-    masses = ("above one", "mass above one", "incomplete distribution") if repairs.normalize else ()
-    sums = ("class twice",) if repairs.duplicates == "sum" else ()
-    halves = ("class without a confidence", "confidence without a class") if repairs.blanks == "drop" else ()
-    return frozenset((*masses, *sums, *halves))
-
-
 def _unscored(found: Sequence[Oddity]) -> str:
     kinds = [one.kind for one in found if one.serious]
     return f"Nothing is said of calibration before this is repaired: {', '.join(kinds)}."
@@ -143,12 +138,14 @@ class _Reader:
     """Sees each batch as it is scored: holds its cases by place, and counts which classes are listed and happen."""
 
     local: bool  # codes mean something else in every case
+    cluster: str | None  # a column of the truth
     holding: Holding
     classes: Classes = field(default_factory=Classes)
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: Seen) -> None:
-        self.holding.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source)
+        clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
+        self.holding.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
         if self.local:
             return
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
@@ -164,7 +161,7 @@ class _Reading(Sink):
 
     def __init__(self, plan: Plan, limit: int) -> None:
         self.name = plan.sources[0].name
-        self.reader = _Reader(plan.space is None, Holding(limit))
+        self.reader = _Reader(plan.space is None, plan.cluster, Holding(limit))
 
     @property
     def watchers(self) -> Mapping[str, Callable[[Seen], None]]:

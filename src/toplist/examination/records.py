@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from toplist.diagnosis import Reliability
+from toplist.io.records import spell
 
 if TYPE_CHECKING:
     from toplist.examination.results import Diagnosis
@@ -30,6 +30,7 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
         "level": found.level,
         "exact": found.exact,
         "tested": found.tested,
+        "clusters": found.clusters,
         "why": found.why,
         "notes": list(found.notes),
         "oddities": [plain(one) for one in found.oddities],
@@ -52,7 +53,7 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """A value in types that JSON has.
 
-    >>> plain((1, math.inf, np.float64(0.5), math.nan))
+    >>> plain((1, np.inf, np.float64(0.5), np.nan))
     [1, 'infinite', 0.5, None]
     """
     if is_dataclass(value) and not isinstance(value, type):
@@ -61,9 +62,7 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "infinite" if value > 0 else "-infinite"
-    return value
+    return spell(value) if isinstance(value, float) else value
 
 
 def _curve(one: Reliability | None) -> dict[str, Any] | None:

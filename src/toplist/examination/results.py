@@ -10,11 +10,10 @@ from toplist import plot
 from toplist.diagnosis import CalibrationError, CalibrationTest, Decomposition, Gap, Oddity
 from toplist.errors import TopListError
 from toplist.examination import records
-from toplist.examination.measuring import Calibration
+from toplist.examination.measuring import SIGNIFICANT, Calibration
 from toplist.examination.words import page, verdict
 from toplist.plot import Plot
 
-SIGNIFICANT: Final = 0.05
 PLOTS: Final = ("reliability", "ranks", "listed", "mass", "decomposition", "sizes")
 
 
@@ -40,6 +39,7 @@ class Diagnosis:
     mass_gap: Gap | None = None  # the same of the listed mass
     test: CalibrationTest | None = None
     tested: int = 0  # cases that the test is of
+    clusters: int | None = None  # how many the cases that are held are in; None where cases are taken as independent
     notes: tuple[str, ...] = ()
 
     @property

@@ -30,9 +30,22 @@ def verdict(found: Diagnosis) -> str:
     if found.test is None:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
     p = f"p = {_p(found.test.p)}"
-    if not found.miscalibrated:
-        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p})."
     top, mass = found.gap, found.mass_gap
+    if not found.miscalibrated:
+        cases = f"in {number_of(found.tested, 'case')} ({p})"
+        if top is not None and _sure(top):
+            told = _means(top, " on average and is right ")
+            return (
+                f"The test finds no miscalibration {cases}, but perhaps {_word(top).lower()}: the first class gets "
+                f"{told} of the time (difference {_interval(top)})."
+            )
+        if mass is not None and _sure(mass):
+            told = _means(mass, " on average and hold what happens ")
+            return (
+                f"The test finds no miscalibration {cases}, but perhaps {_word(mass).lower()} in what is listed: lists "
+                f"promise {told} of the time (difference {_interval(mass)})."
+            )
+        return f"No sign of miscalibration {cases}."
     if top is not None and _sure(top):
         also = mass is not None and _sure(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
         more = f"; lists promise {_means(mass, ' and hold what happens ')} of the time" if mass and also else ""
@@ -73,7 +86,8 @@ def _what(found: Diagnosis) -> str:
         lists = f"lists of {number_of(lengths[0], 'class', 'classes')}" if lengths[0] else "empty lists"
     else:
         lists = f"lists of {lengths[0]:,} to {lengths[-1]:,} classes"
-    return f"{found.name}: {number_of(found.cases, 'case')}, {found.classes}, {lists}."
+    within = "" if found.clusters is None or not found.exact else f" in {number_of(found.clusters, 'cluster')}"
+    return f"{found.name}: {number_of(found.cases, 'case')}{within}, {found.classes}, {lists}."
 
 
 def _item(one: Oddity) -> list[str]:
@@ -85,7 +99,7 @@ def _item(one: Oddity) -> list[str]:
 
 def _calibration(found: Diagnosis) -> Iterable[str]:
     curves = found.calibration
-    if curves is None:
+    if curves is None or curves.mass is None:
         return
     head = f"difference ({percent(found.level)} interval)"
     yield ""
@@ -106,8 +120,9 @@ def _calibration(found: Diagnosis) -> Iterable[str]:
             f"{number_of(error.bins, 'bin')})"
         )
     if test is not None:
+        each = "" if found.clusters is None else ", one case of each cluster at a time"
         yield (
-            f"Test of all ranks: miscalibration {_small(test.statistic)}, calibrated lists would show "
+            f"Test of all ranks{each}: miscalibration {_small(test.statistic)}, calibrated lists would show "
             f"{_small(test.expected)}; p = {_p(test.p)} ({test.draws:,} draws, seed {test.seed})"
         )
 

@@ -9,6 +9,7 @@ from toplist.deferral import deferred
 if TYPE_CHECKING:
     from toplist.improve.conformal import Conformal, ConformalSets
     from toplist.improve.costs import CostTable, Decisions, Special, decide
+    from toplist.improve.loading import load
     from toplist.improve.pools import (
         Ambiguity,
         PoolWeights,
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
         VectorScaling,
         choose_recalibrator,
         cross_fitted,
-        from_dict,
-        load,
     )
     from toplist.improve.rejection import RejectionCurve, reject_below, rejection_curve
     from toplist.improve.setcosts import SetDecisions, decide_sets
@@ -52,6 +51,7 @@ _HOME = {
         "Special",
         "decide",
     ),
+    "improve.loading": ("load",),
     "improve.pools": (
         "Ambiguity",
         "PoolWeights",
@@ -77,8 +77,6 @@ _HOME = {
         "VectorScaling",
         "choose_recalibrator",
         "cross_fitted",
-        "from_dict",
-        "load",
     ),
     "improve.rejection": (
         "RejectionCurve",
@@ -131,7 +129,6 @@ __all__ = [
     "cross_fitted",
     "decide",
     "decide_sets",
-    "from_dict",
     "geometric_pool",
     "linear_pool",
     "load",

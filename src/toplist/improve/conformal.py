@@ -22,7 +22,6 @@ Angelopoulos et al. 2021, RAPS.)
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,6 +34,7 @@ from numpy.typing import NDArray
 from toplist.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.improve.cutting import first_where, keep_first, mass_before, places, rectangles
+from toplist.io.records import read_json, spell, unspell, write_json
 from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_codes
 from toplist.promises import MISSED, promises
@@ -101,15 +101,15 @@ class Conformal:
     ) -> None:
         if kind not in KINDS:
             raise TopListError(f"conformal lists are 'aps' or 'raps', not {kind!r}.")
+        if not all(isinstance(one, bool | np.bool_) for one in (randomized, empty)):
+            raise TopListError(f"randomized and empty are true or false, not {randomized!r} and {empty!r}.")
         self.coverage = as_probability(coverage, "the coverage")
         self.kind = kind
         self.randomized = bool(randomized)
-        self.penalty = as_number(penalty, "the penalty per rank", 0, np.inf)
+        self.penalty = as_number(penalty, "the penalty per rank", 0, 1e100)
         self.k_reg = as_count(k_reg, "k_reg")
         self.empty = bool(empty)
         self.seed = as_whole(seed, "the seed", 0)
-        if not math.isfinite(self.penalty):
-            raise TopListError("the penalty per rank is a finite number.")
         self.threshold_: float | None = None
         self.cases_: int = 0
 
@@ -181,8 +181,8 @@ class Conformal:
         entries = mass_before(ordered) + np.repeat(u, sizes) * ordered.normalized_confidences
         block = np.where(rest > 0, ordered.mass + u * rest, np.inf)
         if self.kind == "raps":
-            entries = entries + self.penalty * np.maximum(places(ordered) + 1 - self.k_reg, 0)
-            block = block + self.penalty * np.maximum(sizes + 1 - self.k_reg, 0)
+            entries = entries + self.penalty * np.maximum(places(ordered) + 1.0 - self.k_reg, 0)
+            block = block + self.penalty * np.maximum(sizes + 1.0 - self.k_reg, 0)
         for where in rectangles(ordered):  # they rise, but for rounding
             entries[where] = np.maximum.accumulate(entries[where], axis=1)
             case = np.searchsorted(ordered.offsets, where[:, 0], side="right") - 1
@@ -192,7 +192,7 @@ class Conformal:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as `save` writes them."""
         limit = self.threshold_
-        shown = "infinity" if limit is not None and math.isinf(limit) else limit
+        shown = None if limit is None else spell(limit)
         return {"schema": SCHEMA, **self.get_params(), "threshold": shown, "cases": self.cases_}
 
     @classmethod
@@ -202,28 +202,24 @@ class Conformal:
             raise TopListError(f"this is no conformal fit: its schema is not {SCHEMA}.")
         known = {"schema", "threshold", "cases"}
         params = {name: value for name, value in values.items() if name not in known}
-        try:
-            made = cls(**params)
-        except TypeError:
-            raise TopListError(f"a conformal fit has no {', '.join(sorted(params))}.") from None
+        unknown = sorted(set(params) - set(cls().get_params()))
+        if unknown:
+            raise TopListError(f"a conformal fit has no {', '.join(unknown)}.")
+        made = cls(**params)
         limit = values.get("threshold")
         if limit is not None:
-            made.threshold_ = math.inf if limit == "infinity" else as_number(limit, "the threshold", 0, np.inf)
+            made.threshold_ = as_number(unspell(limit), "the threshold", 0, np.inf)
         made.cases_ = as_whole(values.get("cases", 0), "the number of cases", 0)
         return made
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+        write_json(path, self.to_dict())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
-        try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise TopListError(f"{path} cannot be read as a conformal fit: {error}") from None
-        return cls.from_dict(values)
+        return cls.from_dict(read_json(path, "a conformal fit"))
 
     def __repr__(self) -> str:
         fitted = "not fitted" if self.threshold_ is None else f"threshold {self.threshold_:.6g}, {self.cases_:,} cases"

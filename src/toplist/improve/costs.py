@@ -76,7 +76,7 @@ class Decisions:
     expected: Floats  # with the rest mass spread over the unlisted classes
     low: Floats  # with all of it on the unlisted class that is cheapest for this action
     high: Floats  # on the dearest
-    sure: NDArray[np.bool_]  # no other action costs less, wherever the rest mass is
+    sure: NDArray[np.bool_]  # it costs no more at most than any other at least: none is better, wherever the rest is
     space: ClassSpace
     names: tuple[Any, ...] | None  # of the actions; None where they are the classes
 
@@ -113,18 +113,18 @@ class Decisions:
 def decide(
     lists: TopLists, costs: Any, *, actions: Any = None, reject: float | None = None, unlisted: Any = None
 ) -> Decisions:
-    """The action of least expected cost in each case, and whether it is best wherever the rest mass may be.
+    """The action of least expected cost in each case, and whether it is surely best, wherever the rest mass may be.
 
     `costs` are an array (actions, classes); a mapping {(action, outcome): cost} or `CostTable`, where what is not in it
     costs 0 if right and 1 if not; a sparse matrix, where it costs 0; or a function cost(action, outcome). Actions
     are the classes unless they are named. `reject` is what deciding nothing costs (Chow's rule).
 
     The expected cost is that of the padded distribution; of an invalid list, of its largest valid sublist. `low` and
-    `high` are exact over all distributions with the same listed confidences. A function is asked for every action and
-    class if there are at most 2**18 pairs. Beyond, only listed classes are asked for and, unless named, are the only
-    actions, and `unlisted` says what a class that is not listed costs: a number, (least, mean, most), or a function of
-    the action that gives one of these. Among equals the action given first wins, a listed class before an unlisted one,
-    and any action before rejecting.
+    `high` are exact over all distributions with the same listed confidences; a decision is `sure` if no other action
+    can cost less than it may cost at most. A function is asked for every action and class if there are at most 2**18
+    pairs. Beyond, only listed classes are asked for and, unless named, are the only actions, and `unlisted` says what a
+    class that is not listed costs: a number, (least, mean, most), or a function of the action that gives one of these.
+    Among equals the action given first wins, a listed class before an unlisted one, and any action before rejecting.
 
     >>> import toplist as tl
     >>> space = tl.ClassSpace(labels=["benign", "malign", "unclear"])

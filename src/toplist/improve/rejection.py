@@ -47,7 +47,7 @@ def doubts(lists: TopLists, *, by: By, rule: Any = "brier") -> Floats:
         raise TopListError(f"lists are rejected by 'entropy' or 'confidence', not by {by!r}.")
     plain = lists.strictly_valid()
     if by == "entropy":
-        own: Floats = entropy(plain, rule=rule)
+        own: Floats = entropy(plain.ordered(), rule=rule)  # not to depend on how a list is ordered, by a rounding error
         return own
     top, filled = np.zeros(len(plain)), plain.sizes > 0
     if filled.any():
@@ -123,7 +123,8 @@ def rejection_curve(
     none = plain_scores(plain.truncate(0), codes, rule)
     order = np.argsort(doubt, kind="stable")
     level = doubt[order]
-    ends = np.append(np.flatnonzero(level[1:] > level[:-1]), len(level) - 1)  # the last of each level of doubt
+    apart = level[1:] > level[:-1] + TINY * np.maximum(1.0, np.abs(level[:-1]))  # less is rounding
+    ends = np.append(np.flatnonzero(apart), len(level) - 1)  # the last of each level of doubt
     run = _Running(own[order], none[order], weights[order], np.append(0, ends + 1))
     accepted, overall, infinite = run.accepted(), run.overall(), run.infinite()
     ranked = np.lexsort((overall, infinite))[0]
@@ -174,10 +175,10 @@ class _Running:
         return share
 
     def accepted(self) -> Floats:
-        fine = np.isfinite(self.own) | (self.weights == 0)
+        fine = np.isfinite(self.own)
         total, whole = self._sums(np.where(fine, self.own, 0.0) * self.weights), self._sums(self.weights)
         with np.errstate(invalid="ignore"):
-            return np.where(self._sums(~fine) > 0, np.inf, total / whole)
+            return np.where(self._sums(~fine & (self.weights > 0)) > 0, np.inf, total / whole)
 
     def overall(self) -> Floats:
         """Mean of the finite scores, relative to all cases."""

@@ -53,10 +53,10 @@ def decide_sets(lists: TopLists, price: float, *, miss: float = 1.0) -> SetDecis
     plain = lists.strictly_valid().ordered()
     size = plain.admitted.rows.size + np.zeros(len(plain))
     left = size - plain.sizes
-    whole = (left > 0) & (plain.proxy * miss > price)
+    whole = (left > 0) & ((plain.proxy * miss > price) | ((price == 0) & (plain.rest > 0)))  # shares may underflow
     counts = np.where(whole, plain.sizes, first_where(plain.normalized_confidences * miss <= price, plain))
     cut = keep_first(plain, counts)
     with np.errstate(invalid="ignore"):
         expected = np.where(whole, price * size if price else 0.0, price * cut.sizes + miss * cut.rest)
-    sure = np.where(left > 1, ~whole & (plain.rest * miss <= price), True)
+    sure = np.where((left > 1) & (price > 0), ~whole & (plain.rest * miss <= price), True)
     return SetDecisions(cut, whole, expected, sure, price, miss)

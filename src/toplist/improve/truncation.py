@@ -15,7 +15,7 @@ from toplist.errors import TopListError
 from toplist.improve.cutting import first_where, keep_first, mass_from, places, rectangles
 from toplist.improve.validation import Selection, as_validation, as_weights, select
 from toplist.lists import TopLists, require_lists
-from toplist.outcomes import as_codes
+from toplist.outcomes import as_happened
 from toplist.rules import as_rule
 from toplist.scoring import plain_scores
 
@@ -45,10 +45,6 @@ class Truncation:
         require_lists(lists)
         plain = lists.strictly_valid()
         return plain.truncate(self.chosen) if self.kind == "k" else plain.truncate(mass=self.chosen)
-
-    def truncate(self, lists: TopLists) -> TopLists:
-        """The same as `transform`."""
-        return self.transform(lists)
 
     def __repr__(self) -> str:
         head = f"{self.kind:>7} {'score':>12} {'above best':>12} {'std. error':>12} {'length':>8}"
@@ -190,7 +186,7 @@ def worth(lists: TopLists, y: Any = None, *, sample_weight: Any = None) -> Worth
     array([0.1067, 0.02  , 0.    ])
     """
     require_lists(lists)
-    codes = None if y is None else as_codes(y, lists)
+    codes = None if y is None else as_happened(y, lists, "realised gains are about")
     weights = as_weights(sample_weight, len(lists)) if len(lists) else np.zeros(0)
     plain = lists.strictly_valid().ordered()
     gain, d, left = _gains(plain)

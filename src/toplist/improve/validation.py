@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_vector
-from toplist.errors import OutcomeError, ShapeError, TopListError
+from toplist.arguments import as_sample_weight
+from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
-from toplist.outcomes import as_codes, is_soft
+from toplist.outcomes import as_happened
 
 Floats = NDArray[np.float64]
 Blocks = Callable[[], Iterable[tuple[slice, Floats]]]
@@ -83,21 +83,14 @@ def _differences(blocks: Blocks, weights: Floats, best: int) -> tuple[Floats, Fl
 def as_validation(lists: Any, y: Any, sample_weight: Any) -> tuple[TopLists, NDArray[np.int64], Floats]:
     """Lists as they are scored, codes of the outcomes, and weights."""
     require_lists(lists)
-    if is_soft(y, lists.space):
-        raise OutcomeError("validation takes what happened, one outcome per case, not a distribution.")
-    codes = as_codes(y, lists)
+    codes = as_happened(y, lists, "validation takes")
     if not len(codes):
         raise TopListError("there are no cases to choose on.")
     return lists.strictly_valid(), codes, as_weights(sample_weight, len(codes))
 
 
 def as_weights(sample_weight: Any, cases: int) -> Floats:
-    """One weight per case, one each by default."""
-    if sample_weight is None:
-        return np.ones(cases)
-    weights = as_vector(sample_weight, "weights")
-    if len(weights) != cases:
-        raise ShapeError(f"{len(weights)} weights for {cases} cases.", "One each.")
-    if not (np.isfinite(weights) & (weights >= 0)).all() or not weights.sum() > 0:
-        raise TopListError("weights are numbers, none below zero and not all zero.")
-    return weights
+    """One weight per case, for one case or more; one each by default, and only their proportions count."""
+    weights = as_sample_weight(sample_weight, cases)
+    scaled: Floats = weights / weights.max()  # so that huge and tiny ones have squares and a sum
+    return scaled

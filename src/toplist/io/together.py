@@ -94,7 +94,9 @@ class Cases:
         if lines and self.missing == "error":
             raise AlignmentError(f'{"; ".join(lines)}. To take the cases that all have, pass missing="common".')
         if cases and not keep.any():
-            raise AlignmentError("there is no case that all files have.")
+            raise AlignmentError(
+                "there is no case that all files have. Leave out a file with other cases, or see whether ids differ."
+            )
         kept = int(keep.sum())
         self.left_out.update({own: cases - kept, **{one.source.name: one.cases - kept for one in members}})
         return keep

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from toplist.errors import TopListError
 from toplist.io.columns import Column, as_arrow, truths
 from toplist.io.optional import need
+from toplist.io.records import require_folder
 from toplist.io.showing import shown
 
 WRITTEN = (".parquet", ".csv", ".jsonl")
@@ -115,26 +116,6 @@ def no_lists() -> Lists:
     """No case at all: what is written of it says which columns there are."""
     pa = need("pyarrow")
     return Lists(pa.array([], pa.string()), np.zeros(1, np.int64), pa.array([], pa.string()), np.zeros(0))
-
-
-def write_json(path: str | os.PathLike[str], record: dict[str, Any]) -> None:
-    """One object of JSON as a file, all of it or nothing."""
-    target = Path(path)
-    require_folder(target)
-    part = target.with_name(f".{target.name}.part")
-    try:
-        part.write_text(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        part.replace(target)
-    except OSError as error:
-        raise TopListError(f"{target}: this cannot be written: {error.strerror}.") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def require_folder(path: Path) -> None:
-    """The output has a place to be."""
-    if not path.parent.is_dir():
-        raise TopListError(f"there is no folder {str(path.parent)!r} for the output.")
 
 
 def _as_lists(lists: Lists) -> Any:

@@ -2,7 +2,7 @@
 
 from toplist.lists.batch import TopLists, require_lists
 from toplist.lists.device import DeviceLists
-from toplist.lists.logs import from_logs
+from toplist.lists.logs import from_logs, log_rest
 from toplist.lists.one import TopList
 
-__all__ = ["DeviceLists", "TopList", "TopLists", "from_logs", "require_lists"]
+__all__ = ["DeviceLists", "TopList", "TopLists", "from_logs", "log_rest", "require_lists"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from toplist.lists.batch import TopLists
 from toplist.lists.door import Repairs
 from toplist.lists.sources import exponentiate, ragged
@@ -21,3 +24,14 @@ def from_logs(
     """
     rows, known = ragged(offsets, classes, log_confidences, space, log_rest)
     return TopLists._admit(exponentiate(rows), known, ids, Repairs())
+
+
+def log_rest(lists: TopLists) -> NDArray[np.float64]:
+    """The log of each rest mass, as its producer knew it; minus infinity where nothing is left.
+
+    >>> log_rest(TopLists.from_dicts([{0: 1.0}, {}], 3))
+    array([-inf,   0.])
+    """
+    with np.errstate(divide="ignore"):
+        plain: NDArray[np.float64] = np.log(lists.rest)
+    return plain if lists.log_rest is None else np.where(lists.admitted.scaled, plain, lists.log_rest)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from toplist.arguments import as_probability, as_vector
+from toplist.arguments import as_probability, as_shares
 from toplist.errors import SpaceError, TopListError
 from toplist.hits import places
 from toplist.lists import TopLists, require_lists
@@ -78,7 +78,9 @@ def diagnose(
     """
     require_lists(lists)
     mass, level = as_level(beta), as_probability(level, "level")
-    weight = _weights(sample_weight, len(lists))
+    if not len(lists):
+        raise TopListError("there are no cases to average over.")
+    weight = as_shares(sample_weight, len(lists))
     covered = _mean(places(lists, y)[2], weight)
     low, high = _wilson(covered, 1.0 / float(weight @ weight), level)
     image = in_image(lists, mass, cap)
@@ -115,17 +117,6 @@ def _wilson(share: float, cases: float, level: float) -> tuple[float, float]:
     z = float(norm.ppf(0.5 + level / 2)) ** 2 / cases
     middle, half = share + z / 2, math.sqrt(z * share * (1 - share) + z * z / 4)
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
-
-
-def _weights(given: Any, cases: int) -> Floats:
-    """Weights that sum to one; equal ones by default."""
-    if not cases:
-        raise TopListError("there are no cases to average over.")
-    weights = np.ones(cases) if given is None else as_vector(given, "weights")
-    if len(weights) != cases or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.sum() > 0:
-        raise TopListError(f"weights are {cases} numbers, none below zero and not all zero.")
-    shares: Floats = weights / weights.sum()
-    return shares
 
 
 def _mean(values: Any, weight: Floats) -> float:

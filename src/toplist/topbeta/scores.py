@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from toplist import kernel
 from toplist.arguments import as_number
-from toplist.errors import OutcomeError, TopListError
+from toplist.errors import TopListError
 from toplist.lists import TopList, TopLists, require_lists
-from toplist.outcomes import as_codes, is_soft
+from toplist.outcomes import as_happened
 from toplist.topbeta.conditioning import RESOLVED, ConditioningWarning, advice
 from toplist.topbeta.constants import KINDS, ratio, round_down
 from toplist.topbeta.image import in_image
@@ -112,9 +112,7 @@ def score(
     outcomes = [y] if isinstance(lists, TopList) else y
     if ties not in ("fixed", "average"):
         raise TopListError(f'ties are "fixed" or "average", not {ties!r}.')
-    if is_soft(outcomes, batch.space):
-        raise OutcomeError("top-beta scores are of one outcome per case, not of a distribution.")
-    codes = as_codes(outcomes, batch)
+    codes = as_happened(outcomes, batch, "top-beta scores are of")
     sizes = sizes_of(batch)
     formulas = [_formula(m, beta, cap, form, a, constants) for m in sizes]
     _warn(formulas)

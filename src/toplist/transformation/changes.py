@@ -17,10 +17,16 @@ Path = str | os.PathLike[str]
 
 
 def recalibrate_file(
-    path: Any, model: Any, output: Path, *, reading: Reading | None = None, progress: Progress = silent
+    path: Any,
+    model: Any,
+    output: Path,
+    *,
+    name: str = "predictions",
+    reading: Reading | None = None,
+    progress: Progress = silent,
 ) -> Written:
     """Write what a fitted recalibrator (or anything that transforms lists) makes of a file's lists."""
-    files = (reading or Reading()).open({"predictions": path})
+    files = (reading or Reading()).open({name: path})
     return transform(files, output, lambda lists: model.transform(lists[0]), progress, "recalibrating")
 
 
@@ -31,6 +37,7 @@ def truncate_file(
     k: int | None = None,
     mass: float | None = None,
     gain: float | None = None,
+    name: str = "predictions",
     reading: Reading | None = None,
     progress: Progress = silent,
 ) -> Written:
@@ -42,7 +49,7 @@ def truncate_file(
         return lists[0].truncate(k, mass=mass) if gain is None else truncate_by_gain(lists[0], gain)
 
     change([TopLists.from_dicts([], 2)])
-    files = (reading or Reading()).open({"predictions": path}, counted=gain is not None)
+    files = (reading or Reading()).open({name: path}, counted=gain is not None)
     return transform(files, output, change, progress, "truncating")
 
 

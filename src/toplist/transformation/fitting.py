@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from toplist.errors import TopListError
@@ -33,33 +34,47 @@ KINDS: dict[str, type[Recalibrator]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A recalibrator, what it scores on cases that it has not seen, and what it was fitted to."""
+
+    model: Recalibrator
+    choice: Choice
+    cases: int
+    classes: Any  # how many there are
+    repairs: Mapping[str, Mapping[str, int]]
+    left_out: Mapping[str, int]
+
+
 def fit_recalibrator(
     path: Any,
     truth: Any,
     *,
+    name: str = "predictions",
     kind: str = "auto",
     rule: str = "brier",
     folds: int = 5,
     seed: int = 0,
     reading: Reading | None = None,
     progress: Progress = silent,
-) -> tuple[Recalibrator, Choice]:
+) -> Fitted:
     """A recalibrator fitted to a file, and what it scores on cases that it has not seen, beside no change at all.
 
     `kind` is one of `KINDS`, or "auto" for the one that `choose_recalibrator` takes.
     """
     if kind not in ("auto", *KINDS):
         raise TopListError(f"a kind is auto or one of {', '.join(KINDS)}, not {kind!r}.")
-    lists, y = (reading or Reading()).open({"predictions": path}, truth).gather(progress)
-    own = lists["predictions"]
-    if kind == "auto":
-        choice = choose_recalibrator(own, y, rule=rule, folds=folds, seed=seed)
-        return choice.best, choice
-    chosen = KINDS[kind]()
-    if "rule" in chosen.get_params():
-        chosen.set_params(rule="log" if rule == "log" else "brier")
-    fitted = chosen.unfitted().fit(own, y)
-    return fitted, choose_recalibrator(own, y, rule=rule, candidates=[chosen], folds=folds, seed=seed)
+    files = (reading or Reading()).open({name: path}, truth)
+    lists, y = files.gather(progress)
+    own, candidates = lists[name], None
+    if kind != "auto":
+        chosen = KINDS[kind]()
+        if "rule" in chosen.get_params():
+            chosen.set_params(rule="log" if rule == "log" else "brier")
+        candidates = [chosen]
+    choice = choose_recalibrator(own, y, rule=rule, candidates=candidates, folds=folds, seed=seed)
+    model = choice.best if candidates is None else candidates[0].unfitted().fit(own, y)
+    return Fitted(model, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out)
 
 
 def fit_weights(
@@ -84,6 +99,7 @@ def fit_truncation(
     path: Any,
     truth: Any,
     *,
+    name: str = "predictions",
     rule: str = "brier",
     by: str = "k",
     reading: Reading | None = None,
@@ -93,5 +109,5 @@ def fit_truncation(
     choosers: dict[str, Callable[..., Truncation]] = {"k": choose_k, "mass": choose_mass}
     if by not in choosers:
         raise TopListError(f"lists are cut by {' or '.join(choosers)}, not {by!r}.")
-    lists, y = (reading or Reading()).open({"predictions": path}, truth).gather(progress)
-    return choosers[by](lists["predictions"], y, rule=rule)
+    lists, y = (reading or Reading()).open({name: path}, truth).gather(progress)
+    return choosers[by](lists[name], y, rule=rule)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.io.columns import as_numpy, offsets_of
+from toplist.io.columns import as_numpy
 from toplist.io.common import Names
 from toplist.io.optional import need
-from toplist.lists import TopLists, from_logs
+from toplist.lists import TopLists
+from toplist.lists.joining import join
 from toplist.space import ClassSpace
 
 Codes = NDArray[np.int64]
@@ -55,25 +56,5 @@ class Gathering:
 
 def joined(parts: Sequence[tuple[TopLists, NDArray[Any]]], space: ClassSpace) -> TopLists:
     """One batch of several, each with the codes of its classes."""
-    lists = [one for one, _ in parts]
-    small = space.size < 2**31
-    classes = np.concatenate([codes.astype(np.int32 if small else np.int64, copy=False) for _, codes in parts])
-    offsets = offsets_of(np.concatenate([one.sizes for one in lists]))
-    log_rest = None
-    if any(one.log_rest is not None for one in lists):
-        log_rest = np.concatenate([_log_rest(one) for one in lists])
-    if any(one.log_confidences is not None for one in lists):
-        return from_logs(offsets, classes, np.concatenate([_logs(one) for one in lists]), space, log_rest=log_rest)
-    t = np.concatenate([one.confidences for one in lists])
-    return TopLists.from_ragged(offsets, classes, t, space, log_rest=log_rest)
-
-
-def _log_rest(one: TopLists) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):
-        return np.log(one.rest) if one.log_rest is None else one.log_rest
-
-
-def _logs(one: TopLists) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):
-        logs: NDArray[np.float64] = np.log(one.confidences) if one.log_confidences is None else one.log_confidences
-    return logs
+    kind = np.int32 if space.size < 2**31 else np.int64
+    return join([one for one, _ in parts], [codes.astype(kind, copy=False) for _, codes in parts], space)

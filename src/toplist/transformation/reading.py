@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -69,7 +70,8 @@ class Reading:
             for (name, what), own in zip(predictions.items(), repairs, strict=True)
         ]
         if truth is not None:
-            asked = Hints(case=self.case, classes=self.outcome, labels=labels, truth=True, sets=marked)
+            kind = "auto" if self.outcome is None else "labels"  # a named column, whatever else the table holds
+            asked = Hints(kind, case=self.case, classes=self.outcome, labels=labels, truth=True, sets=marked)
             sources.insert(0, _outcomes(open_source(truth, "the truth", asked)))
         space = known
         if space is None:
@@ -89,6 +91,7 @@ class Files:
     coder: CommonCoder
     repairs: Sequence[Repairs]
     truth: bool
+    repairs_made: dict[str, Counter[str]] = field(default_factory=dict)  # by `gather`, in how many cases
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -124,17 +127,27 @@ class Files:
         """All lists of each file, and what happened, in memory and with codes that are the same throughout."""
         for way in self.attempts():
             everything = Gathering(self.space, len(self.names))
+            self.repairs_made = {name: Counter() for name in self.names}
             try:
                 for batches in way:
-                    everything.add(*self.lists(batches))
+                    lists, outcomes, known = self.lists(batches)
+                    everything.add(lists, outcomes, known)
+                    for name, one, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
+                        self.repairs_made[name].update(repaired(one, batch))
                     progress("reading", everything.cases, self.cases.total)
             except OutOfStepError:
                 continue
             break
         if not everything.cases:
             raise FileError(self.cases.sources[0].path, "there are no cases.")
-        lists, outcomes = everything.all()
-        return dict(zip(self.names, lists, strict=True)), outcomes
+        whole, y = everything.all()
+        return dict(zip(self.names, whole, strict=True)), y
+
+
+def repaired(lists: TopLists, batch: Batch) -> dict[str, int]:
+    """How many cases were repaired, and in how many something was left out that lacks its class or its confidence."""
+    halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
+    return {**lists.repairs, **({"blanks left out": halves} if halves else {})}
 
 
 def _outcomes(truth: Source) -> Source:

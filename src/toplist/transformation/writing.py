@@ -18,7 +18,7 @@ from toplist.io.showing import shown
 from toplist.io.writers import Lists, ListWriter, no_lists
 from toplist.lists import TopLists
 from toplist.streaming import shared
-from toplist.transformation.reading import Files, Progress, silent
+from toplist.transformation.reading import Files, Progress, repaired, silent
 
 Change = Callable[[list[TopLists]], TopLists]
 FAINT = 1e-14  # what one minus a sum of doubles does not tell from nothing
@@ -63,7 +63,7 @@ def transform(
         except CaseError as error:
             raise _in_file(error, batches[0]) from None
         columns = Lists(batches[0].ids, made.offsets, names.of(made.classes), _doubles(made))
-        return columns, count_faint(made), [_repaired(*each) for each in zip(members, batches, strict=True)]
+        return columns, count_faint(made), [repaired(*each) for each in zip(members, batches, strict=True)]
 
     for way in files.attempts():
         cases = entries = faint = 0
@@ -82,12 +82,6 @@ def transform(
             continue
         break
     return Written(str(output), cases, entries, faint, repairs, dict(files.cases.left_out))
-
-
-def _repaired(lists: TopLists, batch: Batch) -> dict[str, int]:
-    """How many cases were repaired, and in how many something was left out that lacks its class or its confidence."""
-    halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
-    return {**lists.repairs, **({"blanks left out": halves} if halves else {})}
 
 
 def _doubles(lists: TopLists) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from toplist import kernel
 from toplist.arguments import as_count
-from toplist.improve.pools.members import Lists, Members, as_weights
+from toplist.improve.pools.members import LONGEST, Lists, Members, as_weights
 from toplist.improve.pools.pooled import from_kernel, from_union, vetoed
 from toplist.improve.pools.union import Union
 from toplist.lists import TopLists
@@ -33,7 +33,7 @@ def geometric_pool(lists: Lists, *, weights: Sequence[float] | None = None, k: i
     """
     members = Members.of(lists)
     w = as_weights(weights, len(members))
-    k = None if k is None else as_count(k)
+    k = None if k is None else min(as_count(k), LONGEST)
     if kernel.NATIVE and not members.in_logs:
         return from_kernel(members, w, k, geometric=True)
     union = Union.of(members)

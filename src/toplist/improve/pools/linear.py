@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from toplist import kernel
 from toplist.arguments import as_count
-from toplist.improve.pools.members import Lists, Members, as_weights
+from toplist.improve.pools.members import LONGEST, Lists, Members, as_weights
 from toplist.improve.pools.pooled import from_kernel, from_union
-from toplist.improve.pools.union import Union, log_proxy, log_rest, logs_of, share_left
-from toplist.lists import TopLists
+from toplist.improve.pools.union import Union, log_proxy, logs_of, share_left
+from toplist.lists import TopLists, log_rest
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def linear_pool(lists: Lists, *, weights: Sequence[float] | None = None, k: int 
     """
     members = Members.of(lists)
     w = as_weights(weights, len(members))
-    k = None if k is None else as_count(k)
+    k = None if k is None else min(as_count(k), LONGEST)
     in_logs = any(map(_is_small, members))
     if kernel.NATIVE and not in_logs:
         return from_kernel(members, w, k, geometric=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from toplist.space import ClassSpace
 
 Floats = NDArray[np.float64]
 Lists = Sequence[TopLists] | Mapping[str, TopLists]
+LONGEST = 1 << 31  # no pooled list is longer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,13 +30,20 @@ class Members:
     @classmethod
     def of(cls, lists: Lists) -> Members:
         """From lists one after the other, or by name."""
+        if not isinstance(lists, Iterable):
+            raise ShapeError(
+                f"expected the lists of several predictors, by name or one after the other, got {lists!r}."
+            )
         named = lists if isinstance(lists, Mapping) else {f"member {at}": one for at, one in enumerate(lists, 1)}
+        if len(set(map(str, named))) < len(named):
+            raise ShapeError("two members have the same name.", "Name each differently.")
         if not named:
             raise ShapeError("there is nothing to pool.")
         members = list(named.values())
         for one in members:
             require_lists(one)
         first = members[0]
+        ids = next((one.ids for one in members if one.ids is not None), None)
         for one in members[1:]:
             if one.space != first.space:
                 raise SpaceError(f"the lists are over {first.space!r} and {one.space!r}: give all the same space.")
@@ -43,7 +51,7 @@ class Members:
                 raise ShapeError(
                     f"the members have {len(first):,} and {len(one):,} lists; each case needs one of each."
                 )
-            if first.ids is not None and one.ids is not None and not np.array_equal(first.ids, one.ids):
+            if ids is not None and one.ids is not None and not np.array_equal(ids, one.ids):
                 raise AlignmentError("the members are about different cases: bring their ids into one order.")
         return cls(tuple(map(str, named)), tuple(one.strictly_valid() for one in members))
 

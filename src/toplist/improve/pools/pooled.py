@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from toplist.errors import MassError
 from toplist.improve.pools.compiled import pool_rows
 from toplist.improve.pools.members import Members
-from toplist.improve.pools.union import Union, log_rest, logs_of
+from toplist.improve.pools.union import Union, logs_of
 from toplist.kernel import Rows
-from toplist.lists import TopLists, from_logs
+from toplist.lists import TopLists, log_rest
 from toplist.lists.admitted import Admitted
+from toplist.lists.door import Repairs
+from toplist.lists.sources import exponentiate, to_rows
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +31,9 @@ def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) 
 
 def from_union(union: Union, t: Floats, log_rest: Floats, k: int | None, *, in_logs: bool) -> TopLists:
     """Pooled class by class: the confidences, or their logarithms, and the log of the rest mass."""
-    make = from_logs if in_logs else TopLists.from_ragged
     members = union.members
-    pooled: TopLists = make(union.offsets, union.classes, t, members.space, log_rest=log_rest, ids=members.ids)
+    rows = to_rows(union.offsets, union.classes, t, members.space, log_rest)  # codes, also where labels are numbers
+    pooled = TopLists._admit(exponentiate(rows) if in_logs else rows, members.space, members.ids, Repairs())
     ordered = pooled.as_distributions().ordered()  # not valid by a rounding error at most
     return ordered if k is None else ordered.truncate(k).as_distributions()
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_count, as_whole
-from toplist.errors import FileError, ShapeError, TopListError
+from toplist.arguments import as_count
+from toplist.errors import TopListError
+from toplist.improve.folds import as_folds
 from toplist.improve.pools.members import Lists, Members
 from toplist.improve.pools.pooled import together
 from toplist.improve.pools.weights import Pool, PoolWeights, as_sample, in_order, pool_weights
+from toplist.io.records import read_json, write_json
 from toplist.lists import TopLists
-from toplist.outcomes import as_codes
+from toplist.outcomes import as_happened
 
 Floats = NDArray[np.float64]
 SCHEMA = "toplist.pool/1"
@@ -51,7 +51,7 @@ class Stack:
     k: int | None
     pooled: TopLists | None = None
     folds: tuple[PoolWeights, ...] | None = field(default=None, repr=False)
-    fold: NDArray[np.intp] | None = field(default=None, repr=False)
+    fold: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def transform(self, lists: Lists) -> TopLists:
         """The same members' lists for other cases, pooled: by name, or in the order of `weights.names`."""
@@ -72,6 +72,8 @@ class Stack:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
             raise TopListError(f"expected a pool of schema {SCHEMA!r}, got {found!r}.")
         weights, own, k = PoolWeights.from_dict(values), values.get("recalibrators"), values.get("k")
+        if own is not None and not isinstance(own, list):
+            raise TopListError(f"the recalibrators of a pool are a list, one per member, not {own!r}.")
         made = None if own is None else tuple(map(_recalibrator, own))
         if made is not None and len(made) != len(weights.names):
             raise TopListError(f"{len(made)} recalibrators for {len(weights.names)} members.")
@@ -79,16 +81,12 @@ class Stack:
 
     def save(self, path: Any) -> None:
         """Write it down as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_json(path, self.to_dict())
 
     @classmethod
     def load(cls, path: Any) -> Stack:
         """Read what `save` wrote."""
-        try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise FileError(str(path), f"this cannot be read as a pool: {error}.") from None
-        return cls.from_dict(values)
+        return cls.from_dict(read_json(path, "a pool"))
 
 
 def stack(
@@ -102,12 +100,14 @@ def stack(
     recalibrate: Recalibrates | None = None,
     ridge: float = 1.0,
     k: int | None = None,
+    clusters: Any = None,
     sample_weight: Any = None,
 ) -> Stack:
     """Fit the weights of a pool to all cases, and fold by fold to the others, so that its score can be told.
 
-    Folds are drawn at random from `seed`. `recalibrate` is a recalibrator; a copy of it is fitted to each member before
-    the weights are, within each fold too. Use cases that the members were not trained on.
+    Folds are drawn at random from `seed`; cases of one of the `clusters` stay in one fold. `recalibrate` is a
+    recalibrator; a copy of it is fitted to each member before the weights are, within each fold too. Use cases that the
+    members were not trained on.
 
     >>> import toplist as tl
     >>> a, b = tl.TopLists.from_proba([[0.7, 0.3]] * 20), tl.TopLists.from_proba([[0.2, 0.8]] * 20)
@@ -116,12 +116,11 @@ def stack(
     """
     members = Members.of(lists)
     given = tuple(lists.values() if isinstance(lists, Mapping) else lists)  # recalibrators see lists as they are
-    n, count = members.cases, as_whole(folds, "folds", 2)
-    if n < count:
-        raise ShapeError(f"{n:,} cases cannot be parted into {count} folds.", "Use fewer folds.")
-    fold = np.random.default_rng(as_whole(seed, "seed", 0)).permutation(np.arange(n, dtype=np.intp) % count)
-    sample = as_sample(sample_weight, n)
-    as_codes(y, members.lists[0])  # outcomes of all cases, and no distributions
+    if not (recalibrate is None or (hasattr(recalibrate, "fit") and hasattr(recalibrate, "transform"))):
+        raise TopListError(f"recalibrate is a recalibrator such as improve.Temperature(), not {recalibrate!r}.")
+    n = members.cases
+    sample, fold = as_sample(sample_weight, n), as_folds(n, folds, seed, clusters)
+    as_happened(y, members.lists[0], "weights are fitted to")
     options: dict[str, Any] = {"rule": rule, "pool": pool, "ridge": ridge}
 
     def fitted(at: NDArray[np.intp]) -> Stack:
@@ -137,7 +136,7 @@ def stack(
         )
 
     parts, by_fold = [], []
-    for one in range(count):
+    for one in range(int(fold.max()) + 1):
         made = fitted(np.flatnonzero(fold != one))
         by_fold.append(made.weights)
         parts.append(made.transform([held[fold == one] for held in given]))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.improve.pools.members import Members
-from toplist.lists import TopLists
+from toplist.lists import TopLists, log_rest
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -101,13 +101,6 @@ def share_left(one: TopLists, counts: Codes) -> Floats:
     left = size - one.sizes
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(size), (size - counts) / np.where(left > 0, left, 1.0), 1.0)
-
-
-def log_rest(one: TopLists) -> Floats:
-    """The log of the rest mass, minus infinity where nothing is left."""
-    with np.errstate(divide="ignore"):
-        plain: Floats = np.log(one.rest)
-    return plain if one.log_rest is None else np.where(one.admitted.scaled, -np.inf, one.log_rest)
 
 
 def log_proxy(one: TopLists) -> Floats:

@@ -9,15 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_number, as_vector
+from toplist.arguments import as_number, as_sample_weight
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
 from toplist.improve.pools.geometric import geometric_pool
 from toplist.improve.pools.linear import linear_pool
 from toplist.improve.pools.members import Lists, Members
 from toplist.improve.pools.objectives import BrierOfMean, LogOfMean, LogOfProduct, Objective, Pulled
 from toplist.improve.pools.simplex import minimise
+from toplist.io.records import spell, unspell
 from toplist.lists import TopLists
-from toplist.outcomes import as_codes
+from toplist.outcomes import as_happened
 from toplist.rules import as_rule
 from toplist.scoring import score
 
@@ -31,8 +32,10 @@ class PoolWeights:
     """Weights by member, for a pool of their kind.
 
     `score` is the mean score of that pool on the cases it was fitted to, and `members` those of the members alone, all
-    without penalties. No weights do better on the fitted objective by more than `gap`. `impossible` counts cases that
-    every member gives zero to, which have no say and make the mean log score infinite.
+    without penalties. No weights do better on the fitted objective by more than `gap`. It is not small where members of
+    a geometric pool help by what they rule out alone: their best weight is next to zero, and with zero they rule out
+    nothing. `impossible` counts cases that every member gives zero to, which have no say and make the mean log score
+    infinite.
     """
 
     names: tuple[str, ...]
@@ -57,8 +60,8 @@ class PoolWeights:
             "pool": self.pool,
             "rule": self.rule,
             "weights": dict(zip(self.names, self.weights.tolist(), strict=True)),
-            "score": _plain(self.score),
-            "members": dict(zip(self.names, map(_plain, self.members), strict=True)),
+            "score": spell(self.score),
+            "members": dict(zip(self.names, map(spell, self.members), strict=True)),
             "cases": self.cases,
             "ridge": self.ridge,
             "gap": self.gap,
@@ -76,17 +79,14 @@ class PoolWeights:
                 np.array([float(values["weights"][name]) for name in names]),
                 str(values["rule"]),
                 _as_pool(values["pool"]),
-                float(values["score"]),
-                tuple(float(values["members"][name]) for name in names),
+                float(unspell(values["score"])),
+                tuple(float(unspell(values["members"][name])) for name in names),
                 *(kind(values[name]) for name, kind in _FIELDS.items()),
             )
-        except (KeyError, TypeError, AttributeError) as error:
+        except TopListError:
+            raise
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise TopListError(f"these are not the weights of a pool: {error!r} is missing or wrong.") from None
-
-
-def _plain(x: float) -> float | str:
-    """JSON has no infinity."""
-    return x if np.isfinite(x) else str(x)
 
 
 _FIELDS: dict[str, Any] = {"cases": int, "ridge": float, "gap": float, "steps": int, "impossible": int}
@@ -121,7 +121,7 @@ def pool_weights(
         problem = "is not convex in the weights" if rule == "brier" else "is not a function that weights are fitted to"
         raise RuleError(f"the {rule} score of a {pool} pool {problem}. {remedy}")
     pull = as_number(ridge, "ridge", 0, np.finfo(np.float64).max)
-    as_codes(y, members.lists[0])  # outcomes, and no distributions
+    as_happened(y, members.lists[0], "weights are fitted to")
     sample = as_sample(sample_weight, members.cases)
     log_q = np.stack([-score(one, y, rule="log", penalty=0) for one in members], axis=1)
     each = -log_q if rule == "log" else np.stack([score(one, y, penalty=0) for one in members], axis=1)
@@ -135,16 +135,17 @@ def pool_weights(
     used = _possible(log_q) if pool == "geometric" else np.arange(len(members))
     objective = _objective(some, log_q, own, rule, pool, used)
     found = minimise(Pulled(objective, pull / float(sample[counted].sum())), len(used))
-    w = np.zeros(len(members))
+    w, gap = np.zeros(len(members)), found.gap
     w[used] = found.weights
+    reached = objective(w[used]).value
     if pool == "geometric" and not w[used].all():  # members without weight rule nothing out any more
         used = np.flatnonzero(w)
-        objective = _objective(some, log_q, own, rule, pool, used)
-    reached = objective(w[used]).value
+        limit, reached = reached, _objective(some, log_q, own, rule, pool, used)(w[used]).value
+        gap += max(0.0, reached - limit)
     alone = np.where((each[sample > 0] == np.inf).any(axis=0), np.inf, (sample / sample.sum()) @ _finite(each))
     return PoolWeights(
         members.names, w, rule, pool, np.inf if impossible else reached, tuple(alone.tolist()), len(counted),
-        pull, found.gap, found.steps, impossible,
+        pull, gap, found.steps, impossible,
     )  # fmt: skip
 
 
@@ -171,11 +172,12 @@ def _possible(log_q: Floats) -> NDArray[np.intp]:
 def in_order(lists: Lists, names: tuple[str, ...]) -> list[TopLists]:
     """Lists by name in the order of the names, or as many as there are names."""
     if isinstance(lists, Mapping):
-        missing, extra = set(names) - set(lists), set(lists) - set(names)
+        named = {str(name): one for name, one in lists.items()}
+        missing, extra = set(names) - set(named), set(named) - set(names)
         if missing or extra:
             wrong = f"{_named(missing)} missing" if missing else f"{_named(extra)} no member"
             raise ShapeError(f"the pool is of {', '.join(names)}; {wrong}.")
-        return [lists[name] for name in names]
+        return [named[name] for name in names]
     members = list(lists)
     if len(members) != len(names):
         raise ShapeError(f"{len(members)} members for a pool of {len(names)}.", f"It is of {', '.join(names)}.")
@@ -193,16 +195,13 @@ def _as_pool(pool: Any) -> Pool:
 
 
 def as_sample(sample_weight: Any, cases: int) -> Floats:
-    """The weights of cases, ones by default."""
+    """The weights of cases, ones by default; the ridge is weighed against their sum."""
     if not cases:
         raise ShapeError("there are no cases to learn weights from.")
-    if sample_weight is None:
-        return np.ones(cases)
-    sample = as_vector(sample_weight, "sample_weight")
-    if len(sample) != cases:
-        raise ShapeError(f"{len(sample)} sample weights for {cases} cases.", "One per case.")
-    if not np.isfinite(sample).all() or (sample < 0).any() or not sample.any():
-        raise ShapeError("sample weights are finite, not negative, and not all zero.")
+    sample = as_sample_weight(sample_weight, cases)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(sample.sum()):
+            raise ShapeError("the sum of the sample weights is not finite.", "Divide all by their largest.")
     return sample
 
 

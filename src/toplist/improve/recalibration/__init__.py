@@ -11,10 +11,7 @@ from toplist.improve.recalibration.maps import Beta, Isotonic
 from toplist.improve.recalibration.temperature import BucketTemperature, Temperature
 from toplist.improve.recalibration.vector import VectorScaling
 
-load = Recalibrator.load
-from_dict = Recalibrator.from_dict
-
 __all__ = [
     "Auto", "Beta", "BucketTemperature", "Candidate", "Chain", "Choice", "Identity", "Isotonic", "Recalibrator",
-    "RestFloor", "Temperature", "VectorScaling", "choose_recalibrator", "cross_fitted", "from_dict", "load",
+    "RestFloor", "Temperature", "VectorScaling", "choose_recalibrator", "cross_fitted",
 ]  # fmt: skip

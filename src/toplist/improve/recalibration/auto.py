@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from toplist.arguments import as_whole
+from toplist.improve.folds import as_folds
 from toplist.improve.recalibration import record
 from toplist.improve.recalibration.base import Recalibrator
 from toplist.improve.recalibration.choice import Candidate, Choice, as_candidates, choose
-from toplist.improve.recalibration.folds import as_folds
 from toplist.improve.recalibration.sample import Sample
 from toplist.lists import TopLists
 from toplist.rules import as_rule, name_of

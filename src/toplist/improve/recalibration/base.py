@@ -11,10 +11,12 @@ from typing import Any, ClassVar, Self
 from toplist.errors import TopListError
 from toplist.improve.recalibration import record
 from toplist.improve.recalibration.sample import Sample, mended
+from toplist.io.records import read_json, write_json
 from toplist.lists import TopLists, require_lists
 from toplist.rules import Rule, as_rule
 
 KINDS: dict[str, type[Recalibrator]] = {}
+MOST = 1e100  # so large are options and slopes at most: their products are still numbers
 
 
 class Recalibrator(ABC):
@@ -148,7 +150,7 @@ class Recalibrator(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write it down as JSON; `load` reads it back, to the last bit."""
-        record.write(self.to_dict(), path)
+        write_json(path, self.to_dict())
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Any:
@@ -164,7 +166,7 @@ class Recalibrator(ABC):
     @classmethod
     def load(cls, path: str | Path) -> Any:
         """The recalibrator that was saved in a file; nothing in it is run."""
-        return cls.from_dict(record.from_file(path))
+        return cls.from_dict(read_json(path, "a saved recalibrator"))
 
 
 def _is_own(kind: type[Recalibrator] | None) -> bool:

@@ -35,7 +35,7 @@ class Chain(Recalibrator):
         return sum(one.parameters for one in (self.steps_ if self.is_fitted else self.steps))
 
     def _check(self) -> None:
-        if not len(self.steps):
+        if not isinstance(self.steps, Sequence) or not len(self.steps):
             raise TopListError("a chain needs at least one step: Chain(steps=[Temperature(), RestFloor()]).")
         for one in self.steps:
             if not isinstance(one, Recalibrator):

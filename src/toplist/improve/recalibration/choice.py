@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_units
 from toplist.errors import TopListError
+from toplist.improve.folds import as_folds
 from toplist.improve.recalibration.base import Recalibrator
 from toplist.improve.recalibration.chain import Chain
 from toplist.improve.recalibration.floor import RestFloor
-from toplist.improve.recalibration.folds import as_folds, refitted
+from toplist.improve.recalibration.folds import refitted
 from toplist.improve.recalibration.identity import Identity
 from toplist.improve.recalibration.maps import Beta, Isotonic
 from toplist.improve.recalibration.sample import Sample
@@ -142,7 +143,7 @@ def as_candidates(given: Sequence[Recalibrator] | None, space: ClassSpace, rule:
             VectorScaling(),
             Isotonic(),
         ]
-    tried = list(given)
+    tried = list(given) if isinstance(given, Iterable) else [given]
     for one in tried:
         if not isinstance(one, Recalibrator):
             raise TopListError(f"candidates are recalibrators such as Temperature(), not {one!r}.")

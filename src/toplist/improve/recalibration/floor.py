@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from toplist.arguments import as_probability
 from toplist.errors import TopListError
 from toplist.improve.recalibration.base import Recalibrator
-from toplist.improve.recalibration.logs import log_rest, revalued
+from toplist.improve.recalibration.logs import revalued
 from toplist.improve.recalibration.record import State
 from toplist.improve.recalibration.sample import Sample
 from toplist.improve.recalibration.search import lowest
-from toplist.lists import TopLists
+from toplist.lists import TopLists, log_rest
 from toplist.rules import as_rule
 
 Floats = NDArray[np.float64]

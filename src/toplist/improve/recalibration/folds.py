@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_units, as_whole
 from toplist.errors import TopListError
+from toplist.improve.folds import as_folds
 from toplist.improve.recalibration.base import Recalibrator
 from toplist.improve.recalibration.logs import Logs, revalued
 from toplist.improve.recalibration.sample import Sample
@@ -61,16 +61,6 @@ def refitted(recalibrator: Recalibrator, sample: Sample, fold: NDArray[np.int64]
         t[entries], logs[entries], log_rest[one] = part.normalized_confidences, values.listed, values.rest
         small = small or part.log_confidences is not None
     return revalued(lists, t, log_rest, logs if small else None).repair()
-
-
-def as_folds(cases: int, folds: Any, seed: Any, clusters: Any = None) -> NDArray[np.int64]:
-    """The fold of each case, drawn at random; folds differ by one case, or one cluster of cases, at most."""
-    count, rng = as_whole(folds, "folds", 2), np.random.default_rng(as_whole(seed, "seed", 0))
-    of = as_units(clusters, cases)
-    units, what = int(of.max(initial=-1)) + 1, "cases" if clusters is None else "clusters"
-    if count > units:
-        raise TopListError(f"{count} folds of {units} {what}: each needs one, so give fewer folds or more {what}.")
-    return rng.permutation(np.arange(units) % count)[of]
 
 
 def splits(sample: Sample, fold: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:

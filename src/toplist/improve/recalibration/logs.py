@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.lists import TopLists
+from toplist.lists import TopLists, log_rest
 from toplist.lists.admitted import row_log_sums
 from toplist.lists.door import Repairs, admit
 from toplist.lists.sources import keep_logs
 from toplist.rectangles import log_or
-from toplist.validity import SMALL
 
 Floats = NDArray[np.float64]
 
@@ -35,14 +34,6 @@ class Logs:
             listed = log_or(np, admitted.normalized, -np.inf)
         left = rows.size - admitted.sizes
         return cls(listed, log_rest(lists), np.where(np.isfinite(left), log_or(np, left, -np.inf), rows.log_size))
-
-
-def log_rest(lists: TopLists) -> Floats:
-    """The log of the rest mass, as the producer knew it where it is no number."""
-    rest: Floats = log_or(np, lists.rest, -np.inf)
-    if lists.log_rest is None:
-        return rest
-    return np.where(lists.admitted.scaled | (lists.rest > SMALL), rest, lists.log_rest)
 
 
 def normalised(lists: TopLists, listed: Floats, rest: Floats) -> TopLists:

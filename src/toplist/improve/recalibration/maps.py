@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_whole
 from toplist.errors import TopListError
-from toplist.improve.recalibration.base import Recalibrator
+from toplist.improve.recalibration.base import MOST, Recalibrator
 from toplist.improve.recalibration.betamap import BetaMap, fit_beta
 from toplist.improve.recalibration.logs import ranks, revalued
 from toplist.improve.recalibration.record import State
@@ -152,14 +152,16 @@ class Beta(ConfidenceMaps):
         return fit_beta(t, kept, weight)
 
     def _restore(self, state: State) -> None:
-        self.maps_ = tuple(
-            BetaMap(part.number("a", 0.0), part.number("b", 0.0), part.number("c"), part.number("low", 1e-300, 0.5))
-            for part in state.parts("maps_")
-        )
+        self.maps_ = tuple(_beta(part) for part in state.parts("maps_"))
         self.least_rest_ = state.number("least_rest_", 1e-300, 0.5)
 
     def _said(self) -> str:
         return "; ".join(f"a {one.a:.4g}, b {one.b:.4g}, c {one.c:.4g}" for one in self.maps_)
+
+
+def _beta(part: State) -> BetaMap:
+    a, b = part.number("a", 0.0, MOST), part.number("b", 0.0, MOST)
+    return BetaMap(a, b, part.number("c"), part.number("low", 1e-300, 0.5))
 
 
 def _steps(part: State) -> Steps:

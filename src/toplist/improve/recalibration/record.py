@@ -1,18 +1,16 @@
-"""Recalibrators in files: JSON with a schema, read without running anything in it."""
+"""Recalibrators as records: plain values under a schema, checked one by one when they are read back."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.errors import FileError, TopListError
+from toplist.errors import TopListError
 from toplist.rules import RULES, Rule, name_of
 
 SCHEMA = "toplist.recalibrator/1"
@@ -110,31 +108,6 @@ def read(saved: Any, kinds: Mapping[str, type[Any]]) -> tuple[type[Any], dict[st
     if not isinstance(params, Mapping) or not isinstance(fitted, Mapping):
         raise TopListError(f"the saved {name} is damaged: params and fitted are records. Fit and save it again.")
     return kinds[name], dict(params), State(name, fitted)
-
-
-def write(saved: Mapping[str, Any], path: str | Path) -> None:
-    """One record as a JSON file."""
-    Path(path).write_text(json.dumps(saved, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def from_file(path: str | Path) -> Any:
-    """What a JSON file says."""
-    name = Path(path).name
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse(name))
-    except FileNotFoundError:
-        raise FileError(name, "there is no such file.") from None
-    except OSError as error:
-        raise FileError(name, f"it cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise FileError(name, "this is not JSON, so not a saved recalibrator.") from None
-
-
-def _refuse(name: str) -> Callable[[str], Any]:
-    def refuse(constant: str) -> Any:
-        raise FileError(name, f"it holds {constant}, which no recalibrator learns.")
-
-    return refuse
 
 
 def _is_number(value: Any) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import flags
-from toplist.arguments import as_vector
-from toplist.errors import OutcomeError, ShapeError
+from toplist.arguments import as_shares
+from toplist.errors import ShapeError
 from toplist.lists import TopLists, require_lists
-from toplist.outcomes import as_codes, is_soft
+from toplist.outcomes import as_happened
 from toplist.rules import Rule
 from toplist.scoring import plain_scores
 
@@ -31,15 +31,10 @@ class Sample:
     def of(cls, lists: Any, y: Any, sample_weight: Any = None) -> Self:
         """Everything checked."""
         require_lists(lists)
-        if is_soft(y, lists.space):
-            raise OutcomeError(
-                "recalibration learns from what happened, one outcome per case, not from a distribution.",
-                "Draw an outcome per case from it.",
-            )
-        codes = as_codes(y, lists)
+        codes = as_happened(y, lists, "recalibration learns from")
         if not len(lists):
             raise ShapeError("there are no cases to learn from.", "Give at least one list with its outcome.")
-        return cls(mended(lists), codes, _weights(sample_weight, len(lists)))
+        return cls(mended(lists), codes, as_shares(sample_weight, len(lists)))
 
     @property
     def counting(self) -> int:
@@ -77,22 +72,3 @@ def mended(lists: TopLists) -> TopLists:
     if not lists.admitted.any(flags.BELOW):
         return lists
     return lists._with(lists.admitted.repaired(flags.BELOW))
-
-
-def _weights(sample_weight: Any, cases: int) -> Floats:
-    if sample_weight is None:
-        return np.full(cases, 1.0 / cases)
-    weight = as_vector(sample_weight, "sample weights")
-    if len(weight) != cases:
-        raise ShapeError(f"{len(weight)} sample weights for {cases} cases.", "One per case.")
-    wrong = ~(np.isfinite(weight) & (weight >= 0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ShapeError(
-            f"the sample weight is {weight[row]}.", "Weights are zero or more.", case=row, more=int(wrong.sum()) - 1
-        )
-    if not weight.any():
-        raise ShapeError("all sample weights are zero, so that no case counts.")
-    weight = weight / weight.max()  # so that huge and tiny ones have a sum
-    share: Floats = weight / weight.sum()
-    return share

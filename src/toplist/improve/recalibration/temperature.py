@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_number
 from toplist.errors import TopListError
-from toplist.improve.recalibration.base import Recalibrator, require_fit_rule
+from toplist.improve.recalibration.base import MOST, Recalibrator, require_fit_rule
 from toplist.improve.recalibration.exponents import fit_rough_first, outcomes
 from toplist.improve.recalibration.logs import Logs, normalised
 from toplist.improve.recalibration.record import State
@@ -127,7 +127,7 @@ class BucketTemperature(Recalibrator):
 
     def _check(self) -> None:
         require_fit_rule(self.rule)
-        as_number(self.ridge, "ridge", 0, math.inf)
+        as_number(self.ridge, "ridge", 0, MOST)
 
     def _fit(self, sample: Sample) -> None:
         rule, hot = require_fit_rule(self.rule), math.log(HOTTEST)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist.arguments import as_number, as_whole
-from toplist.improve.recalibration.base import Recalibrator
+from toplist.improve.recalibration.base import MOST, Recalibrator
 from toplist.improve.recalibration.exponents import fit_rough_first, outcomes
 from toplist.improve.recalibration.logs import Logs, normalised, ranks
 from toplist.improve.recalibration.record import State
@@ -46,7 +45,7 @@ class VectorScaling(Recalibrator):
 
     def _check(self) -> None:
         as_whole(self.ranks, "ranks", 1)
-        as_number(self.ridge, "ridge", 0, math.inf)
+        as_number(self.ridge, "ridge", 0, MOST)
 
     def _fit(self, sample: Sample) -> None:
         longest = int(sample.lists.sizes.max(initial=0))
@@ -75,7 +74,7 @@ class VectorScaling(Recalibrator):
         return normalised(lists, self.slope_ * logs.listed + own, self.slope_ * logs.rest + self.rest_offset_)
 
     def _restore(self, state: State) -> None:
-        self.slope_, self.rest_offset_ = state.number("slope_", 1e-300), state.number("rest_offset_")
+        self.slope_, self.rest_offset_ = state.number("slope_", 1e-300, MOST), state.number("rest_offset_")
         self.offsets_ = state.floats("offsets_")
 
     def _said(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toplist.plot.colours import Theme
 from toplist.plot.labels import width
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BARS = 40  # beyond it, neighbouring lengths share a bar
 _HEIGHT = 180.0
+_FEWEST: Final = 6  # bars that there is room for
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ def draw(data: Sizes, theme: Theme) -> Figure:
     axes = panel(figure, theme, left, 14, WIDTH - left - 20, _HEIGHT)
     axes.set_ylim(0, max((bar.cases for bar in data.bars), default=1) * 1.04)
     low, high = (data.bars[0].low - 0.6, data.bars[-1].high + 0.6) if data.bars else (0.0, 1.0)
-    axes.set_xlim(low, high)
+    spare = max(0.0, _FEWEST - (high - low)) / 2  # few bars are no walls
+    axes.set_xlim(low - spare, high + spare)
     across = axis([low, high], ticks=8, margin=0.0)
     marks = [t for t in across.ticks if t == int(t)] if data.bars else []
     rule_x(axes, tuple(marks), tuple(count(int(t)) for t in marks), theme)

@@ -9,10 +9,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.diagnosis.oddities_names import Names
+from toplist.diagnosis.oddities.names import Names
 from toplist.kernel import Rows
 
 _MOST: Final = 5_000  # different classes that are kept track of
+_ENOUGH: Final = 30  # cases of which none is right, before that is remarkable
+_RARE: Final = 0.01
 
 Cases = Mapping[str, int]
 
@@ -28,6 +30,9 @@ class Classes:
     happened: Cases | None = None
     listed: frozenset[str] | None = None
     known: bool = False  # whether any case was looked at
+    cases: int = 0
+    right: int = 0  # cases whose first guess happened
+    held: int = 0  # cases that list what happened above zero
 
     def __add__(self, other: Classes) -> Classes:
         if not (self.known and other.known):
@@ -38,6 +43,9 @@ class Classes:
             _summed(self.happened, other.happened),
             None if listed is None or len(listed) > _MOST else listed,
             True,
+            self.cases + other.cases,
+            self.right + other.right,
+            self.held + other.held,
         )
 
     @classmethod
@@ -56,17 +64,30 @@ class Classes:
             _called(codes, np.arange(n), names.outcome),
             named,
             True,
+            n,
+            int(np.count_nonzero(top == codes[top_cases])),
+            _held(rows, codes),
         )
 
     @property
     def never_happen(self) -> Cases:
-        """First guesses that never happen, with their cases, the most frequent first."""
-        return _without(self.first, self.happened)
+        """First guesses that never happen though chance would have it so, with their cases, the most frequent first."""
+        return _without(self.first, self.happened, self.right, self.cases)
 
     @property
     def never_listed(self) -> Cases:
-        """What happens and is never listed above zero, with its cases, the most frequent first."""
-        return _without(self.happened, self.listed)
+        """What happens, again and again, and is never listed above zero, with its cases, the most frequent first."""
+        return _without(self.happened, self.listed, self.held, self.cases)
+
+
+def _held(rows: Rows, codes: NDArray[np.int64]) -> int:
+    """How many cases list above zero what happened."""
+    t, none = (rows.confidences, 0.0) if rows.log_confidences is None else (rows.log_confidences, -np.inf)
+    if rows.classes is None:
+        known = np.flatnonzero(codes >= 0)
+        return int(np.count_nonzero(t.reshape(len(rows), -1)[known, codes[known]] > none))
+    hit = (rows.classes == np.repeat(codes, np.diff(rows.offsets))) & (t > none)
+    return len(np.unique(np.repeat(np.arange(len(rows)), np.diff(rows.offsets))[hit]))
 
 
 def _guesses(rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -125,8 +146,17 @@ def _summed(a: Cases | None, b: Cases | None) -> Cases | None:
     return both if len(both) <= _MOST else None
 
 
-def _without(these: Cases | None, those: Any) -> Cases:
+def _without(these: Cases | None, those: Any, hits: int, cases: int) -> Cases:
+    """Names on one side only that chance does not explain.
+
+    Where a share of all cases is a hit, a name that is half as lucky has none in n cases with chance (1 - share / 2)^n.
+    Rare names always are on one side only; without a single hit, names do not match at all.
+    """
     if these is None or those is None:
         return {}
     left = [(-count, name) for name, count in these.items() if name not in those]
+    if hits:
+        left = [(n, name) for n, name in left if len(these) * (1.0 - 0.5 * hits / cases) ** -n <= _RARE]
+    elif cases < _ENOUGH:
+        left = []
     return {name: -count for count, name in sorted(left)}

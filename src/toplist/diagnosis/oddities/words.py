@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toplist.diagnosis.oddities_cases import DIGITS, EDGES
+from toplist.diagnosis.oddities.cases import DIGITS, EDGES
 from toplist.io.showing import several, shown
 
 if TYPE_CHECKING:
-    from toplist.diagnosis.oddities import Count, Look
+    from toplist.diagnosis.oddities.looks import Count, Look
 
+_COARSE: Final = 1000  # finer steps than one over this are no oddity
 _ENOUGH: Final = 30  # confidences, or cases, before something that all have in common is remarkable
 VARIES: Final = b"varies"  # in place of the digest of one list
 _WITHOUT: Final = 'complete the file, or pass blanks="drop" to leave such entries out'
@@ -194,9 +195,9 @@ def _order(look: Look) -> Said | None:
 
 
 def _rounded(look: Look) -> Said | None:
-    """All confidences are multiples of one number."""
+    """All confidences are multiples of one number; four digits are as many as people write."""
     step = look.numbers.step
-    if step is None or step == 1 or look.numbers.inner < _ENOUGH:
+    if step is None or step == 1 or step > _COARSE or look.numbers.inner < _ENOUGH:
         return None
     unit = f"{1 / step:g}" if 10_000 % step == 0 else f"1/{step}"
     different = "" if look.numbers.distinct is None else f", with {len(look.numbers.distinct):,} different values"
@@ -212,16 +213,11 @@ def _zeros(look: Look) -> Said | None:
     return Said("listed zero", found.cases, words, False, found.name)
 
 
-def _length(look: Look) -> Said | None:
-    """All lists end at one length, or at one confidence."""
-    lengths = [k for k in look.sizes if k]
+def _cut(look: Look) -> Said | None:
+    """All lists end at one confidence. That they have one length is what top lists are."""
     filled = _filled(look)
     if filled < _ENOUGH or look.count("short").cases < filled or look.count("hard").cases == filled:
         return None
-    if len(lengths) == 1:
-        k = lengths[0]
-        words = f"Every list has {k:,} class{'es' if k > 1 else ''}: a fixed length, or a cut-off."
-        return Said("cut at k", filled, f"{words} What is beyond shares the rest mass.", False)
     for edge, count in zip(EDGES, look.edges, strict=True):
         coarse = look.numbers.step is not None and edge < 1.5 / look.numbers.step
         if edge * (1 - 1e-6) <= look.least < 1.05 * edge and count >= max(5, 0.05 * filled) and not coarse:
@@ -278,7 +274,7 @@ _TOGETHER: Final = (
     _order,
     _zeros,
     _rounded,
-    _length,
+    _cut,
     _hard,
     _constant,
     _never_happen,

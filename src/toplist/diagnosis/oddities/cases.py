@@ -51,7 +51,7 @@ class Cases:
     @property
     def edges(self) -> tuple[int, ...]:
         """How many lists end a little above each of EDGES."""
-        return tuple(int(np.count_nonzero((self.least >= edge) & (self.least < 1.5 * edge))) for edge in EDGES)
+        return tuple(int(np.count_nonzero((self.least >= edge) & (self.least < 1.1 * edge))) for edge in EDGES)
 
 
 def look(rows: Rows, units: str = "probability") -> Cases:
@@ -88,7 +88,8 @@ def look(rows: Rows, units: str = "probability") -> Cases:
 
 def _shapes(rows: Rows, t: Floats, sizes: NDArray[np.int64]) -> dict[str, Bools]:
     some = sizes > 0
-    zeros = row_sums(t == 0, rows.offsets)
+    nothing = t == 0 if rows.log_confidences is None else rows.log_confidences == -np.inf  # not what underflows
+    zeros = row_sums(nothing, rows.offsets)
     single = some & (sizes == 1)
     sure = np.zeros(len(sizes), bool)
     sure[single] = t[rows.offsets[:-1][single]] == 1

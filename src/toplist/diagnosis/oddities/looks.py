@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.diagnosis.oddities_cases import DIGITS, EDGES, Cases, look
-from toplist.diagnosis.oddities_classes import Classes
-from toplist.diagnosis.oddities_names import Names, Plain
-from toplist.diagnosis.oddities_numbers import Numbers
-from toplist.diagnosis.oddities_words import VARIES, sentences
+from toplist.diagnosis.oddities.cases import DIGITS, EDGES, Cases, look
+from toplist.diagnosis.oddities.classes import Classes
+from toplist.diagnosis.oddities.names import Names, Plain
+from toplist.diagnosis.oddities.numbers import Numbers
+from toplist.diagnosis.oddities.words import VARIES, sentences
 from toplist.kernel import Rows
 from toplist.lists import TopLists
 from toplist.outcomes import as_codes, is_soft
@@ -151,9 +151,9 @@ class Look:
     ) -> Look:
         """Look at lists that passed the door, beside what happened or the codes of it; a soft truth is not looked at.
 
-        >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}], 10)
-        >>> [found.words for found in Look.at(lists, y=["fox"]).findings() if found.kind == "never listed"]
-        ["The one case has an outcome that is never listed: 'fox'."]
+        >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}] * 30, 10)
+        >>> [found.words for found in Look.at(lists, y=["fox"] * 30).findings() if found.kind == "never listed"]
+        ["All 30 cases have an outcome that is never listed: 'fox'."]
         """
         if codes is None and y is not None and not is_soft(y, lists.space):
             codes = as_codes(y, lists)
@@ -169,24 +169,12 @@ class Look:
 
     def findings(self, *, repaired: Collection[str] = ()) -> tuple[Oddity, ...]:
         """All that is odd, what cannot be scored first; kinds in `repaired` are seen to and no longer serious."""
-        made = [
-            Oddity(
-                said.kind, said.cases, self.cases, said.words, said.serious and said.kind not in repaired, said.first
-            )
-            for said in sentences(self)
-        ]
+        made = []
+        for said in sentences(self):
+            done = said.serious and said.kind in repaired
+            words = f"{said.words} This is repaired here, as was asked for." if done else said.words
+            made.append(Oddity(said.kind, said.cases, self.cases, words, said.serious and not done, said.first))
         return tuple(sorted(made, key=lambda one: not one.serious))
-
-
-def repeated(ids: Any) -> NDArray[np.bool_]:
-    """Which cases have an id that an earlier one has.
-
-    >>> repeated(["a", "b", "a"])
-    array([False, False,  True])
-    """
-    again = np.ones(len(ids), bool)
-    again[np.unique(np.asarray(ids), return_index=True)[1]] = False
-    return again
 
 
 def _earlier(one: Count, two: Count) -> bool:
