@@ -80,8 +80,8 @@ def as_shares(sample_weight: Any, cases: int) -> NDArray[np.float64]:
 
 def as_count(k: Any, what: str = "k") -> int:
     """A number of classes, zero or more."""
-    number = isinstance(k, int | float | np.number) and not isinstance(k, bool) and math.isfinite(k)
-    if not number or k < 0 or k != int(k):
+    number = isinstance(k, int | float | np.number) and not isinstance(k, bool)
+    if not number or not 0 <= k < math.inf or k != int(k):
         raise TopListError(f"{what} is a number of classes, not {k!r}.")
     return int(k)
 
@@ -149,5 +149,9 @@ def as_units(clusters: Any, cases: int) -> NDArray[np.intp]:
     named = as_array(clusters, "clusters")
     if named.shape != (cases,):
         raise ShapeError(f"clusters of shape {named.shape} for {cases:,} cases.", "One per case.")
+    unsaid = np.array([value is None or value != value for value in named.tolist()], dtype=bool)
+    if unsaid.any():
+        raise ShapeError(f"case {int(np.argmax(unsaid))} has no cluster.", "Give a case alone a cluster of its own.")
+    named = named.astype(np.str_) if named.dtype == object else named
     _, units = np.unique(named, return_inverse=True)
     return units.astype(np.intp, copy=False)

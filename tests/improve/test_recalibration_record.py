@@ -17,9 +17,9 @@ from toplist.improve.recalibration import (
     RestFloor,
     Temperature,
     VectorScaling,
-    from_dict,
-    load,
 )
+
+load, from_dict = Recalibrator.load, Recalibrator.from_dict
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

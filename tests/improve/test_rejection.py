@@ -199,3 +199,10 @@ def test_lists_that_say_the_same_in_other_words_are_accepted_together() -> None:
     lists = tl.TopLists.from_dicts(rows + shorter, 6)
     made = rejection_curve(lists, np.tile(rng.integers(0, 6, 30), 2))
     np.testing.assert_allclose(made.coverage, np.arange(31) / 30)
+
+
+def test_a_threshold_that_no_confidence_reaches_is_refused() -> None:
+    lists = tl.TopLists.from_labels([0], 3)
+    with pytest.raises(tl.TopListError, match="from 0 to 1"):
+        reject_below(lists, 50)
+    assert reject_below(lists, math.inf).sizes.tolist() == [0]

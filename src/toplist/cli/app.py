@@ -168,6 +168,7 @@ def diagnose(
     draws: options.Draws = 199,
     seed: options.Seed = 0,
     cluster: options.Cluster = None,
+    missing: Annotated[str, typer.Option(help="What to do about missing cases: error or common.")] = "error",
     layout: options.Layouts = None,
     case: options.Case = None,
     class_: options.Class = None,

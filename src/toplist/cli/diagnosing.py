@@ -11,6 +11,7 @@ import typer
 from toplist.cli import asking, progress
 from toplist.cli.failures import BAD_DATA, UsageError, with_flags
 from toplist.examination import Diagnosis, diagnose
+from toplist.examination.diagnosing import MISSING
 from toplist.words.names import visible
 
 _DRAWN = (".svg", ".pdf", ".png")
@@ -26,6 +27,7 @@ def diagnose_file(
     draws: int,
     seed: int,
     cluster: str | None,
+    missing: str,
     layout: Sequence[str] | None,
     case: str | None,
     class_: str | None,
@@ -45,6 +47,8 @@ def diagnose_file(
     _require_place(plot)
     if cluster is not None and truth is None:
         raise UsageError("--cluster is a column of the truth: name that with --truth.")
+    if missing not in MISSING:
+        raise UsageError(f"--missing is {' or '.join(MISSING)} here, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
     repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
     with progress.shown(quiet) as update:
@@ -57,6 +61,7 @@ def diagnose_file(
             draws=draws,
             seed=seed,
             clusters=cluster,
+            missing=missing,
             units=repairs.units,
             normalize=repairs.normalize,
             duplicates=repairs.duplicates,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
 
-from toplist.arguments import as_probability, as_whole
-from toplist.diagnosis.views import Of, View, units_of, view
+from toplist.arguments import as_probability, as_units, as_whole
+from toplist.diagnosis.views import Of, View, view
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.promises import promises
@@ -70,7 +70,7 @@ def calibration_error(
     bins, level = as_whole(bins, "bins", 1), as_probability(level, "level")
     seen = view(promises(lists, y), of)
     cases = int(_changes(seen.case).sum())
-    seen = seen if clusters is None else _by_unit(seen, units_of(clusters, len(lists)))
+    seen = seen if clusters is None else _by_unit(seen, as_units(clusters, len(lists)))
     code = bins_of(seen, bins)
     count = np.bincount(code).astype(np.float64)
     away = seen.promised - seen.kept
@@ -169,7 +169,7 @@ def confidence_gap(lists: TopLists, y: Any, *, of: Of = "top", level: Any = 0.95
     level = as_probability(level, "level")
     seen = view(promises(lists, y), "mass" if of == "listed" else of)
     away = seen.promised - seen.kept
-    _, unit = np.unique(units_of(clusters, len(lists))[seen.case], return_inverse=True)
+    _, unit = np.unique(as_units(clusters, len(lists))[seen.case], return_inverse=True)
     sums = np.bincount(unit, weights=away - away.mean())
     units, n = len(sums), len(away)
     chance = float((seen.promised * (1.0 - seen.promised)).sum())

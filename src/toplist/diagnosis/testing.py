@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from toplist.arguments import as_whole
+from toplist.arguments import as_units, as_whole
 from toplist.diagnosis.decomposition import RANKS
 from toplist.diagnosis.parts import Layer, layers
-from toplist.diagnosis.views import require_cases, units_of
+from toplist.diagnosis.views import require_cases
 from toplist.lists import TopLists
 from toplist.promises import MISSED, Drawing, Promises, promises
 
@@ -54,7 +54,7 @@ def calibration_test(
     draws, seed = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0)
     made, rng = promises(lists, y), np.random.default_rng(seed)
     require_cases(made)
-    units = units_of(clusters, len(lists))
+    units = as_units(clusters, len(lists))
     if int(units.max()) + 1 == len(units):  # each case alone
         return CalibrationTest(*_tested(made, draws, rng), draws, seed)
     found = np.array([_tested(made.at(one_of_each(units, rng)), draws, rng) for _ in range(_SAMPLES)])

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_array, as_units
-from toplist.errors import ShapeError, TopListError
+from toplist.errors import TopListError
 from toplist.promises import MISSED, Promises
 
 Floats = NDArray[np.float64]
@@ -74,23 +73,6 @@ def require_cases(made: Promises) -> None:
     """Raise if there are none."""
     if not len(made.lists):
         raise TopListError("there are no cases, and so nothing was promised or kept.")
-
-
-def units_of(clusters: Any, cases: int) -> NDArray[np.intp]:
-    """The number of each case's cluster, from zero; an error where one is not said.
-
-    >>> units_of(["b", "a", "b"], 3)
-    array([1, 0, 1])
-    """
-    named = None if clusters is None else as_array(clusters, "clusters")
-    if named is not None and named.dtype == object:
-        unsaid = np.array([value is None or value != value for value in named.flat])
-        named = named if unsaid.any() else named.astype(np.str_)
-    elif named is not None:
-        unsaid = named != named
-    if named is not None and unsaid.any():
-        raise ShapeError(f"case {int(np.argmax(unsaid))} has no cluster.", "Give a case alone a cluster of its own.")
-    return as_units(named, cases)
 
 
 def _rank(of: Of) -> int:

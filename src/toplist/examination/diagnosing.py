@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from toplist.arguments import as_probability, as_whole
+from toplist.arguments import as_probability, as_units, as_whole
 from toplist.diagnosis import Binned, Look
 from toplist.diagnosis.oddities import SERIOUS, seen_to
-from toplist.diagnosis.views import units_of
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.evidence.naming import for_lists
 from toplist.examination.holding import EXACT, Held, by_place, thinned
 from toplist.examination.measuring import measure
 from toplist.examination.reading import Columns, read
-from toplist.examination.results import Diagnosis
+from toplist.examination.results import UNNAMED, Diagnosis
 from toplist.kernel import Rows
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.door import Blanks, Duplicates, Repairs, Units
@@ -28,6 +27,7 @@ from toplist.outcomes import as_codes, is_soft
 from toplist.planning import are_tables
 from toplist.space import ClassSpace, show_size
 
+MISSING: Final = ("error", "common")
 _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
 _MEASURED = (
     "calibration", "decomposition", "calibration_error", "gap", "mass_gap", "test", "tested", "clusters", "notes",
@@ -46,6 +46,7 @@ def diagnose(
     draws: int = 199,
     seed: int = 0,
     clusters: Any = None,
+    missing: str = "error",
     units: Units = "probability",
     normalize: bool = False,
     duplicates: Duplicates = "error",
@@ -64,7 +65,8 @@ def diagnose(
     `predictions` are lists, or anything that makes some: an (n, m) array, classes and confidences as a pair, dicts,
     labels, a sparse matrix; with `y` in the same order. Or a file or frame, and then `y` is one too, and `layout`,
     `case`, `classes`, `confidences`, `outcome` and `sizes` say which columns are what. Predictions that cannot be
-    scored are looked at all the same. The test of calibration is a Monte Carlo test with so many `draws`.
+    scored are looked at all the same. Cases that only one of the two files has are an error, or left aside with
+    missing="common". The test of calibration is a Monte Carlo test with so many `draws`.
 
     Outcomes of cases that belong together may depend on each other: `clusters` says what each case belongs to, one
     name per case or, for files, a column of the truth (one called cluster is found; "" is none). The test, the
@@ -77,16 +79,20 @@ def diagnose(
     """
     if isinstance(predictions, DeviceLists):
         raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
+    if isinstance(predictions, Mapping):
+        raise TopListError("one predictor at a time: diagnose each entry of the mapping by itself.")
     if isinstance(predictions, TopList):
         predictions, y = predictions.batch, None if y is None else [y]
     level, band_level = as_probability(level, "level"), as_probability(band_level, "band_level")
     draws, seed = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0)
+    if missing not in MISSING:
+        raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
     if y is None and clusters is not None:
         raise TopListError("clusters say how outcomes hang together: give the outcomes too.")
     repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
     called = _name(predictions) if name is None else str(name)
     if _are_tables(predictions, y):
-        columns = Columns(layout, case, classes, confidences, outcome, sizes, sets, clusters)
+        columns = Columns(layout, case, classes, confidences, outcome, sizes, sets, clusters, missing)
         tell = progress or (lambda what, done, total: None)
         found = read(predictions, y, space, repairs, columns, called, EXACT, tell)
         look, oddities, many, held, why = found.look, found.oddities, found.classes, found.held, found.why
@@ -109,7 +115,7 @@ def _are_tables(predictions: Any, y: Any) -> bool:
 
 
 def _name(predictions: Any) -> str:
-    return Path(predictions).name if isinstance(predictions, str | os.PathLike) else "predictions"
+    return Path(predictions).name if isinstance(predictions, str | os.PathLike) else UNNAMED
 
 
 def _classes(many: str) -> str:
@@ -141,7 +147,7 @@ def _in_memory(
             "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
         )
     _require_one_each(lists, y)
-    units = None if clusters is None else units_of(clusters, len(lists))
+    units = None if clusters is None else as_units(clusters, len(lists))
     places = by_place(lists, y)
     look = _look(predictions, rows, known, repairs, lists, y)
     return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, _held(*places, units), ""
@@ -155,12 +161,10 @@ def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lis
 
 
 def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:
-    options: dict[str, Any] = {"units": repairs.units, "normalize": repairs.normalize}
     if rows.classes is None:
-        return TopLists.from_proba(rows.confidences.reshape(len(rows), -1), space, **options)
-    return TopLists.from_ragged(
-        rows.offsets, rows.classes, rows.confidences, space, duplicates=repairs.duplicates, **options
-    )
+        dense = rows.confidences.reshape(len(rows), len(rows.confidences) // max(len(rows), 1) or space.size)
+        return TopLists.from_proba(dense, space, units=repairs.units, normalize=repairs.normalize)
+    return TopLists._admit(rows, space, None, repairs)  # codes, also where labels are numbers
 
 
 def _require_one_each(lists: TopLists, y: Any) -> None:

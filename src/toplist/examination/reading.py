@@ -45,6 +45,7 @@ class Columns:
     sizes: str | None = None
     sets: str | None = None
     clusters: Any = None
+    missing: str = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def read(
     if y is None:
         return Found(looking.found, found, many, None, "")
     plan = plan_of(
-        {name: what}, y, space, Scoring((as_rule("brier"),), ()), {name: repairs}, missing="error",
+        {name: what}, y, space, Scoring((as_rule("brier"),), ()), {name: repairs}, missing=columns.missing,
         layout=columns.layout, case=columns.case, sizes=columns.sizes, sets=columns.sets, outcome=columns.outcome,
         classes=columns.classes, confidences=columns.confidences, cluster=columns.clusters, look=("cluster",),
     )  # fmt: skip

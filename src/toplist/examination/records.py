@@ -25,7 +25,7 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
         "verdict": found.verdict,
         "miscalibrated": found.miscalibrated,
         "cases": found.cases,
-        "classes": found.classes,
+        "classes": found.classes.removesuffix(" classes"),
         "list_sizes": {str(k): n for k, n in sorted(found.sizes.items())},
         "level": found.level,
         "exact": found.exact,

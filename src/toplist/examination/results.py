@@ -14,6 +14,7 @@ from toplist.examination.measuring import SIGNIFICANT, Calibration
 from toplist.examination.words import page, verdict
 from toplist.plot import Plot
 
+UNNAMED: Final = "predictions"
 PLOTS: Final = ("reliability", "ranks", "listed", "mass", "decomposition", "sizes")
 
 
@@ -68,11 +69,11 @@ class Diagnosis:
             None if found is None else {"reliability": found.top, "listed": found.listed, "mass": found.mass}.get(name)
         )
         if curve is not None:
-            return plot.calibration(curve)
+            return plot.calibration({self.name: curve} if self.name != UNNAMED else curve)
         if name == "ranks" and found is not None and found.ranks:
             return plot.calibration(found.ranks)
         if name == "decomposition" and self.decomposition is not None:
-            return plot.decomposition(self.decomposition)
+            return plot.decomposition({self.name: self.decomposition})
         raise TopListError(f"there is no {name} to draw. {self.why or ' '.join(self.notes)}".rstrip())
 
     @property

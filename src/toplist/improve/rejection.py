@@ -36,6 +36,8 @@ def reject_below(lists: TopLists, threshold: float, *, by: By = "confidence", ru
     """
     require_lists(lists)
     limit = as_number(threshold, "the threshold", -np.inf, np.inf)
+    if by == "confidence" and 1 < limit < np.inf:
+        raise TopListError(f"no confidence reaches {threshold!r}: a threshold for confidences is from 0 to 1.")
     quality = doubts(lists, by=by, rule=rule)
     refused = quality > (limit if by == "entropy" else -limit)
     return keep_entries(lists, ~np.repeat(refused, lists.sizes))

@@ -267,7 +267,9 @@ def _without_pair(
     if odd.any():
         at = int(np.flatnonzero(odd)[0])
         if halves is None:
-            raise FileError(source, f"the {'class' if no_class[at] else 'confidence'} is blank.", row=int(rows[at]))
+            what = "class" if no_class[at] else "confidence"
+            remedy = 'Fill it in, or pass blanks="drop" to leave out what lacks one of the two.'
+            raise FileError(source, f"the {what} is blank. {remedy}", row=int(rows[at]))
         for column, lacks in enumerate((no_number, no_class)):
             halves[:, column] += np.bincount(case[odd & lacks], minlength=len(halves))
         new = odd & (halves[case, 2] == 0)

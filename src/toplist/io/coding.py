@@ -230,9 +230,10 @@ def empty_set_explained(sets: str | None) -> Iterator[None]:
     try:
         yield
     except FileError as error:
-        if sets is None or error.problem != "the class is blank.":
+        blank = "the class is blank."
+        if sets is None or not error.problem.startswith(blank):
             raise
-        raise FileError(error.source, f"{error.problem} {EMPTY_REMEDY}", row=error.row) from None
+        raise FileError(error.source, f"{blank} {EMPTY_REMEDY}", row=error.row) from None
 
 
 def _taken_apart(values: Any, delimiter: str) -> tuple[list[tuple[str, ...]], Any]:

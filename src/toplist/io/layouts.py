@@ -85,6 +85,8 @@ def recognise(schema: Any, source: str, hints: Hints, *, text: bool) -> Layout:
         free += filter(None, [hints.classes if hints.classes in hints.extra else _first(hints.extra, CLASS)])
     found = _Table(schema, source, hints, case, free, text)
     kinds = KINDS if hints.layout == "auto" else (hints.layout,)
+    if hints.truth and hints.layout == "auto" and hints.confidences is None and hints.classes in free:
+        kinds = ("labels", *KINDS)  # a named outcome is a label; other columns are not about it
     if hints.layout == "auto" and hints.classes is None and len(set(hints.labels or ()) & set(free)) > 1:
         kinds = ("wide", *KINDS)  # columns that are called as classes are, even one that is called y
     for kind in kinds:
@@ -178,8 +180,6 @@ def _long(table: _Table) -> Layout | None:
         named = others[0]
     if confidence is None or named is None or table.case is None:
         return None
-    if hints.truth and hints.layout == "auto" and hints.classes is not None and hints.confidences is None:
-        return None  # a named outcome is a label; another column that looks like a confidence is not about it
     return table.layout("long", [named], [confidence])
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +18,7 @@ from toplist.labelsets import LabelSets
 from toplist.lists import sources
 from toplist.lists.admitted import Admitted
 from toplist.lists.device import DeviceLists, is_foreign
-from toplist.lists.door import Duplicates, Repairs, Units, admit
+from toplist.lists.door import Blanks, Duplicates, Repairs, Units, admit
 from toplist.lists.mistakes import as_a_whole, wrong_width
 from toplist.space import ClassSpace, as_space
 
@@ -173,29 +176,41 @@ class Constructors:
         units: Units = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
+        blanks: Blanks = "error",
     ) -> Self:
         """A table: pandas, polars, pyarrow, a DuckDB relation; or a path to a file in any layout that toplist reads.
 
         Layouts are lists, long, wide, ranked columns and labels, found by the names and types of the columns. The
-        case ids become `ids`. The columns of a wide table name all classes; others need the space.
+        case ids become `ids`. The columns of a wide table name all classes; others need the space. With blanks="drop" a
+        class without a confidence, or the reverse, is left out and counted.
         """
         from toplist.io.layouts import Hints  # noqa: PLC0415 - who scores arrays does not wait for readers of files
         from toplist.lists.frames import from_table  # noqa: PLC0415
 
         labels = space.labels if isinstance(space, ClassSpace) else None
         known = None if labels is None else frozenset(map(str, labels))
-        hints = Hints(layout=layout, case=case, classes=classes, confidences=confidences, labels=known)
-        offsets, named, t, declared, ids = from_table(frame, space, hints)
-        return cls.from_ragged(
-            offsets, named, t, declared, ids=ids, units=units, normalize=normalize, duplicates=duplicates
+        repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
+        hints = Hints(
+            layout=layout, case=case, classes=classes, confidences=confidences, labels=known, blanks=repairs.blanks
         )
+        offsets, named, t, declared, ids, dropped = from_table(frame, space, hints)
+        rows, declared = sources.ragged(offsets, named, t, declared, None)
+        return cls._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})
 
     @classmethod
-    def _admit(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> Self:
+    def _admit(
+        cls,
+        rows: Rows,
+        space: ClassSpace,
+        ids: Any,
+        repairs: Repairs,
+        before: Mapping[str, int] = MappingProxyType({}),  # what was repaired on the way to the door
+    ) -> Self:
         names = None if ids is None else as_array(ids, "ids")
         if names is not None and names.ndim != 1:
             raise ShapeError("ids must be one per case.")
-        return cls._of(space, names, admit(rows, space, ids=names, repairs=repairs))
+        admitted = admit(rows, space, ids=names, repairs=repairs)
+        return cls._of(space, names, replace(admitted, repairs={**admitted.repairs, **before}) if before else admitted)
 
     @classmethod
     @abstractmethod

@@ -16,8 +16,8 @@ from toplist.io.sources import Source, open_source
 from toplist.space import ClassSpace, as_space
 
 
-def from_table(what: Any, space: Any, hints: Hints) -> tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None]:
-    """Offsets, classes (codes or names), confidences, the space and the case ids."""
+def from_table(what: Any, space: Any, hints: Hints) -> tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int]:
+    """Offsets, classes (codes or names), confidences, the space, the case ids, and how many had a blank left out."""
     source = open_source(what, "frame", hints)
     batches = list(source.batches(together=True))
     if space is None and not source.names:
@@ -35,7 +35,8 @@ def from_table(what: Any, space: Any, hints: Hints) -> tuple[Any, Any, Any, Clas
     if batches and batches[0].ids is not None:
         pa = need("pyarrow")
         ids = np.array(pa.chunked_array([batch.ids for batch in batches]).to_pylist())
-    return offsets, np.array(names) if names else np.zeros(0, np.int64), t, known, ids
+    dropped = sum(int(np.count_nonzero(batch.halves.any(axis=1))) for batch in batches if batch.halves is not None)
+    return offsets, np.array(names) if names else np.zeros(0, np.int64), t, known, ids, dropped
 
 
 def _names(batch: Batch, source: Source) -> list[Any]:

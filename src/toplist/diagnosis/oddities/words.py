@@ -87,7 +87,7 @@ _COUNTED: Final[Mapping[str, Callable[[Look], str]]] = {
         + "); unnormalised weights: normalize=True."
     ),
     "mass above one": lambda look: (
-        f"list more mass than 1, up to {look.sums[1]:.6g}: normalize=True divides by the sum." + _rounding(look)
+        f"list more mass than 1, up to {_excess(look.sums[1])}: normalize=True divides by the sum." + _rounding(look)
     ),
     "incomplete distribution": lambda look: (
         f"list every class, and the confidences do not sum to 1{_spread(look)}: normalize=True divides by the sum."
@@ -101,7 +101,7 @@ _COUNTED: Final[Mapping[str, Callable[[Look], str]]] = {
     "case twice": lambda look: "have an id that an earlier case has.",
     "invalid": lambda look: (
         "are invalid: a listed confidence is below what each unlisted class gets. "
-        "The largest valid sublist is scored, with a penalty; lists.repair() avoids it."
+        "The largest valid sublist is scored, with a penalty; a repair of these lists would avoid that."
     ),
     "list of zeros": lambda look: "list nothing but zeros.",
     "empty list": lambda look: "have an empty list: all classes are alike.",
@@ -280,3 +280,12 @@ _TOGETHER: Final = (
     _never_happen,
     _never_listed,
 )
+
+
+def _excess(mass: float) -> str:
+    """A mass above one with enough digits to see that it is.
+
+    >>> _excess(1.25), _excess(1.00000004)
+    ('1.25', '1 + 4e-08')
+    """
+    return f"1 + {mass - 1:.1g}" if 0 < mass - 1 < 1e-5 else f"{mass:.6g}"

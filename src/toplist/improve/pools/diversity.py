@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from toplist.errors import ShapeError
 from toplist.improve.pools.linear import linear_pool
-from toplist.improve.pools.members import Lists, Members, as_weights
+from toplist.improve.pools.members import Lists, Members, Weights, as_weights
 from toplist.improve.pools.union import unions
 from toplist.scoring import score
 
@@ -46,7 +45,7 @@ class Ambiguity:
     gains: Floats = field(repr=False)
 
 
-def ambiguity(lists: Lists, y: Any = None, *, weights: Sequence[float] | None = None) -> Ambiguity:
+def ambiguity(lists: Lists, y: Any = None, *, weights: Weights = None) -> Ambiguity:
     r"""Why the mean of predictors scores better than they do on average, case by case, under the Brier score.
 
     .. math:: S(\bar p, y) = \sum_j w_j S(p_j, y) - \sum_{i<j} w_i w_j \|\tilde p_i - \tilde p_j\|^2
@@ -61,7 +60,7 @@ def ambiguity(lists: Lists, y: Any = None, *, weights: Sequence[float] | None = 
     (0.6, 0.18, 0.42)
     """
     members = Members.of(lists)
-    w = as_weights(weights, len(members))
+    w = as_weights(weights, members.names)
     if not members.cases:
         raise ShapeError("there are no cases, and so no means over them.")
     gains, totals = np.zeros(members.cases), np.zeros((len(members), len(members)))

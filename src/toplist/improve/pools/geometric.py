@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
 from toplist.arguments import as_count
-from toplist.improve.pools.members import LONGEST, Lists, Members, as_weights
+from toplist.improve.pools.linear import linear_pool
+from toplist.improve.pools.members import LONGEST, Lists, Members, Weights, as_weights
 from toplist.improve.pools.pooled import from_kernel, from_union, vetoed
 from toplist.improve.pools.union import Union
 from toplist.lists import TopLists
@@ -17,7 +16,7 @@ from toplist.lists import TopLists
 Floats = NDArray[np.float64]
 
 
-def geometric_pool(lists: Lists, *, weights: Sequence[float] | None = None, k: int | None = None) -> TopLists:
+def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
     r"""The weighted geometric mean of padded distributions, :math:`\prod_j \tilde p_j^{w_j}`, made to add up to one.
 
     Where a predictor does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
@@ -32,7 +31,9 @@ def geometric_pool(lists: Lists, *, weights: Sequence[float] | None = None, k: i
     TopList({'cat': 0.678269, 'dog': 0.214487}, rest=0.107244 over 1 class)
     """
     members = Members.of(lists)
-    w = as_weights(weights, len(members))
+    w = as_weights(weights, members.names)
+    if w.max() == 1.0:
+        return linear_pool(lists, weights=w.tolist(), k=k)  # one member alone, to the last digit
     k = None if k is None else min(as_count(k), LONGEST)
     if kernel.NATIVE and not members.in_logs:
         return from_kernel(members, w, k, geometric=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
 from toplist.arguments import as_count
-from toplist.improve.pools.members import LONGEST, Lists, Members, as_weights
+from toplist.improve.pools.members import LONGEST, Lists, Members, Weights, as_weights
 from toplist.improve.pools.pooled import from_kernel, from_union
 from toplist.improve.pools.union import Union, log_proxy, logs_of, share_left
 from toplist.lists import TopLists, log_rest
@@ -19,7 +17,7 @@ Floats = NDArray[np.float64]
 LOG_SMALL = -600.0
 
 
-def linear_pool(lists: Lists, *, weights: Sequence[float] | None = None, k: int | None = None) -> TopLists:
+def linear_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
     r"""The weighted mean of padded distributions, :math:`\sum_j w_j \tilde p_j`, listed on the union of the classes.
 
     Where a predictor does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
@@ -33,7 +31,7 @@ def linear_pool(lists: Lists, *, weights: Sequence[float] | None = None, k: int 
     TopList({'cat': 0.5, 'dog': 0.3}, rest=0.2 over 1 class)
     """
     members = Members.of(lists)
-    w = as_weights(weights, len(members))
+    w = as_weights(weights, members.names)
     k = None if k is None else min(as_count(k), LONGEST)
     in_logs = any(map(_is_small, members))
     if kernel.NATIVE and not in_logs:

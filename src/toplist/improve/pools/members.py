@@ -17,6 +17,7 @@ from toplist.space import ClassSpace
 
 Floats = NDArray[np.float64]
 Lists = Sequence[TopLists] | Mapping[str, TopLists]
+Weights = Sequence[float] | Mapping[str, float] | None
 LONGEST = 1 << 31  # no pooled list is longer
 
 
@@ -28,8 +29,10 @@ class Members:
     lists: tuple[TopLists, ...]
 
     @classmethod
-    def of(cls, lists: Lists) -> Members:
+    def of(cls, lists: Any) -> Members:
         """From lists one after the other, or by name."""
+        if isinstance(lists, TopLists):
+            raise ShapeError("one predictor alone is no pool.", "Give several, as [a, b] or by name.")
         if not isinstance(lists, Iterable):
             raise ShapeError(
                 f"expected the lists of several predictors, by name or one after the other, got {lists!r}."
@@ -91,14 +94,22 @@ class Members:
         return any(one.log_confidences is not None for one in self.lists)
 
 
-def as_weights(weights: Sequence[float] | None, count: int) -> Floats:
-    """Weights that add up to one; equal ones by default."""
+def as_weights(weights: Weights, names: Sequence[str]) -> Floats:
+    """Weights that add up to one, one after the other or by the names of the members; equal ones by default."""
+    count = len(names)
     if weights is None:
         return np.full(count, 1.0 / count)
+    if isinstance(weights, Mapping):
+        given = {str(name): weight for name, weight in weights.items()}
+        odd = sorted(given.keys() ^ set(names))
+        if odd:
+            raise ShapeError(f"weights and members differ in {odd[0]!r}.", f"The members are {', '.join(names)}.")
+        weights = [given[name] for name in names]
     w = as_vector(weights, "weights")
     if len(w) != count:
         raise ShapeError(f"{len(w)} weights for {count} members.", "One each.")
     total = float(w.sum())
     if not (w >= 0).all() or not abs(total - 1.0) <= 1e-9:
-        raise ShapeError(f"weights are not negative and add up to one; these add up to {total:g}.")
+        remedy = f"Divide each by {total:g}." if (w >= 0).all() and 0 < total < np.inf else ""
+        raise ShapeError(f"weights are not negative and add up to one; these add up to {total:g}.", remedy)
     return np.divide(w, total)
