@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from studies import documents
 from studies.folder import ROOT
 from studies.multilabel import figures
 from studies.multilabel.data import SOURCES
@@ -19,35 +18,21 @@ Record = Mapping[str, Any]
 PAGE = ROOT / "docs" / "multilabel-study.md"
 RESULTS = Path(__file__).parent / "results.json"
 RERANK = "BR-rerank"
-_PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def tables(results: Record) -> str:
     """All tables, one below the other."""
-    return "\n\n".join(make(results) for make in TABLES.values())
+    return documents.joined(TABLES, results)
 
 
 def filled(text: str, results: Record) -> str:
     """A page with every table in its place."""
-    return _PLACE.sub(lambda m: f"<!-- {m[1]} -->\n\n{TABLES[m[1]](results)}\n\n<!-- end -->", text)
+    return documents.filled(text, TABLES, results)
 
 
 def write(results: Record) -> None:
     """Keep the results, and put tables and figures into the documentation."""
-    lines = [f"{json.dumps(name)}: {json.dumps(_short(found))}" for name, found in results.items()]
-    RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
-    for name, plot in pictures(results).items():
-        plot.save(ROOT / "docs" / "_static" / name)
-
-
-def _short(value: Any) -> Any:
-    """The same with eight digits of every number."""
-    if isinstance(value, float):
-        return float(f"{value:.8g}")
-    if isinstance(value, Mapping):
-        return {key: _short(one) for key, one in value.items()}
-    return [_short(one) for one in value] if isinstance(value, list) else value
+    documents.write(PAGE, RESULTS, TABLES, results, pictures(results))
 
 
 def pictures(results: Record) -> dict[str, Any]:

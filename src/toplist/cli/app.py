@@ -367,9 +367,9 @@ def truncate(
     """Write shorter lists; what is cut off joins the mass that is not listed."""
     given: dict[str, Any] = dict(locals())
     with reported():
-        from toplist.cli import improving
+        from toplist.cli import truncating
 
-        improving.truncate(**given)
+        truncating.truncate(**given)
 
 
 @app.command()

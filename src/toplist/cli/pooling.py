@@ -11,8 +11,8 @@ import typer
 
 from toplist.cli import progress
 from toplist.cli.failures import UsageError
-from toplist.cli.improving import nearest, reading_of, require_apart, require_json, require_truth, say_written
 from toplist.cli.memory import keep_freed_memory
+from toplist.cli.rewriting import nearest, reading_of, require_apart, require_json, require_truth, say_written
 from toplist.errors import FileError
 from toplist.improve.pools import Ambiguity, PoolWeights
 from toplist.io.coding import empty_set_explained

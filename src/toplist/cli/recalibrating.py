@@ -11,8 +11,8 @@ import typer
 
 from toplist.cli import progress
 from toplist.cli.failures import UsageError
-from toplist.cli.improving import nearest, reading_of, require_json, require_rule, say_changed, say_json, say_written
 from toplist.cli.memory import keep_freed_memory
+from toplist.cli.rewriting import nearest, reading_of, require_json, require_rule, say_changed, say_json, say_written
 from toplist.errors import FileError, TopListError
 from toplist.improve.recalibration import Choice, Recalibrator
 from toplist.io.coding import empty_set_explained

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,50 +52,39 @@ def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, dr
     if draws < least:
         raise TopListError(f"a band of level {level:g} needs at least {least} draws, not {draws}.")
     values, code = np.unique(seen.promised, return_inverse=True)
-    at = np.searchsorted(values, x)
-    curves = (_if_right if kind == "consistency" else _if_others_had_come)(
-        lists, seen, values, code, at, draws, np.random.default_rng(seed)
-    )
+    at, rng = np.searchsorted(values, x), np.random.default_rng(seed)
+    draw = (_if_right if kind == "consistency" else _if_others_had_come)(lists, seen, values, code, rng)
+    curves = np.stack([draw()[at] for _ in range(draws)])
     # these quantiles leave a further, exchangeable curve outside with the probability that is asked for
     low, high = np.quantile(curves, [tail, 1.0 - tail], axis=0, method="weibull")
     return Band(kind, level, low, high, draws, seed)
 
 
 def _if_right(
-    lists: TopLists,
-    seen: View,
-    values: Floats,
-    code: NDArray[np.intp],
-    at: NDArray[np.intp],
-    draws: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """Curves of outcomes drawn from the lists. Equal values are known once; a draw only counts."""
-    weight = np.bincount(code).astype(np.float64)
-    drawing, curves = Drawing.of(lists), np.empty((draws, len(at)))
-    for row in curves:
+    lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
+) -> Callable[[], Floats]:
+    """The curve of outcomes drawn from the lists. Equal values are known once; a draw only counts."""
+    weight, drawing = np.bincount(code).astype(np.float64), Drawing.of(lists)
+
+    def draw() -> Floats:
         kept = np.bincount(code[seen.happening(drawing.places(rng))], minlength=len(values))
-        row[:] = isotonic_regression(kept / weight, weights=weight).x[at]
-    return curves
+        curve: Floats = isotonic_regression(kept / weight, weights=weight).x
+        return curve
+
+    return draw
 
 
 def _if_others_had_come(
-    lists: TopLists,
-    seen: View,
-    values: Floats,
-    code: NDArray[np.intp],
-    at: NDArray[np.intp],
-    draws: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """Curves of cases drawn with replacement."""
-    kept = np.flatnonzero(seen.kept)
-    n, curves = len(lists), np.empty((draws, len(at)))
-    makers = np.unique(seen.case)  # cases that promise nothing have no say
-    for row in curves:
-        times = np.zeros(n)
+    lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
+) -> Callable[[], Floats]:
+    """The curve of cases drawn with replacement; those that promise nothing have no say."""
+    kept, makers = np.flatnonzero(seen.kept), np.unique(seen.case)
+
+    def draw() -> Floats:
+        times = np.zeros(len(lists))
         times[makers] = np.bincount(rng.integers(0, len(makers), len(makers)), minlength=len(makers))
         weight = np.bincount(code, weights=times[seen.case], minlength=len(values)).astype(np.float64)
         total = np.bincount(code[kept], weights=times[seen.case[kept]], minlength=len(values))
-        row[:] = pool(Groups(values, weight, total.astype(np.float64)))(values[at])
-    return curves
+        return pool(Groups(values, weight, total.astype(np.float64)))(values)
+
+    return draw
