@@ -233,3 +233,9 @@ def test_damaged_weights_are_refused_in_words(key: str, value: Any) -> None:
         return
     assert key in ("cases", "steps", "impossible"), "these are whole numbers of any size"
     assert value == 10**400
+
+
+def test_the_last_steps_go_by_gradients_where_values_are_alike() -> None:
+    """Near a minimum a step changes the value by the square of what it does to the gradient: beyond all digits."""
+    lists, y = draw(3, 2)
+    assert pool_weights(lists, y, rule="log", ridge=0.0).gap <= 1e-10

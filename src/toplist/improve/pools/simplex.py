@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 
 _STEPS = 200
 _TINY = 1e-14
+_LEVEL = 1e-14  # a mean of scores is known to so many digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,13 @@ def minimise(function: Callable[[Floats], Slope], count: int, *, tolerance: floa
         while True:
             there = _onto(w + length * ahead)
             tried = function(there)
-            if tried.value <= here.value + 1e-4 * length * down or length < 1e-12:
+            # values that are alike to the last digits hide a step that gradients still tell
+            level = abs(tried.value - here.value) <= _LEVEL * max(1.0, abs(here.value))
+            nearer = level and gap(there, tried.gradient) < found
+            if nearer or tried.value <= here.value + 1e-4 * length * down or length < 1e-12:
                 break
             length /= 2
-        if not tried.value < here.value:  # as good as numbers can tell
+        if not nearer and not tried.value < here.value:  # as good as numbers can tell
             return Minimum(w, here.value, found, step)
         w, here = there, tried
     return Minimum(w, here.value, gap(w, here.gradient), _STEPS)
