@@ -154,7 +154,7 @@ def test_the_colours_can_be_switched_and_are_forgotten(visit: Visit) -> None:
     assert paper() == dark
     page.emulate_media(color_scheme="light")
     assert paper() == light
-    assert page.text_content("#theme") == "Dark colours"
+    page.wait_for_function("document.querySelector('#theme').textContent === 'Dark colours'")  # told of it by an event
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", PHONE), ("dark", WIDE)], ids=["light phone", "dark and wide"])
