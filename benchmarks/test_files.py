@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,15 @@ for path in sys.argv[1:]:
 """
 
 
+_LAUNCH = """
+import os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(time.perf_counter() - start, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
+"""  # from a small process: the memory of the one that starts another would count as the other's
+
+
 @dataclass(frozen=True)
 class Run:
     seconds: float
@@ -41,14 +49,12 @@ class Run:
 
 def run(command: Sequence[str | Path]) -> Run:
     """One process: how long it took, and the most memory it had. Its modules are compiled, as installed ones are."""
-    words = [str(word) for word in command]
+    words = [sys.executable, "-c", _LAUNCH, *(str(word) for word in command)]
     compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    start = time.perf_counter()
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=compiled) as process:  # noqa: S603
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, command
-    return Run(time.perf_counter() - start, usage.ru_maxrss * 1024.0)
+    told = subprocess.run(words, stdout=subprocess.PIPE, text=True, env=compiled, check=True).stdout  # noqa: S603
+    seconds, peak, code = map(float, told.split())
+    assert code == 0, command
+    return Run(seconds, peak * 1024.0)
 
 
 def best(command: Sequence[str | Path], rounds: int = 4) -> Run:

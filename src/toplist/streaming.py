@@ -155,16 +155,6 @@ def shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
             yield waiting.popleft().result()
 
 
-def ahead(items: Iterator[A]) -> Iterator[A]:
-    """The same items, the next one made by another thread while one is used: who writes need not wait for who reads."""
-    end: Any = object()
-    with ThreadPoolExecutor(1) as pool:
-        coming: Future[Any] = pool.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = pool.submit(next, items, end)
-            yield item
-
-
 def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
     judges = plan.judges(sink.watchers)
     with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:

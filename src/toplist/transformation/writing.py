@@ -17,7 +17,7 @@ from toplist.io.batches import Batch
 from toplist.io.showing import shown
 from toplist.io.writers import Lists, ListWriter, no_lists
 from toplist.lists import TopLists
-from toplist.streaming import ahead, shared
+from toplist.streaming import shared
 from toplist.transformation.reading import Files, Progress, repaired, silent
 
 Change = Callable[[list[TopLists]], TopLists]
@@ -70,7 +70,7 @@ def transform(
         repairs: dict[str, Counter[str]] = {name: Counter() for name in files.names}
         try:
             with ListWriter(output) as writer:
-                for columns, few, mended in shared(work, ahead(way)):
+                for columns, few, mended in shared(work, way):
                     writer.write(columns)
                     cases, entries, faint = cases + len(columns), entries + len(columns.confidences), faint + few
                     for name, counts in zip(files.names, mended, strict=True):
