@@ -60,7 +60,7 @@ class Promises:
     def at(self, cases: NDArray[np.intp]) -> Promises:
         """Those of some cases."""
         lists = self.lists[cases]
-        return Promises(lists, _ranks(lists), self.place[cases])
+        return Promises(lists, ranks_in(lists), self.place[cases])
 
 
 def promises(lists: TopLists, y: Any) -> Promises:
@@ -74,7 +74,7 @@ def promises(lists: TopLists, y: Any) -> Promises:
     codes = as_happened(y, lists, "calibration is about")
     ordered = lists.strictly_valid().ordered()
     sizes = ordered.sizes
-    rank = _ranks(ordered)
+    rank = ranks_in(ordered)
     hit = np.flatnonzero(ordered.classes == np.repeat(codes, sizes))
     place = np.full(len(ordered), MISSED, np.int64)
     place[np.repeat(np.arange(len(ordered)), sizes)[hit]] = rank[hit]
@@ -119,7 +119,7 @@ def drawn(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
     return Drawing.of(lists).places(rng)
 
 
-def _ranks(ordered: TopLists) -> NDArray[np.int64]:
-    """The rank of each entry of lists that begin with the most confident class."""
-    ranks: NDArray[np.int64] = np.arange(len(ordered.confidences)) - np.repeat(ordered.offsets[:-1], ordered.sizes)
+def ranks_in(lists: TopLists) -> NDArray[np.int64]:
+    """The place of each entry in its list, from 0: its rank, where lists begin with the most confident class."""
+    ranks: NDArray[np.int64] = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], lists.sizes)
     return ranks

@@ -33,11 +33,11 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
-from toplist.improve.cutting import first_where, keep_first, mass_before, places, rectangles
+from toplist.improve.cutting import first_where, keep_first, mass_before, rectangles
 from toplist.io.records import read_json, spell, unspell, write_json
 from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_codes
-from toplist.promises import MISSED, promises
+from toplist.promises import MISSED, promises, ranks_in
 
 Floats = NDArray[np.float64]
 SCHEMA = "toplist.conformal/1"
@@ -181,7 +181,7 @@ class Conformal:
         entries = mass_before(ordered) + np.repeat(u, sizes) * ordered.normalized_confidences
         block = np.where(rest > 0, ordered.mass + u * rest, np.inf)
         if self.kind == "raps":
-            entries = entries + self.penalty * np.maximum(places(ordered) + 1.0 - self.k_reg, 0)
+            entries = entries + self.penalty * np.maximum(ranks_in(ordered) + 1.0 - self.k_reg, 0)
             block = block + self.penalty * np.maximum(sizes + 1.0 - self.k_reg, 0)
         for where in rectangles(ordered):  # they rise, but for rounding
             entries[where] = np.maximum.accumulate(entries[where], axis=1)

@@ -10,24 +10,19 @@ from numpy.typing import NDArray
 
 from toplist import kernel
 from toplist.lists import TopLists
+from toplist.promises import ranks_in
 
 Floats = NDArray[np.float64]
 
 
 def keep_first(lists: TopLists, counts: Any) -> TopLists:
     """The first `counts[i]` classes of each list, in the order they stand in."""
-    return keep_entries(lists, places(lists) < np.repeat(np.asarray(counts), lists.sizes))
+    return keep_entries(lists, ranks_in(lists) < np.repeat(np.asarray(counts), lists.sizes))
 
 
 def keep_entries(lists: TopLists, keep: NDArray[np.bool_]) -> TopLists:
     """Some of the entries, in the order they stand in; what is left out joins the rest mass exactly."""
     return lists if keep.all() else replace(lists, admitted=lists.admitted._keep(keep))
-
-
-def places(lists: TopLists) -> NDArray[np.int64]:
-    """The place of each entry in its list, from 0."""
-    rank: NDArray[np.int64] = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], lists.sizes)
-    return rank
 
 
 def mass_before(lists: TopLists) -> Floats:
@@ -52,7 +47,7 @@ def first_where(mask: NDArray[np.bool_], lists: TopLists) -> NDArray[np.int64]:
     """Per case the place of the first entry with a mark; the length of the list if there is none."""
     out = lists.sizes.copy()
     at = np.flatnonzero(mask)[::-1]  # later assignments win: the first mark of a case stands
-    out[np.repeat(np.arange(len(lists)), lists.sizes)[at]] = places(lists)[at]
+    out[np.repeat(np.arange(len(lists)), lists.sizes)[at]] = ranks_in(lists)[at]
     return out
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from toplist.arguments import as_count, as_number
 from toplist.curves import cut_scores
 from toplist.errors import TopListError
-from toplist.improve.cutting import first_where, keep_first, mass_from, places, rectangles
+from toplist.improve.cutting import first_where, keep_first, mass_from, rectangles
 from toplist.improve.validation import Selection, as_validation, as_weights, select
 from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_happened
+from toplist.promises import ranks_in
 from toplist.rules import as_rule
 from toplist.scoring import plain_scores
 
@@ -190,7 +191,7 @@ def worth(lists: TopLists, y: Any = None, *, sample_weight: Any = None) -> Worth
     weights = as_weights(sample_weight, len(lists)) if len(lists) else np.zeros(0)
     plain = lists.strictly_valid().ordered()
     gain, d, left = _gains(plain)
-    rank, longest = places(plain), int(plain.sizes.max(initial=0))
+    rank, longest = ranks_in(plain), int(plain.sizes.max(initial=0))
     w = np.repeat(weights, plain.sizes)
     cases = np.bincount(rank[w > 0], minlength=longest)
     whole = np.bincount(rank, weights=w, minlength=longest)
@@ -217,7 +218,7 @@ def worth(lists: TopLists, y: Any = None, *, sample_weight: Any = None) -> Worth
 def _gains(ordered: TopLists) -> tuple[Floats, Floats, Floats]:
     """Per entry: the expected gain of listing it, how far it is above its share, and how many were unlisted before."""
     sizes = ordered.sizes
-    left = np.repeat(ordered.admitted.rows.size + np.zeros(len(ordered)), sizes) - places(ordered)
+    left = np.repeat(ordered.admitted.rows.size + np.zeros(len(ordered)), sizes) - ranks_in(ordered)
     d = np.where(left > 1, ordered.normalized_confidences - mass_from(ordered) / left, 0.0)
     with np.errstate(invalid="ignore"):
         factor = np.where(np.isinf(left), 1.0, left / np.where(left > 1, left - 1.0, np.inf))

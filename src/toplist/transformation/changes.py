@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toplist.errors import TopListError
-from toplist.improve.pools import geometric_pool, linear_pool
+from toplist.improve.pools.weights import POOLS
 from toplist.improve.truncation import truncate_by_gain
 from toplist.lists import TopLists
 from toplist.transformation.reading import Progress, Reading, silent
@@ -64,8 +64,7 @@ def pool_files(
     progress: Progress = silent,
 ) -> Written:
     """Write the pool of several files' lists for the same cases, in the order of the first file."""
-    pools = {"linear": linear_pool, "geometric": geometric_pool}
-    if pool not in pools:
-        raise TopListError(f"a pool is {' or '.join(pools)}, not {pool!r}.")
-    files, make = (reading or Reading()).open(predictions), pools[pool]
+    if pool not in POOLS:
+        raise TopListError(f"a pool is {' or '.join(POOLS)}, not {pool!r}.")
+    files, make = (reading or Reading()).open(predictions), POOLS[pool]
     return transform(files, output, lambda lists: make(lists, weights=weights, k=k), progress, "pooling")
