@@ -14,10 +14,11 @@ from toplist.errors import TopListError
 from toplist.evaluation import Scoring
 from toplist.inmemory import together
 from toplist.io.coding import empty_set_explained
+from toplist.io.options import ReadOptions
 from toplist.leaderboard import Leaderboard
 from toplist.lists.door import Blanks, Duplicates, Units
 from toplist.material import Material, from_files, from_memory
-from toplist.planning import are_tables, names_of, plan_of, repairs_of, with_indicators
+from toplist.planning import as_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.ranking.assumptions import HOWS, TIMED, Assumptions
 from toplist.ranking.inference import FromCases, Inference
 from toplist.ranking.intervals import FromSums
@@ -57,9 +58,11 @@ def compare(
     duplicates: Duplicates | Mapping[str, Duplicates] = "error",
     blanks: Blanks | Mapping[str, Blanks] = "error",
     layout: str | Mapping[str, str] = "auto",
-    case: str | None = None,
-    classes: str | None = None,
-    confidences: str | None = None,
+    case: str | Mapping[str, str] | None = None,
+    classes: str | Mapping[str, str] | None = None,
+    confidences: str | Mapping[str, str] | None = None,
+    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    by_position: bool = False,
     sizes: str | None = None,
     sets: str | None = None,
     outcome: str | None = None,
@@ -68,9 +71,11 @@ def compare(
     """Rank predictors of any shape on one scale, with error bars.
 
     `predictions` maps names to lists, labels, (n, m) probabilities, dicts, sparse matrices; with `y` in the same
-    order. Or to files and dataframes, which are aligned by their case ids; then `y` is a file or frame too, and
-    `sample_weight`, `by`, `clusters`, `order` and `sizes` name columns of it, and `case`, `classes`, `confidences` and
-    `outcome` those that are not found by their names; a column of the truth called cluster or order is what its name
+    order. Or to files and dataframes, which are aligned by their case ids (a dataframe's index, where it is named or
+    not the default one); then `sample_weight`, `by`, `clusters`, `order` and `sizes` name columns of the truth. `case`,
+    `classes`, `confidences` and `outcome` name columns that are not found by their names, and `ignore` those that are
+    to be left out; each for all files, or as a mapping by name ("truth" is the truth). `by_position=True` matches rows
+    in their order, whatever ids there are. A column of the truth called cluster or order is what its name
     says, unless another is named, or none (""). The first rule decides the order. With `sets`, a delimiter such as ";",
     the classes of files and frames are label sets, and the labels of the space are those that the sets are made of.
 
@@ -111,11 +116,12 @@ def compare(
     if sets is None:
         predictions, y = with_indicators(predictions, y, space)
     again: Callable[[Progress], Material]
-    if are_tables(predictions, y):
+    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
+    tables = as_tables(predictions, y, space)
+    if tables is not None:
         plan = plan_of(
-            predictions, y, space, scoring, repairs, missing=missing, layout=layout, case=case, sizes=sizes, sets=sets,
-            outcome=outcome, classes=classes, confidences=confidences, weight=sample_weight, by=by, cluster=clusters,
-            order=order, look=("order",) if intervals in TIMED else ("cluster", "order"),
+            *tables, space, scoring, repairs, options, missing=missing, sizes=sizes, weight=sample_weight, by=by,
+            cluster=clusters, order=order, look=("order",) if intervals in TIMED else ("cluster", "order"),
         )  # fmt: skip
         sample_weight, clusters, order = plan.weight, plan.cluster, plan.order
         assumed = assume()
@@ -128,6 +134,7 @@ def compare(
     else:
         if any(one.blanks != "error" for one in repairs.values()):
             raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
+        options.require_none("with predictions in memory")
         assumed = assume()
         held = together(
             predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters,
@@ -170,6 +177,8 @@ def compare(
             clusters=assumed.clusters,
             order=assumed.order,
             origins=read.origins,
+            truth_reading=read.truth,
+            truth_repairs=read.truth_repairs,
             overall=whole,
             groups=groups,
             pairs=pairs(everything, terms, sure, [row.name for row in whole.standings], level),

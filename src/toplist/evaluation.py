@@ -23,6 +23,8 @@ from toplist.rules import Rule
 from toplist.sheets import Sheet, sheet
 from toplist.space import ClassSpace, show_size
 
+_NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
+
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
@@ -57,10 +59,12 @@ class Judge:
     coder: Coder
     scoring: Scoring
     repairs: Repairs
+    truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
     sizes: str | None = None  # the column of the truth that says how many classes each case has
     watch: Callable[[Seen], None] | None = None
     cases: int = 0
     repaired: Counter[str] = field(default_factory=Counter)
+    truth_repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
     def sheet(self, batch: Batch, truth: Batch) -> Sheet:
@@ -90,8 +94,29 @@ class Judge:
         lists = lists_of(batch, self.source.names, codes, space, self.repairs)
         y: Any = outcomes
         if not hard:
-            y = lists_of(truth, self.truth.names, outcomes, space, Repairs(normalize=self.repairs.normalize))
+            y = self._distributions(truth, outcomes, space)
         return lists, y, codes, outcomes
+
+    def _distributions(self, truth: Batch, codes: Codes, space: ClassSpace) -> TopLists:
+        """A distribution over the classes per case: what sums to something else than one is no truth."""
+        lists = lists_of(truth, self.truth.names, codes, space, self.truth_repairs)
+        mass, off = lists.mass, np.abs(lists.mass - 1) > _NEAR_ONE
+        if off.any():
+            bad = mass <= 0 if self.truth_repairs.normalize else off
+            if bad.any():
+                at = int(np.argmax(bad))
+                problem = "there is no outcome." if mass[at] <= 0 else (
+                    f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with the outcomes "
+                    "with outcome=..., or pass normalize=True to divide by the sum."
+                )  # fmt: skip
+                raise FileError(truth.source, problem, row=int(truth.rows[at]))
+            divided = lists.confidences / np.repeat(np.where(off, mass, 1.0), lists.sizes)
+            lists = TopLists.from_ragged(lists.offsets, lists.classes, divided, lists.space, normalize=True)
+        with self._lock:
+            counted = int(np.count_nonzero(off)) + sum(lists.repairs.values())
+            if counted:
+                self.truth_repaired["normalized"] += counted
+        return lists
 
     def _space(self, truth: Batch) -> ClassSpace:
         return ClassSpace(_sizes(truth, str(self.sizes))) if self.coder.space is None else self.coder.space

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from toplist.arguments import as_array
 from toplist.errors import SpaceError, TopListError
 from toplist.evaluation import Scoring
 from toplist.io.coding import as_sets
-from toplist.io.layouts import Hints
-from toplist.io.sources import Source, open_source
+from toplist.io.optional import need
+from toplist.io.options import ReadOptions
+from toplist.io.readers import MemoryReader
+from toplist.io.sources import Source, open_sources, tell
 from toplist.labelsets import LabelSets
 from toplist.lists import TopList, TopLists
 from toplist.lists.door import Repairs
@@ -34,12 +38,75 @@ def names_of(predictions: Any, least: int = 1) -> tuple[str, ...]:
     return names
 
 
-def are_tables(predictions: Mapping[str, Any], y: Any) -> bool:
-    """Whether predictions and outcomes are files and frames: all of them, or none."""
-    tables = [_is_table(value) for value in (*predictions.values(), y)]
-    if any(tables) and not all(tables):
-        raise TopListError("files and frames go together: predictions and outcomes are all tables, or none is.")
-    return any(tables)
+def as_tables(predictions: Mapping[str, Any], y: Any, space: Any) -> tuple[dict[str, Any], Any] | None:
+    """Predictions and outcomes as tables, if any of them is a file or a frame; None if all are plain values.
+
+    Plain values have no ids but those of their index or their own: they become tables with one row per case.
+    """
+    if not any(_is_table(value) for value in (*predictions.values(), y)):
+        return None
+    known = None if space is None else as_space(space)
+    made = {
+        str(name): what if _is_table(what) else _predicted(what, str(name), known) for name, what in predictions.items()
+    }
+    return made, y if y is None or _is_table(y) else _outcomes(y)
+
+
+def _outcomes(y: Any) -> Any:
+    """Outcomes in a list, an array or a Series as a table."""
+    if _is_series(y):
+        return y.to_frame("outcome")
+    return _one_column(y, "outcome", "outcomes beside files and frames are a list, an array or a Series, one per case.")
+
+
+def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
+    """Predictions in memory as a table: labels, lists, or a column per class."""
+    if isinstance(what, TopLists | TopList):
+        lists = what.batch if isinstance(what, TopList) else what
+        return _table_of_lists(lists, name)
+    if _is_series(what):
+        return what.to_frame("class")
+    if isinstance(what, list | tuple) and any(hasattr(one, "items") for one in what):
+        return _table_of_lists(TopLists.from_dicts(what, math.inf if space is None else space), name)
+    if getattr(what, "ndim", 1) == 2 and isinstance(what, np.ndarray):
+        labels = None if space is None else space.labels
+        titles = labels if labels is not None and len(labels) == what.shape[1] else range(what.shape[1])
+        columns = {str(title): np.ascontiguousarray(what[:, at]) for at, title in enumerate(titles)}
+        return MemoryReader(need("pyarrow").table(columns), name, unnamed=labels is None, origin=what)
+    return _one_column(
+        what, "class", f"{name}: predictions beside files and frames are frames, lists, arrays or dicts."
+    )
+
+
+def _table_of_lists(lists: TopLists, name: str) -> Any:
+    if lists.log_rest is not None or lists.log_confidences is not None:
+        raise TopListError(
+            f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give all "
+            "predictions and outcomes in memory."
+        )
+    pa, labels, at = need("pyarrow"), lists.space.labels, lists.offsets
+    codes = lists.classes
+    values = [labels[code] for code in codes.tolist()] if labels is not None else codes
+    columns = {} if lists.ids is None else {"case": pa.array(lists.ids)}
+    for what, column in (("classes", pa.array(values)), ("confidences", pa.array(lists.confidences))):
+        columns[what] = pa.LargeListArray.from_arrays(pa.array(at), column)
+    return MemoryReader(pa.table(columns), name, origin=lists)
+
+
+def _one_column(values: Any, name: str, problem: str) -> Any:
+    pa = need("pyarrow")
+    try:
+        array = as_array(values, name)
+        if array.ndim != 1:
+            raise TopListError(problem)
+        return MemoryReader(pa.table({name: pa.array(array.tolist())}), "memory", origin=values)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TopListError(problem) from None
+
+
+def _is_series(value: Any) -> bool:
+    """A column of a dataframe that has an index."""
+    return hasattr(value, "to_frame") and hasattr(value, "index") and not callable(value.index)
 
 
 def with_indicators(predictions: Mapping[str, Any], y: Any, space: Any) -> tuple[dict[str, Any], Any]:
@@ -109,15 +176,10 @@ def plan_of(
     space: Any,
     scoring: Scoring,
     repairs: Mapping[str, Repairs],
+    options: ReadOptions,
     *,
     missing: str,
-    layout: Any,
-    case: str | None,
-    sizes: str | None,
-    sets: str | None,
-    outcome: str | None,
-    classes: str | None = None,
-    confidences: str | None = None,
+    sizes: str | None = None,
     weight: Any = None,
     by: Any = None,
     cluster: Any = None,
@@ -134,44 +196,49 @@ def plan_of(
     for what, value in named:
         if value is not None and not isinstance(value, str):
             raise TopListError(f"with files and frames, {what} names a column of the truth.")
-    known = None if space is None else as_sets(as_space(space), sets)
+    known = None if space is None else as_sets(as_space(space), options.sets)
     if known is not None and known.per_case:
         raise SpaceError(
             "with files and frames, sizes= names the column of the truth that says how many classes there are."
         )
-    labels = None if known is None or known.labels is None else frozenset(map(str, known.labels))
-    marked = "" if sets is None and isinstance(known, LabelSets) else sets
-    hints = Hints(classes=classes, confidences=confidences, case=case, labels=labels, sets=marked)
-    asked = Hints(case=case, classes=outcome, labels=labels, truth=True, sets=marked)
-    truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
+    extra = _distinct(weight, by, cluster, order, sizes, *keep)
+    truth, *sources = opened(predictions, y, known, options, repairs, extra)
     open_to = [name for name, given in (("cluster", cluster), ("order", order)) if name in look and given is None]
-    told = None if cluster or order else _said(truth, open_to)
+    told = None if cluster or order else next((name for name in open_to if name in truth.layout.ignored), None)
     if told is not None:
         cluster, order = (told, order) if told == "cluster" else (cluster, told)
-        truth = open_source(y, "truth", replace(asked, extra=_distinct(weight, by, cluster, order, sizes, *keep)))
-    sources = tuple(
-        open_source(
-            what,
-            str(name),
-            replace(hints, layout=option_of(layout, str(name), "auto"), blanks=repairs[str(name)].blanks),
-        )
-        for name, what in predictions.items()
-    )
+        left = tuple(name for name in truth.layout.ignored if name != told)
+        truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, told), ignored=left))
+    tell([*sources, truth])
     if sizes is None and known is None:
         known = space_of_columns((*sources, truth))
     columns = (weight or None, by, cluster or None, order or None)
-    return Plan(truth, sources, scoring, repairs, known, sizes, sets, missing, *columns, bool(order), keep)
+    mend = Repairs(normalize=all(repairs[source.name].normalize for source in sources))
+    return Plan(
+        truth, tuple(sources), scoring, repairs, known, sizes, options.sets, missing, *columns, bool(order), keep, mend
+    )
+
+
+def opened(
+    predictions: Mapping[str, Any],
+    y: Any,
+    space: ClassSpace | None,
+    options: ReadOptions,
+    repairs: Mapping[str, Repairs],
+    extra: tuple[str, ...] = (),
+) -> list[Source]:
+    """The sources of predictions, with the truth before them where there is one."""
+    options.require_names([str(name) for name in predictions])
+    marked = "" if options.sets is None and isinstance(space, LabelSets) else options.sets
+    asked = {
+        str(name): (what, options.of(str(name), space, marked, repairs[str(name)].blanks))
+        for name, what in predictions.items()
+    }
+    return open_sources(asked, None if y is None else (y, options.of_truth(space, marked, extra)))
 
 
 def _distinct(*names: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, names)))
-
-
-def _said(truth: Source, look: Sequence[str]) -> str | None:
-    """The first of these names that the truth has for a column which is nothing else."""
-    layout = truth.layout
-    free = {str(name) for name in truth.reader.schema.names} - {layout.case, *layout.classes, *layout.confidences}
-    return next((name for name in look if name in free), None)
 
 
 def space_of_columns(sources: Sequence[Source]) -> ClassSpace:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,6 +57,7 @@ class Plan:
     order: str | None = None
     ordered: bool = False  # whether cases are in the order of time: by the column `order`, or as they come
     keep: tuple[str, ...] = ()
+    truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
 
     def judges(self, watchers: Mapping[str, Callable[[Seen], None]]) -> list[Judge]:
         """One for each source, with those who look over its shoulder."""
@@ -69,6 +70,7 @@ class Plan:
                 Coder(self.space, whole, self.sets),
                 self.scoring,
                 self.repairs[source.name],
+                self.truth_repairs,
                 self.sizes,
                 watchers.get(source.name),
             )
@@ -83,6 +85,8 @@ class Read:
     origins: tuple[Origin, ...]
     cases: int
     compared: int
+    truth: str = ""  # how the truth was read
+    truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
 
 
 class Sink(ABC):
@@ -132,9 +136,17 @@ def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
     if not done:
         raise FileError(plan.truth.path, "there are no cases.")
     origins = tuple(
-        Origin(j.source.name, j.source.path, j.source.layout.kind, j.cases, repairs=dict(j.repaired)) for j in judges
+        Origin(
+            j.source.name,
+            j.source.path,
+            j.source.layout.kind,
+            j.cases,
+            repairs=dict(j.repaired),
+            reading=j.source.reading,
+        )
+        for j in judges
     )
-    return Read(origins, done, done)
+    return Read(origins, done, done, plan.truth.reading, dict(judges[0].truth_repaired))
 
 
 def shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
@@ -201,10 +213,12 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
             filled=fills,
             left_out=unknown + (count - compared if plan.missing == "common" else 0),
             repairs=dict(judge.repaired),
+            reading=judge.source.reading,
         )
         for judge, fills, unknown, count in zip(judges, filled, beyond, cases, strict=True)
     )
-    return Read(origins, join.cases, compared)
+    mended = max((dict(judge.truth_repaired) for judge in judges), key=lambda counts: sum(counts.values()))
+    return Read(origins, join.cases, compared, plan.truth.reading, mended)
 
 
 def _in_order(plan: Plan, sink: Sink, scratches: list[Scratch], progress: Progress) -> int:

@@ -9,6 +9,7 @@ import typer
 
 from toplist.cli import options
 from toplist.cli.failures import reported
+from toplist.cli.telling import told
 
 app = typer.Typer(
     name="toplist",
@@ -73,6 +74,8 @@ def compare(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     outcome: options.Outcome = None,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
@@ -95,7 +98,7 @@ def compare(
 ) -> None:
     """Rank predictions of any shape on one scale, with error bars."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import comparing
 
         comparing.compare(**given)
@@ -115,6 +118,8 @@ def score(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     outcome: options.Outcome = None,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
@@ -126,7 +131,7 @@ def score(
 ) -> None:
     """Score every case of one file; the scores go to a file, the means to the screen."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import scoring
 
         scoring.score(**given)
@@ -140,6 +145,8 @@ def check(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
     normalize: options.Normalize = False,
@@ -150,7 +157,7 @@ def check(
 ) -> None:
     """Say what is in a file and what is wrong with it; exit with 1 if anything is."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import checking
 
         checking.check(**given)
@@ -173,6 +180,8 @@ def diagnose(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     outcome: options.Outcome = None,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
@@ -184,7 +193,7 @@ def diagnose(
 ) -> None:
     """Say what is odd about predictions, how calibrated they are, and what their score is made of."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import diagnosing
 
         diagnosing.diagnose_file(**given)
@@ -199,6 +208,8 @@ def convert(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
     normalize: options.Normalize = False,
@@ -208,7 +219,7 @@ def convert(
 ) -> None:
     """Write predictions of any layout as lists in Parquet: case, classes, confidences."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import checking
 
         checking.convert(**given)
@@ -240,6 +251,8 @@ def recalibrate_fit(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     outcome: options.Outcome = None,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
@@ -251,7 +264,7 @@ def recalibrate_fit(
 ) -> None:
     """Learn from predictions and what happened how to change confidences; say what that gains on unseen cases."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import recalibrating
 
         recalibrating.fit(**given)
@@ -267,6 +280,8 @@ def recalibrate_apply(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
     normalize: options.Normalize = False,
@@ -277,7 +292,7 @@ def recalibrate_apply(
 ) -> None:
     """Write predictions with the confidences that a fitted recalibrator gives them."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import recalibrating
 
         recalibrating.apply(**given)
@@ -313,6 +328,8 @@ def pool(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     outcome: options.Outcome = None,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
@@ -325,7 +342,7 @@ def pool(
 ) -> None:
     """Combine the predictions of several files, case by case."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import pooling
 
         pooling.pool(**given)
@@ -355,6 +372,8 @@ def truncate(
     case: options.Case = None,
     class_: options.Class = None,
     confidence: options.Confidence = None,
+    ignore: options.Ignore = None,
+    by_position: options.ByPosition = False,
     outcome: options.Outcome = None,
     sets: options.Sets = None,
     units: options.UnitsOption = None,
@@ -366,7 +385,7 @@ def truncate(
 ) -> None:
     """Write shorter lists; what is cut off joins the mass that is not listed."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import truncating
 
         truncating.truncate(**given)
@@ -384,7 +403,7 @@ def demo(
 ) -> None:
     """Compare four language detectors on real text: a distribution, short lists, a partial distribution, labels."""
     given: dict[str, Any] = dict(locals())
-    with reported():
+    with reported(), told(given.get("quiet", False)):
         from toplist.cli import showing
 
         showing.demo(**given)

@@ -14,6 +14,7 @@ from typing import Any
 from toplist.cli.failures import UsageError
 from toplist.errors import FileError
 from toplist.io.layouts import KINDS
+from toplist.io.options import TRUTH, ReadOptions
 from toplist.io.readers import open_path
 from toplist.io.showing import shown
 from toplist.lists.door import Repairs
@@ -133,7 +134,7 @@ def repairs_of(
     )
 
 
-def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str) -> Any:
+def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str, able: Sequence[str] = ()) -> Any:
     """A choice for all predictors, or `name=value` for some; the first of what there is to choose is the default."""
     known = _CHOICES[what]
     chosen: dict[str, str] = {}
@@ -143,12 +144,79 @@ def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str) 
             near = difflib.get_close_matches(value, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{hint}")
-        if mark and name not in names:
+        if mark and name not in (able or names):
             raise UsageError(
                 f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{_near(name, names)}"
             )
         chosen.update({name: value} if mark else dict.fromkeys(names, value))
-    return {name: chosen.get(name, known[0]) for name in names}
+    return {name: chosen.get(name, known[0]) for name in dict.fromkeys([*names, *chosen])}
+
+
+def options_of(
+    names: Sequence[str],
+    *,
+    layout: Sequence[str] | None,
+    case: Sequence[str] | None,
+    class_: Sequence[str] | None,
+    confidence: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    by_position: bool,
+    sets: str | None,
+    outcome: str | None = None,
+) -> ReadOptions:
+    """How files are read: each option for all of them, or for one as `name=value`."""
+    if by_position and case:
+        raise UsageError("--by-position and --case contradict each other: give one of them.")
+    columns = {"--case": case, "--class": class_, "--confidence": confidence}
+    found = {flag: _columns(words, names, flag) for flag, words in columns.items()}
+    return ReadOptions(
+        per_predictor(layout, names, "layout", [*names, TRUTH]),
+        found["--case"],
+        found["--class"],
+        found["--confidence"],
+        outcome,
+        _ignored(ignore, names),
+        by_position,
+        sets,
+    )
+
+
+def _columns(words: Sequence[str] | None, names: Sequence[str], flag: str) -> Any:
+    """A column for all files, or by the name of a file where any is given so."""
+    every: list[str] = []
+    own: dict[str, str] = {}
+    for word in words or ():
+        name, value = _for_one(word, names)
+        if not value:
+            raise UsageError(f"{flag} {word!r}: name a column.")
+        if name is None:
+            every.append(value)
+        elif name in own:
+            raise UsageError(f"{flag} is given twice for {name!r}: {own[name]!r} and {value!r}.")
+        else:
+            own[name] = value
+    if len(every) > 1:
+        raise UsageError(
+            f"{flag} is given twice: {every[0]!r} and {every[1]!r}. For one file, say {names[0]}={every[0]}."
+        )
+    if not own:
+        return every[0] if every else None
+    return {**dict.fromkeys(names, every[0]), **own} if every else own
+
+
+def _ignored(words: Sequence[str] | None, names: Sequence[str]) -> Any:
+    """Columns to be ignored in all files, or in those that are named."""
+    pairs = [_for_one(word, names) for word in words or ()]
+    every = [value for name, value in pairs if name is None]
+    if len(every) == len(pairs):
+        return tuple(every)
+    return {name: (*every, *(value for own, value in pairs if own == name)) for name in (*names, TRUTH)}
+
+
+def _for_one(word: str, names: Sequence[str]) -> tuple[str | None, str]:
+    """`name=value`, where the name is that of a file or "truth"; else a value for all files."""
+    name, mark, value = word.partition("=")
+    return (name, value) if mark and name in (*names, TRUTH) else (None, word)
 
 
 def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], what: str) -> Mapping[str, bool]:

@@ -14,9 +14,9 @@ from toplist.cli.failures import BAD_DATA, UsageError, with_flags
 from toplist.conversion import convert as convert_source
 from toplist.inspection import Findings, inspect
 from toplist.io.coding import as_sets, empty_set_explained
-from toplist.io.layouts import Hints
-from toplist.io.sources import Source, open_source
+from toplist.io.sources import Source, tell
 from toplist.lists.door import Repairs
+from toplist.planning import opened
 from toplist.space import ClassSpace
 from toplist.words.names import visible
 
@@ -54,9 +54,11 @@ def _opened(
     *,
     classes: str | None,
     layout: Sequence[str] | None,
-    case: str | None,
-    class_: str | None,
-    confidence: str | None,
+    case: Sequence[str] | None,
+    class_: Sequence[str] | None,
+    confidence: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    by_position: bool,
     sets: str | None,
     units: Sequence[str] | None,
     normalize: bool,
@@ -64,16 +66,25 @@ def _opened(
     blanks: Sequence[str] | None = None,
 ) -> tuple[Source, ClassSpace | None, Repairs, str | None]:
     predictions = asking.named_files([file])
-    (name,) = names = list(predictions)
+    (name,) = predictions
     space, sizes = asking.space_of(classes, None)
     if sizes is not None:
         raise UsageError("--classes is a number, 2^L, inf or a file of labels here.")
     space = None if space is None else as_sets(space, sets)
-    labels = None if space is None or space.labels is None else frozenset(map(str, space.labels))
-    kind = asking.per_predictor(layout, names, "layout")[name]
     repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
-    hints = Hints(kind, case, class_, confidence, labels, sets=sets, blanks=repairs.blanks)
-    return open_source(predictions[name], name, hints), space, repairs, sets
+    options = asking.options_of(
+        [name],
+        layout=layout,
+        case=case,
+        class_=class_,
+        confidence=confidence,
+        ignore=ignore,
+        by_position=by_position,
+        sets=sets,
+    )
+    (source,) = opened(predictions, None, space, options, {name: repairs})
+    tell([source])
+    return source, space, repairs, sets
 
 
 def _plural(word: str, count: object) -> str:

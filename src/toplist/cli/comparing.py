@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -29,6 +30,13 @@ def compare(
     rule: Sequence[str] | None,
     top: Sequence[int] | None,
     layout: Sequence[str] | None,
+    case: Sequence[str] | None,
+    class_: Sequence[str] | None,
+    confidence: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    by_position: bool,
+    outcome: str | None,
+    sets: str | None,
     units: Sequence[str] | None,
     normalize: bool,
     normalize_only: Sequence[str] | None,
@@ -63,15 +71,18 @@ def compare(
         raise UsageError("--sequential compares at least two files.")
     if title is not None and report is None:
         raise UsageError("--title goes with --report.")
+    options = asking.options_of(
+        names, layout=layout, case=case, class_=class_, confidence=confidence, ignore=ignore, by_position=by_position,
+        sets=sets, outcome=outcome,
+    )  # fmt: skip
     reading = {
         "space": space,
         "sizes": sizes,
-        "layout": asking.per_predictor(layout, names, "layout"),
         "units": asking.per_predictor(units, names, "units"),
         "normalize": asking.flagged(normalize, normalize_only, names, "normalize-only"),
         "duplicates": asking.per_predictor(duplicates, names, "duplicates"),
         "blanks": asking.per_predictor(blanks, names, "blanks"),
-        **{key: columns.pop(flag) for flag, key in _SHARED.items()},
+        **asdict(options),
     }
     others = {_RENAMED.get(flag, flag): value for flag, value in columns.items()}
     with progress.shown(quiet) as update:
@@ -104,7 +115,6 @@ def compare(
         raise typer.Exit(GATE)
 
 
-_SHARED = {"case": "case", "class_": "classes", "confidence": "confidences", "outcome": "outcome", "sets": "sets"}
 _RENAMED = {"weight": "sample_weight", "cluster": "clusters"}
 
 

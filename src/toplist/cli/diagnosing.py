@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -29,9 +30,11 @@ def diagnose_file(
     cluster: str | None,
     missing: str,
     layout: Sequence[str] | None,
-    case: str | None,
-    class_: str | None,
-    confidence: str | None,
+    case: Sequence[str] | None,
+    class_: Sequence[str] | None,
+    confidence: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    by_position: bool,
     outcome: str | None,
     sets: str | None,
     units: Sequence[str] | None,
@@ -43,7 +46,7 @@ def diagnose_file(
 ) -> None:
     """Print what is found in one file, and draw it if that is asked for."""
     predictions = asking.named_files([file])
-    (name,) = names = list(predictions)
+    (name,) = predictions
     _require_place(plot)
     if cluster is not None and truth is None:
         raise UsageError("--cluster is a column of the truth: name that with --truth.")
@@ -51,6 +54,10 @@ def diagnose_file(
         raise UsageError(f"--missing is {' or '.join(MISSING)} here, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
     repairs = asking.repairs_of(name, units, normalize, duplicates, blanks)
+    options = asking.options_of(
+        [name], layout=layout, case=case, class_=class_, confidence=confidence, ignore=ignore, by_position=by_position,
+        sets=sets, outcome=outcome,
+    )  # fmt: skip
     with progress.shown(quiet) as update:
         found = diagnose(
             predictions[name],
@@ -66,13 +73,8 @@ def diagnose_file(
             normalize=repairs.normalize,
             duplicates=repairs.duplicates,
             blanks=repairs.blanks,
-            layout=asking.per_predictor(layout, names, "layout")[name],
-            case=case,
-            classes=class_,
-            confidences=confidence,
-            outcome=outcome,
             sizes=sizes,
-            sets=sets,
+            **asdict(options),
             progress=update,
         )
     typer.echo(jsonlib.dumps(found.to_dict(), ensure_ascii=False) if json else with_flags(repr(found)))

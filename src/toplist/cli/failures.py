@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
+from ast import literal_eval
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,7 +24,13 @@ _FLAGS = (
     (r'sets=";"', '--sets ";"'),
     (r'rule="(\w+)"', r"--rule \1"),
     (r"space= \(--classes\)", "--classes"),
+    (r"by_position=True", "--by-position"),
+    (r"case=\{'(.*?)': \.\.\.\}", r"--case \1=COLUMN"),
 )
+
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_NAMED = re.compile(rf"\b(case|classes|confidences|outcome|ignore|layout)=({_QUOTED}|\.\.\.)")
 
 
 class UsageError(Exception):
@@ -62,7 +70,14 @@ def with_flags(text: str) -> str:
     """
     for library, command in _FLAGS:
         text = re.sub(library, command, text)
-    return text
+    return _NAMED.sub(_typed, text)
+
+
+def _typed(found: re.Match[str]) -> str:
+    """An argument with a name in quotes, as it is typed in a shell."""
+    value = literal_eval(found.group(2)) if found.group(2)[0] in "'\"" else found.group(2)
+    flag = {"classes": "class", "confidences": "confidence"}.get(found.group(1), found.group(1))
+    return f"--{flag} {'COLUMN' if value == '...' else shlex.quote(value)}"
 
 
 def _say(sentence: str, code: int) -> None:

@@ -36,9 +36,38 @@ Layouts = Annotated[
     list[str] | None,
     typer.Option("--layout", help="lists, long, wide, ranked or labels; or name=layout.", rich_help_panel=_READING),
 ]
-Case = Annotated[str | None, typer.Option(help="The column with case ids.", rich_help_panel=_READING)]
-Class = Annotated[str | None, typer.Option("--class", help="The column with classes.", rich_help_panel=_READING)]
-Confidence = Annotated[str | None, typer.Option(help="The column with confidences.", rich_help_panel=_READING)]
+Case = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--case", help="The column with case ids; or name=column, also truth=column.", rich_help_panel=_READING
+    ),
+]
+Class = Annotated[
+    list[str] | None,
+    typer.Option("--class", help="The column with classes; or name=column.", rich_help_panel=_READING),
+]
+Confidence = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--confidence",
+        help="The column with confidences, or a pattern such as 'prob_*' for a column per class; or name=column.",
+        rich_help_panel=_READING,
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        help="A column, or a pattern of columns, to leave out; or name=column. May be given several times.",
+        rich_help_panel=_READING,
+    ),
+]
+ByPosition = Annotated[
+    bool,
+    typer.Option(
+        "--by-position", help="Match rows by their position: all files have the same order.", rich_help_panel=_READING
+    ),
+]
 Outcome = Annotated[str | None, typer.Option(help="The column of the truth with outcomes.", rich_help_panel=_READING)]
 Sets = Annotated[
     str | None, typer.Option(help="Classes are label sets, with this delimiter; {} is empty.", rich_help_panel=_READING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json as jsonlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,11 @@ def reading_of(
     *,
     classes: str | None,
     layout: Sequence[str] | None,
-    case: str | None,
-    class_: str | None,
-    confidence: str | None,
+    case: Sequence[str] | None,
+    class_: Sequence[str] | None,
+    confidence: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    by_position: bool,
     sets: str | None,
     units: Sequence[str] | None,
     normalize: bool,
@@ -45,8 +48,12 @@ def reading_of(
     space, sizes = asking.space_of(classes, truth)
     if sizes is not None:
         raise UsageError("--classes is a number, 2^L, inf or a file of labels here, the same for all cases.")
-    said = {"layout": layout, "units": units, "duplicates": duplicates, "blanks": blanks}
-    layouts, units_of, sums, drops = (asking.per_predictor(words, names, what) for what, words in said.items())
+    options = asking.options_of(
+        names, layout=layout, case=case, class_=class_, confidence=confidence, ignore=ignore, by_position=by_position,
+        sets=sets, outcome=outcome,
+    )  # fmt: skip
+    said = {"units": units, "duplicates": duplicates, "blanks": blanks}
+    units_of, sums, drops = (asking.per_predictor(words, names, what) for what, words in said.items())
     normal = asking.flagged(normalize, normalize_only, names, "normalize-only")
     repairs = {
         name: Repairs(units=units_of[name], normalize=normal[name], duplicates=sums[name], blanks=drops[name])
@@ -54,8 +61,8 @@ def reading_of(
     }
     own: Any = repairs
     if len(names) == 1:
-        layouts, own = layouts[names[0]], repairs[names[0]]
-    return predictions, Reading(space, sets, layouts, case, class_, confidence, outcome, own, missing)
+        own = repairs[names[0]]
+    return predictions, Reading(space, repairs=own, missing=missing, **asdict(options))
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

@@ -32,9 +32,11 @@ def score(
     missing: str,
     penalty: float | None,
     layout: Sequence[str] | None,
-    case: str | None,
-    class_: str | None,
-    confidence: str | None,
+    case: Sequence[str] | None,
+    class_: Sequence[str] | None,
+    confidence: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    by_position: bool,
     outcome: str | None,
     sets: str | None,
     units: Sequence[str] | None,
@@ -46,7 +48,9 @@ def score(
 ) -> None:
     """Score every case of one file."""
     predictions = asking.named_files([file])
-    (name,) = names = list(predictions)
+    (name,) = predictions
+    if keep and output is None:
+        raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     if missing not in ("error", "common", "reject"):
         raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
@@ -58,14 +62,19 @@ def score(
         space,
         Scoring(tuple(as_rule(rule) for rule in chosen), (), penalty),
         {name: repairs},
+        asking.options_of(
+            [name],
+            layout=layout,
+            case=case,
+            class_=class_,
+            confidence=confidence,
+            ignore=ignore,
+            by_position=by_position,
+            sets=sets,
+            outcome=outcome,
+        ),
         missing=missing,
-        layout=asking.per_predictor(layout, names, "layout"),
-        case=case,
-        classes=class_,
-        confidences=confidence,
         sizes=sizes,
-        sets=sets,
-        outcome=outcome,
         keep=tuple(keep or ()),
     )
     with progress.shown(quiet) as update, empty_set_explained(sets):
@@ -95,6 +104,9 @@ def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: 
             "repairs": dict(origin.repairs),
             "filled": origin.filled,
             "left_out": origin.left_out,
+            "reading": origin.reading,
+            "truth_reading": read.truth,
+            "truth_repairs": dict(read.truth_repairs),
             "output": None if output is None else str(output),
         }
         typer.echo(jsonlib.dumps(made, ensure_ascii=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,12 +19,13 @@ from toplist.examination.holding import EXACT, Held, by_place, thinned
 from toplist.examination.measuring import measure
 from toplist.examination.reading import Columns, read
 from toplist.examination.results import UNNAMED, Diagnosis
+from toplist.io.options import ReadOptions
 from toplist.kernel import Rows
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.door import Blanks, Duplicates, Repairs, Units
 from toplist.lists.raw import raw_rows
 from toplist.outcomes import as_codes, is_soft
-from toplist.planning import are_tables
+from toplist.planning import as_tables
 from toplist.space import ClassSpace, show_size
 
 MISSING: Final = ("error", "common")
@@ -52,9 +53,11 @@ def diagnose(
     duplicates: Duplicates = "error",
     blanks: Blanks = "error",
     layout: str = "auto",
-    case: str | None = None,
+    case: str | Mapping[str, str] | None = None,
     classes: str | None = None,
     confidences: str | None = None,
+    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    by_position: bool = False,
     outcome: str | None = None,
     sizes: str | None = None,
     sets: str | None = None,
@@ -91,14 +94,18 @@ def diagnose(
         raise TopListError("clusters say how outcomes hang together: give the outcomes too.")
     repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
     called = _name(predictions) if name is None else str(name)
-    if _are_tables(predictions, y):
-        columns = Columns(layout, case, classes, confidences, outcome, sizes, sets, clusters, missing)
+    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
+    tables = as_tables({called: predictions}, y, space)
+    if tables is not None:
+        (what,), y = tables[0].values(), tables[1]
+        columns = Columns(options, sizes, clusters, missing)
         tell = progress or (lambda what, done, total: None)
-        found = read(predictions, y, space, repairs, columns, called, EXACT, tell)
+        found = read(what, y, space, repairs, columns, called, EXACT, tell)
         look, oddities, many, held, why = found.look, found.oddities, found.classes, found.held, found.why
     elif blanks != "error":
         raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
     else:
+        options.require_none("with predictions in memory")
         look, oddities, many, held, why = _in_memory(predictions, y, space, repairs, clusters)
     made: dict[str, Any] = {}
     if held is not None:
@@ -107,11 +114,6 @@ def diagnose(
     elif not why:
         why = _UNKNOWN
     return Diagnosis(called, look.cases, _classes(many), dict(look.sizes), oddities, why, level, **made)
-
-
-def _are_tables(predictions: Any, y: Any) -> bool:
-    """Whether these are files or frames; both are, or neither."""
-    return are_tables({"predictions": predictions}, predictions if y is None else y)
 
 
 def _name(predictions: Any) -> str:

@@ -22,11 +22,10 @@ from toplist.evidence.naming import for_batch
 from toplist.examination.holding import Held, Holding
 from toplist.io.batches import Batch
 from toplist.io.coding import as_sets, empty_set_explained
-from toplist.io.layouts import Hints
-from toplist.io.sources import Source, open_source
-from toplist.labelsets import LabelSets
+from toplist.io.options import ReadOptions
+from toplist.io.sources import Source, tell
 from toplist.lists.door import Repairs
-from toplist.planning import plan_of
+from toplist.planning import opened, plan_of
 from toplist.rules import as_rule
 from toplist.sheets import Sheet
 from toplist.space import ClassSpace, as_space, show_size
@@ -37,15 +36,15 @@ from toplist.streaming import Plan, Progress, Sink, run
 class Columns:
     """Which columns are what, where their names do not say it."""
 
-    layout: str = "auto"
-    case: str | None = None
-    classes: str | None = None
-    confidences: str | None = None
-    outcome: str | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
     sizes: str | None = None
-    sets: str | None = None
     clusters: Any = None
     missing: str = "error"
+
+    @property
+    def sets(self) -> str | None:
+        """The delimiter of label sets."""
+        return self.options.sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +63,9 @@ def read(
 ) -> Found:
     """Look at every case as it comes; with outcomes, and where nothing stands against it, read them side by side."""
     known = None if space is None else as_sets(as_space(space), columns.sets)
-    labels = None if known is None or known.labels is None else frozenset(map(str, known.labels))
-    marked = "" if columns.sets is None and isinstance(known, LabelSets) else columns.sets
-    hints = Hints(
-        layout=columns.layout,
-        case=columns.case,
-        classes=columns.classes,
-        confidences=columns.confidences,
-        labels=labels,
-        sets=marked,
-    )
-    source = open_source(what, name, hints)
+    *_, source = opened({name: what}, y, known, columns.options, {name: repairs})
+    if y is None:
+        tell([source])
     looking, stopped = _look(source, known, repairs, columns.sets, progress)
     many = _many(known, source, columns)
     found = looking.findings(repaired=seen_to(repairs))
@@ -85,9 +76,8 @@ def read(
     if y is None:
         return Found(looking.found, found, many, None, "")
     plan = plan_of(
-        {name: what}, y, space, Scoring((as_rule("brier"),), ()), {name: repairs}, missing=columns.missing,
-        layout=columns.layout, case=columns.case, sizes=columns.sizes, sets=columns.sets, outcome=columns.outcome,
-        classes=columns.classes, confidences=columns.confidences, cluster=columns.clusters, look=("cluster",),
+        {name: what}, y, space, Scoring((as_rule("brier"),), ()), {name: repairs}, columns.options,
+        missing=columns.missing, sizes=columns.sizes, cluster=columns.clusters, look=("cluster",),
     )  # fmt: skip
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(

@@ -114,8 +114,10 @@ def require_unique(engine: Any, table: str, source: Source) -> None:
 
 
 def _perhaps_long(source: Source) -> str:
-    """What may be wrong where a row was taken for a label."""
-    return " If this is a long table, name its confidences." if source.layout.kind == "labels" else ""
+    """What may be wrong where a row was taken for a case."""
+    if source.layout.kind == "labels":
+        return " If this is a long table, name its confidences."
+    return f" If {shown(source.layout.case)} is no case id, name the column that is: case=...."
 
 
 def _times(count: int) -> str:

@@ -251,7 +251,7 @@ def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64],
             there[:, i] = ~blanks(column)
     if there.all():
         return np.arange(n + 1, dtype=np.int64) * m, None, values.ravel()
-    names = pa.array(layout.classes).take(pa.array(np.nonzero(there)[1]))
+    names = pa.array(layout.class_names, pa.string()).take(pa.array(np.nonzero(there)[1]))
     return offsets_of(there.sum(axis=1)), names, values[there]
 
 

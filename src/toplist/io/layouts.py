@@ -1,37 +1,26 @@
-"""Which columns hold the cases, the classes and the confidences: found by names and types, or named by the caller."""
+"""Which columns hold the classes and the confidences: found by names, types and first values, or named by the caller.
+
+What could be read in two ways is refused, and the message says what to type for each of them.
+"""
 
 from __future__ import annotations
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from fnmatch import fnmatchcase
+from typing import Any, Literal, NoReturn, get_args
 
 from toplist.errors import FileError, TopListError
-from toplist.io.optional import need
+from toplist.io.readers import Reader
 from toplist.io.showing import several, shown
+from toplist.io.tables import Table
+from toplist.io.vocabulary import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]
 KINDS = get_args(Kind)
-
-# Names that people use, the most telling first.
-CASE = (
-    "case", "case_id", "id", "ids", "cases", "example_id", "sample_id", "instance_id", "question_id", "image_id",
-    "doc_id", "item_id", "row_id", "uid", "uuid", "key", "example", "sample", "instance", "question", "image", "item",
-    "qid", "index",
-)  # fmt: skip
-CLASS = (
-    "class", "label", "outcome", "truth", "true_class", "true_label", "target", "category", "y", "y_true", "gold",
-    "answer", "prediction", "predicted", "predicted_class", "predicted_label", "pred", "y_pred", "language", "lang",
-    "species", "token", "output_type_id", "classes", "labels",
-)  # fmt: skip
-CONFIDENCE = (
-    "confidence", "probability", "prob", "p", "score", "proba", "conf", "value", "percent", "logprob", "log_prob",
-    "confidences", "probabilities", "probs", "scores",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +29,16 @@ class Hints:
 
     layout: str = "auto"
     case: str | None = None
-    classes: str | None = None
-    confidences: str | None = None
+    classes: str | None = None  # of the truth: the column with outcomes
+    confidences: str | None = None  # a column, or a pattern such as prob_* for a column per class
     labels: Collection[str] | None = None  # the names of the classes, where they are known
+    size: Any = None  # how many classes there are, where that is known
     extra: tuple[str, ...] = ()  # further columns to keep
     truth: bool = False
     sets: str | None = None  # classes are label sets, written with this delimiter or as lists
     blanks: str = "error"  # what lacks its class or its confidence is an error, or is left out: "drop"
+    ignore: tuple[str, ...] = ()  # columns, or patterns of columns, that are not about predictions
+    by_position: bool = False  # rows are cases in their order, whatever ids there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,152 +50,411 @@ class Layout:
     classes: tuple[str, ...]
     confidences: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of a wide table: what the classes are called, where that is not the column's name
+    ignored: tuple[str, ...] = ()  # columns that are not read
 
     @property
     def columns(self) -> list[str]:
-        """All of them, each once."""
+        """All that are read, each once."""
         return list(dict.fromkeys([*filter(None, [self.case]), *self.classes, *self.confidences, *self.extra]))
 
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes of a wide table, in the order of its columns."""
+        return (self.names or self.classes) if self.kind == "wide" else ()
 
-def recognise(schema: Any, source: str, hints: Hints, *, text: bool) -> Layout:
-    """The layout of a table, or an error that says what was looked for."""
-    if hints.layout not in ("auto", *KINDS):
-        raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{_near(hints.layout, KINDS)}")
+    def in_words(self, *, truth: bool = False, aligned: bool = True) -> str:
+        """How the table is read, in one line that names every column."""
+        how = self._how()
+        if truth:
+            labels = self.kind == "labels"
+            how = f"labels in column {_quoted(self.classes)}" if labels else f"distributions ({how}), expected scores"
+        parts = [how]
+        if self.case is not None:
+            parts.append(f"case id in {shown(self.case)}")
+        elif aligned:
+            parts.append("no case id, so matched by position")
+        used = [name for name in self.extra if name not in (*self.classes, self.case)]
+        if used:
+            parts.append(f"also used: {_quoted(used)}")
+        if self.ignored:
+            parts.append(f"ignored: {_quoted(self.ignored)}")
+        return "; ".join(parts)
+
+    def _how(self) -> str:
+        classes, confidences = _quoted(self.classes), _quoted(self.confidences)
+        if self.kind == "labels":
+            return f"hard labels in {classes}"
+        if self.kind == "wide":
+            called = f", called {_quoted(self.names)}" if self.names else ""
+            return f"wide, a column for each of {len(self.classes):,} classes: {classes}{called}"
+        if self.kind == "ranked" and len(self.classes) == 1 and self.case is None:
+            return f"one class per row: class in {classes}, confidence in {confidences}"
+        many = self.kind in ("lists", "ranked")
+        return (
+            f"{self.kind}, class{'es' if many else ''} in {classes}, confidence{'s' if many else ''} in {confidences}"
+        )
+
+
+def table_of(reader: Reader) -> Table:
+    """A table with names that can be told apart."""
     try:
-        names = [str(name) for name in schema.names]
+        names = [str(name) for name in reader.schema.names]
     except UnicodeDecodeError:
-        raise FileError(source, "the name of a column is not UTF-8 text.") from None
+        raise FileError(reader.name, "the name of a column is not UTF-8 text.") from None
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise FileError(source, f"the column {shown(twice)} is there twice.")
+        raise FileError(reader.name, f"the column {shown(twice)} is there twice.")
+    return Table(reader, names)
+
+
+def require_columns(table: Table, hints: Hints) -> None:
+    """Columns that the caller names are there, and are not to be ignored as well."""
+    if hints.layout not in ("auto", *KINDS):
+        raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{_near(hints.layout, KINDS)}")
+    left = set(ignored(table.names, hints.ignore))
     for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
-        if wanted not in names:
-            raise FileError(source, f"there is no column {shown(wanted)}.{_near(wanted, names) or _there_are(names)}")
-    case = hints.case or _case(names, hints.labels or ())
-    free = [name for name in names if name != case and name not in hints.extra]
-    if hints.truth and _first(free, CLASS) is None:  # what happened may also be what cases are grouped by
-        free += filter(None, [hints.classes if hints.classes in hints.extra else _first(hints.extra, CLASS)])
-    found = _Table(schema, source, hints, case, free, text)
-    kinds = KINDS if hints.layout == "auto" else (hints.layout,)
-    if hints.truth and hints.layout == "auto" and hints.confidences is None and hints.classes in free:
-        kinds = ("labels", *KINDS)  # a named outcome is a label; other columns are not about it
-    if hints.layout == "auto" and hints.classes is None and len(set(hints.labels or ()) & set(free)) > 1:
-        kinds = ("wide", *KINDS)  # columns that are called as classes are, even one that is called y
-    for kind in kinds:
-        layout = _FINDERS[kind](found)
-        if layout is not None:
-            return layout
-    what = "an outcome" if hints.truth else "predictions"
-    looked = "any layout" if hints.layout == "auto" else f"the layout {hints.layout!r}"
-    flag = "--outcome" if hints.truth else "--class and --confidence"
-    raise FileError(source, f"no columns for {looked} of {what}: name them with {flag}.{_there_are(names)}")
+        if wanted == hints.confidences and "*" in wanted and wanted not in table.names:
+            if not any(fnmatchcase(name, wanted) for name in table.names):
+                raise FileError(table.source, f"no column matches {shown(wanted)}.{_there_are(table.names)}")
+        elif wanted not in table.names:
+            near = _near(wanted, table.names) or _there_are(table.names)
+            raise FileError(table.source, f"there is no column {shown(wanted)}.{near}")
+        elif wanted in left:
+            raise FileError(table.source, f"the column {shown(wanted)} is named, and to be ignored as well.")
+
+
+def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """The columns that are to be ignored: named as they are, or by a pattern."""
+    return [name for name in names if any(name == one or fnmatchcase(name, one) for one in patterns)]
+
+
+def recognise(table: Table, hints: Hints, case: str | None) -> Layout:
+    """The layout of a table whose column of case ids is known, or an error that says what to type."""
+    out = {case, *hints.extra, *ignored(table.names, hints.ignore)}
+    free = [name for name in table.names if name not in out]
+    if hints.truth and hints.classes not in free and not named(free, TRUTH):
+        # The outcome may also be what cases are grouped by.
+        free += [hints.classes] if hints.classes in hints.extra else named(hints.extra, TRUTH)[:1]
+    found = _Finding(table, hints, case, free)
+    layout = found.truth() if hints.truth else found.prediction()
+    given = ((hints.classes, layout.classes, "classes"), (hints.confidences, layout.confidences, "confidences"))
+    for name, used, what in given:
+        if name is not None and name not in used and "*" not in name:
+            say = "outcome" if hints.truth else what
+            raise FileError(
+                table.source, f"{say}={name!r} has no effect: this is read as {layout.in_words(aligned=False)}."
+            )
+    return layout
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    schema: Any
-    source: str
+class _Finding:
+    """The layouts that a table may have, one method for each; None where the columns for it are not there."""
+
+    table: Table
     hints: Hints
     case: str | None
     free: list[str]
-    text: bool
 
-    def is_list(self, name: str) -> bool:
-        types, kind = need("pyarrow").types, self.schema.field(name).type
-        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+    def prediction(self) -> Layout:
+        """The layout of predictions."""
+        wanted = self.hints.layout
+        if self.hints.confidences is not None and "*" in self.hints.confidences and wanted in ("auto", "wide"):
+            return self._pattern(self.hints.confidences)
+        if wanted == "auto" and self._all_labels_are_columns():
+            return self._wide() or self._nothing()
+        finders = {
+            "lists": self._lists, "ranked": self._ranked, "long": self._long, "labels": self._labels, "wide": self._wide,
+        }  # fmt: skip
+        for kind in KINDS if wanted == "auto" else (wanted,):
+            layout = finders[kind]()
+            if layout is not None:
+                return layout
+        return self._nothing()
 
-    def is_number(self, name: str) -> bool:
-        types, kind = need("pyarrow").types, self.schema.field(name).type
-        return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind) or types.is_null(kind))
+    def truth(self) -> Layout:
+        """The layout of the truth: a column with outcomes before everything else."""
+        hints, free = self.hints, self.free
+        if hints.classes is not None and hints.layout in ("auto", "labels"):
+            return self._layout("labels", [hints.classes])
+        if hints.layout != "auto" or self._all_labels_are_columns():
+            return self.prediction()
+        outcomes = named(free, TRUTH)
+        if len(outcomes) > 1:
+            self._refuse(f"{_quoted(outcomes)} may all hold outcomes. Say which: {_either('outcome', outcomes)}.")
+        if outcomes and not self._is_one_hot(outcomes[0]):
+            return self._layout("labels", outcomes)
+        if outcomes:
+            self._refuse(
+                f"the column {shown(outcomes[0])} may hold outcomes, or be a class of a table with a column for each. "
+                f"Say outcome={outcomes[0]!r}, or declare the labels of all classes."
+            )
+        return self.prediction()
 
-    def is_confidence(self, name: str) -> bool:
-        """Whether this can be no class: by its name, or as a number with a fraction."""
-        types, kind = need("pyarrow").types, self.schema.field(name).type
-        return _first([name], CONFIDENCE) is not None or types.is_floating(kind) or types.is_decimal(kind)
+    def _is_one_hot(self, name: str) -> bool:
+        """Whether a column that is called y may be a class: all columns are numbers from 0 to 1."""
+        if spelled(name) != "y" or len(self.free) < 2 or not all(map(self.table.is_scalar, self.free)):
+            return False
+        looks = [self.table.look(one) for one in self.free]
+        return all(look.number and look.low >= 0 and look.high <= 1 for look in looks)
 
-    def layout(self, kind: Kind, classes: Sequence[str], confidences: Sequence[str] = ()) -> Layout:
-        return Layout(kind, self.case, tuple(classes), tuple(confidences), self.hints.extra)
+    def _all_labels_are_columns(self) -> bool:
+        """Whether there is a column for every class: columns that are called as the classes are."""
+        labels = self.hints.labels or ()
+        if not labels or self.hints.classes is not None:
+            return False
+        inside = len(set(labels) & set(self.free))
+        return inside == len(set(labels)) or inside > 1
+
+    def _lists(self) -> Layout | None:
+        hints, table = self.hints, self.table
+        listed = [name for name in self.free if table.is_list(name) and not table.is_object(name)]
+        if hints.truth and len(listed) == 1:
+            return None  # one list per case and no confidences: a label set
+        floating = [name for name in listed if _is_floating(table, name)]
+        others = [name for name in listed if name not in floating and not is_named(name, TRUTH)]
+        confidence = self._one(hints.confidences, floating, CONFIDENCE, "confidences", listed)
+        classes = self._one(hints.classes, others, self._class_words, "classes", listed)
+        if classes is None or confidence is None:  # whole numbers on both sides, or empty lists: names can tell
+            rest = [name for name in listed if name not in (classes, confidence) and not is_named(name, TRUTH)]
+            classes = classes or next(iter(named(rest, self._class_words)), None)
+            confidence = confidence or next(iter(named([n for n in rest if n != classes], CONFIDENCE)), None)
+        if classes is None or confidence is None or classes == confidence:
+            return None
+        return self._layout("lists", [classes], [confidence])
+
+    def _one(
+        self, given: str | None, some: list[str], known: Sequence[str], what: str, listed: Sequence[str]
+    ) -> str | None:
+        """The column for one role: as given, the only one, or the only one with a known name."""
+        if given is not None:
+            return given if given in listed else None
+        if len(some) <= 1:
+            return some[0] if some else None
+        telling = named(some, known)
+        if len(telling) == 1:
+            return telling[0]
+        self._refuse(f"{_quoted(telling or some)} may all hold {what}. Say which: {_either(what, telling or some)}.")
+
+    def _ranked(self) -> Layout | None:
+        if self.hints.layout == "auto" and (self.hints.classes or self.hints.confidences):
+            return None
+        classes, confidences = numbered(self.free, self._class_words), numbered(self.free, CONFIDENCE)
+        if not classes or not confidences:
+            return None
+        for stems in (classes, confidences):
+            if len(stems) > 1:
+                some = [next(iter(one.values())) for one in stems.values()]
+                left = ", ".join(f"ignore='{stem}*'" for stem in stems)
+                self._refuse(f"{_quoted(some)} are numbered, and only one kind of them can be used. Leave out: {left}.")
+        (class_of,), (confidence_of,) = classes.values(), confidences.values()
+        if class_of.keys() != confidence_of.keys():
+            odd = min(class_of.keys() ^ confidence_of.keys())
+            has, lacks = ("class", "confidence") if odd in class_of else ("confidence", "class")
+            self._refuse(f"there is a {has} column number {odd}, but no {lacks} column with that number.")
+        order = sorted(class_of)
+        return self._layout("ranked", [class_of[i] for i in order], [confidence_of[i] for i in order])
+
+    def _long(self) -> Layout | None:
+        hints, stated = self.hints, self.hints.layout == "long"
+        scalar = [name for name in self.free if self.table.is_scalar(name)]
+        confidences = [hints.confidences] if hints.confidences in scalar else named(scalar, CONFIDENCE)
+        others = [name for name in scalar if name not in confidences]
+        classes = [hints.classes] if hints.classes in others else named(others, self._class_words)
+        if not classes and stated and len(others) == 1 and not is_named(others[0], TRUTH):
+            classes = others
+        if not confidences or not classes:
+            if hints.confidences in scalar or (stated and confidences):
+                which = _either("classes", others) if others else "classes=..."
+                self._refuse(
+                    f"confidences are in {_quoted(confidences)}, but which column holds the classes? Say {which}."
+                )
+            if stated and classes:
+                which = _either("confidences", [name for name in others if name not in classes])
+                self._refuse(f"classes are in {_quoted(classes)}, but which column holds the confidences? Say {which}.")
+            return None
+        for what, some in (("confidences", confidences), ("classes", classes)):
+            if len(some) > 1:
+                self._refuse(f"{_quoted(some)} may all hold {what}. Say which: {_either(what, some)}.")
+        if self.case is None:
+            return self._layout("ranked", classes, confidences)  # a row is a list of one class
+        return self._layout("long", classes, confidences)
+
+    def _labels(self) -> Layout | None:
+        hints, table, stated = self.hints, self.table, self.hints.layout == "labels"
+        sets = hints.truth or hints.sets is not None
+        able = [name for name in self.free if table.is_scalar(name) or (sets and table.is_list(name))]
+        classes = [hints.classes] if hints.classes in able else named(able, self._class_words)
+        if hints.classes is None:
+            classes = [name for name in classes if not table.is_fraction(name)]  # a class of a wide table
+            if not classes and len(self.free) == 1 and able and not self._is_no_label(able[0]):
+                classes = able
+        if not classes:
+            return None
+        if len(classes) > 1:
+            what = "outcome" if hints.truth else "classes"
+            self._refuse(f"{_quoted(classes)} may all hold the labels. Say which: {_either(what, classes)}.")
+        doubtful = [name for name in self.free if name not in classes and self._is_doubtful(name)]
+        if doubtful and not (stated and hints.classes in classes):
+            self._refuse_labels(classes[0], doubtful)
+        return self._layout("labels", classes)
+
+    def _is_no_label(self, name: str) -> bool:
+        known = self.hints.labels
+        unfit = self.table.is_scalar(name) and (self.table.is_fraction(name) or is_named(name, CONFIDENCE))
+        foreign = is_named(name, TRUTH) and not self.hints.truth
+        return unfit or foreign or (known is not None and name in known)
+
+    def _is_doubtful(self, name: str) -> bool:
+        """Whether a column beside a label may hold confidences. What has an outcome's name is an outcome."""
+        if is_named(name, TRUTH) and not self.table.is_fraction(name):
+            return False
+        return self.table.could_be_confidence(name)
+
+    def _refuse_labels(self, label: str, doubtful: Sequence[str]) -> NoReturn:
+        what, few = shown(label), ", ".join(f"ignore={name!r}" for name in doubtful[:4])
+        few += ", ..." if len(doubtful) > 4 else ""
+        if self.hints.truth:
+            self._refuse(
+                f"{what} may hold outcomes, but {_quoted(doubtful)} may hold confidences. For outcomes say "
+                f"outcome={label!r}; for a distribution per case say ignore={label!r}."
+            )
+        nested = [name for name in doubtful if not self.table.is_scalar(name)]
+        if nested:
+            self._refuse(
+                f"{what} may be a hard label, but {_quoted(nested)} holds lists or objects that may be confidences. For "
+                f"hard labels say {few}; lists are read where classes and confidences are a column of lists each."
+            )
+        if len(doubtful) == 1:
+            self._refuse(
+                f"{what} may be a hard label, or have its confidence in {shown(doubtful[0])}. Say "
+                f"confidences={doubtful[0]!r}, or for hard labels {few}."
+            )
+        self._refuse(
+            f"{what} may be a hard label, but {_quoted(doubtful)} may hold confidences. For a column per class say "
+            f"ignore={label!r}; for hard labels say {few}; if one column is the confidence of {what}, say "
+            "confidences=... with its name."
+        )
+
+    def _wide(self) -> Layout | None:
+        hints, table, stated = self.hints, self.table, self.hints.layout == "wide"
+        if hints.classes is not None and not stated:
+            return None
+        scalar = [name for name in self.free if table.is_scalar(name)]
+        if hints.labels is not None:
+            return self._wide_by_labels(scalar, hints.labels)
+        numbers = [name for name in scalar if table.is_number(name)]
+        others = [name for name in self.free if name not in numbers]
+        if len(numbers) < (1 if stated else 2):
+            return None
+        if others:
+            if not stated and sum(map(table.could_be_confidence, numbers)) < 2:
+                return None
+            self._refuse_further(numbers, others)
+        odd = [name for name in numbers if any(is_named(name, known) for known in (TRUTH, CONFIDENCE, NEITHER))]
+        if odd and hints.size != len(numbers):
+            self._refuse_further([name for name in numbers if name not in odd], odd)
+        self._require_no_prefix(numbers)
+        return self._layout("wide", numbers)
+
+    def _wide_by_labels(self, scalar: list[str], labels: Collection[str]) -> Layout | None:
+        """The columns that are called as the classes are; what others hold is no number."""
+        _require_no_typo(scalar, labels, self.table.source)
+        classes = [name for name in scalar if name in labels]
+        if not classes:
+            return None
+        further = [
+            name for name in scalar if name not in labels and not is_named(name, (*CONFIDENCE, *TRUTH, *NEITHER))
+        ]
+        further = [name for name in further if self.table.is_number(name) and not self.table.look(name).blank]
+        if further and len(classes) < len(set(labels)):
+            self._refuse_further(classes, further)
+        return self._layout("wide", classes)
+
+    def _refuse_further(self, classes: Sequence[str], others: Sequence[str]) -> NoReturn:
+        few = ", ".join(f"ignore={name!r}" for name in others[:4]) + (", ..." if len(others) > 4 else "")
+        ids = [name for name in others if self.case is None and self._is_key(name)]
+        case = f" If it holds case ids, say case={ids[0]!r}." if ids else ""
+        seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
+        self._refuse(
+            f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no class: "
+            f"{few}; or name the columns of classes by a pattern, such as confidences='prob_*', or declare the labels "
+            f"of all classes.{case}"
+        )
+
+    def _is_key(self, name: str) -> bool:
+        return self.table.is_scalar(name) and not self.table.is_fraction(name) and not self.table.look(name).blank
+
+    def _require_no_prefix(self, names: Sequence[str]) -> None:
+        """Columns such as prob_cat and prob_dog are confidences of cat and dog."""
+        heads = {spelled(name).partition("_")[0] for name in names}
+        if len(names) < 2 or len(heads) > 1 or not heads & set(CONFIDENCE) or self.hints.layout == "wide":
+            return
+        head = names[0][: len(next(iter(heads))) + 1]
+        if all(name.startswith(head) and len(name) > len(head) for name in names):
+            rest = _quoted([name[len(head) :] for name in names[:3]])
+            self._refuse(
+                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say confidences='{head}*'; if they "
+                "are called as the columns are, say layout='wide'."
+            )
+
+    def _pattern(self, pattern: str) -> Layout:
+        """A column per class: the class is what the star of the pattern stands for."""
+        if pattern.count("*") != 1 or any(mark in pattern for mark in "?["):
+            self._refuse(f"confidences={pattern!r}: a pattern for a column per class has one star, as prob_* has.")
+        head, _, tail = pattern.partition("*")
+        columns = [
+            name
+            for name in self.free
+            if name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
+        ]
+        if not columns:
+            self._refuse(f"no column matches {shown(pattern)}.{_there_are(self.table.names)}")
+        classes = [name[len(head) : len(name) - len(tail)] for name in columns]
+        return self._layout("wide", columns, names=classes)
+
+    def _nothing(self) -> NoReturn:
+        hints, table = self.hints, self.table
+        looked = "" if hints.layout == "auto" else f" for the layout {hints.layout!r}"
+        objects = [name for name in self.free if table.is_object(name)]
+        if objects:
+            self._refuse(
+                f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns of "
+                "lists, or a row per class."
+            )
+        if hints.truth:
+            self._refuse(f"no column of outcomes was found{looked}: name it with outcome=....{_there_are(table.names)}")
+        outcomes = named(self.free, TRUTH)
+        if outcomes:
+            self._refuse(
+                f"the column {shown(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
+                f"predictions, say classes={outcomes[0]!r}.{_there_are(table.names)}"
+            )
+        self._refuse(
+            f"no columns of predictions were found{looked}: name them with classes=... and, where there are, "
+            f"confidences=....{_missing_header(table.names)}{_there_are(table.names)}"
+        )
+
+    @property
+    def _class_words(self) -> tuple[str, ...]:
+        """Names of classes; in a truth, what is called a prediction is none."""
+        return tuple(word for word in CLASS if not (self.hints.truth and word in PREDICTED))
+
+    def _layout(
+        self, kind: Kind, classes: Sequence[str], confidences: Sequence[str] = (), names: Sequence[str] = ()
+    ) -> Layout:
+        extra, used = self.hints.extra, {self.case, *classes, *confidences, *self.hints.extra}
+        left = tuple(name for name in self.table.names if name not in used)
+        return Layout(kind, self.case, tuple(classes), tuple(confidences), extra, tuple(names), left)
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise FileError(self.table.source, problem)
 
 
-def _lists(table: _Table) -> Layout | None:
-    hints = table.hints
-    listed = [name for name in table.free if table.is_list(name)]
-    if hints.truth and hints.confidences is None and len(listed) == 1 and hints.classes in (None, listed[0]):
-        return None  # one list per case and no confidences: a label set
-    floats = need("pyarrow").types
-    numbers = [n for n in listed if floats.is_floating(table.schema.field(n).type.value_type)]
-    classes = hints.classes if hints.classes in listed else _first([n for n in listed if n not in numbers], CLASS)
-    rest = [n for n in listed if n not in numbers]
-    classes = classes or (rest[0] if len(rest) == 1 else None)
-    confidences = hints.confidences if hints.confidences in listed else _first(numbers, CONFIDENCE)
-    confidences = confidences or (numbers[0] if len(numbers) == 1 else None)
-    if classes is None or confidences is None:
-        # Whole numbers on both sides, or nothing but empty lists: only the names can tell.
-        others = [n for n in listed if n not in (classes, confidences)]
-        classes = classes or _first(others, CLASS)
-        confidences = confidences or _first([n for n in others if n != classes], CONFIDENCE)
-    return table.layout("lists", [classes], [confidences]) if classes and confidences else None
-
-
-def _ranked(table: _Table) -> Layout | None:
-    classes, confidences = _numbered(table.free, CLASS), _numbered(table.free, CONFIDENCE)
-    if not classes or not confidences:
-        return None
-    if classes.keys() != confidences.keys():
-        odd = min(classes.keys() ^ confidences.keys())
-        has, lacks = ("class", "confidence") if odd in classes else ("confidence", "class")
-        raise FileError(table.source, f"there is a {has} column number {odd}, but no {lacks} column with that number.")
-    order = sorted(classes)
-    return table.layout("ranked", [classes[i] for i in order], [confidences[i] for i in order])
-
-
-def _numbered(names: Sequence[str], stems: Sequence[str]) -> dict[int, str]:
-    """Columns such as class_1, class_2 by their number."""
-    found: dict[int, str] = {}
-    for stem in stems:
-        for name in names:
-            match = re.fullmatch(re.escape(stem) + r"[ _.-]?(\d{1,6})", name.strip().lower())
-            if match:
-                found[int(match.group(1))] = name
-        if found:
-            return found
-    return found
-
-
-def _long(table: _Table) -> Layout | None:
-    hints = table.hints
-    scalar = [name for name in table.free if not table.is_list(name)]
-    confidence = hints.confidences if hints.confidences in scalar else _first(scalar, CONFIDENCE)
-    others = [name for name in scalar if name != confidence]
-    named = hints.classes if hints.classes in others else _first(others, CLASS)
-    if named is None and confidence is not None and len(others) == 1 and hints.layout == "long":
-        named = others[0]
-    if confidence is None or named is None or table.case is None:
-        return None
-    return table.layout("long", [named], [confidence])
-
-
-def _labels(table: _Table) -> Layout | None:
-    hints = table.hints
-    scalar = [n for n in table.free if not table.is_list(n) or (hints.truth or hints.sets is not None)]
-    named = hints.classes if hints.classes in scalar else _first(scalar, CLASS)
-    if named is not None and named != hints.classes and not hints.truth and table.is_confidence(named):
-        named = None  # a class of a wide table that happens to be called y
-    if named is None and len(scalar) == 1 and (hints.labels is None or scalar[0] not in hints.labels):
-        named = None if table.is_confidence(scalar[0]) else scalar[0]
-    return None if named is None else table.layout("labels", [named])
-
-
-def _wide(table: _Table) -> Layout | None:
-    hints = table.hints
-    scalar = [name for name in table.free if not table.is_list(name)]
-    if hints.labels is not None:
-        _require_no_typo(scalar, hints.labels, table.source)
-        scalar = [name for name in scalar if name in hints.labels]
-    elif not table.text and not all(table.is_number(name) for name in scalar):
-        return None
-    enough = 1 if hints.layout == "wide" or hints.labels is not None else 2
-    return table.layout("wide", scalar) if len(scalar) >= enough else None
+def _is_floating(table: Table, name: str) -> bool:
+    kind = table.schema.field(name).type.value_type
+    return str(kind) in ("double", "float", "halffloat") or str(kind).startswith("decimal")
 
 
 def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str) -> None:
@@ -217,19 +468,25 @@ def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str)
                 raise FileError(source, f"the column {shown(name)} is not among the labels. Did you mean {meant}?")
 
 
-_FINDERS = {"lists": _lists, "long": _long, "wide": _wide, "ranked": _ranked, "labels": _labels}
+def _missing_header(names: Sequence[str]) -> str:
+    """What to ask where the names of columns look like values."""
+    values = sum(_is_value(name) for name in names)
+    return " Is the header missing? The first line is taken for the names of the columns." if values else ""
 
 
-def _case(names: Sequence[str], labels: Collection[str]) -> str | None:
-    """The column with case ids; a class that is called id, as Indonesian is, is none where all classes are columns."""
-    others = [name for name in names if name not in labels]
-    wide = bool(labels) and len(names) - len(others) == len(labels)
-    return _first(others, CASE) or (None if wide else _first(names, CASE))
+def _is_value(name: str) -> bool:
+    try:
+        return 0 < float(name) < 1
+    except ValueError:
+        return False
 
 
-def _first(names: Sequence[str], known: Sequence[str]) -> str | None:
-    by_name = {name.strip().lower(): name for name in reversed(names)}
-    return next((by_name[name] for name in known if name in by_name), None)
+def _either(what: str, names: Sequence[str]) -> str:
+    return " or ".join(f"{what}={name!r}" for name in names[:4])
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return several(list(names))
 
 
 def _near(name: str, known: Sequence[str]) -> str:
@@ -238,4 +495,4 @@ def _near(name: str, known: Sequence[str]) -> str:
 
 
 def _there_are(names: Sequence[str]) -> str:
-    return f" The columns are {several(names)}." if names else " There are no columns."
+    return f" The columns are {several(list(names))}." if names else " There are no columns."

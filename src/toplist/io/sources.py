@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -12,12 +13,16 @@ import numpy as np
 
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
-from toplist.io.columns import as_numpy, identifiers, kind_of, numbers, plain, text_if_none
+from toplist.io.columns import as_numpy, identifiers, kind_of, plain, text_if_none
 from toplist.io.engine import connect, guarded
-from toplist.io.layouts import Hints, Layout, recognise
+from toplist.io.layouts import Hints, Layout, ignored, recognise, require_columns, table_of
+from toplist.io.matching import Asked, case_columns
 from toplist.io.optional import need
-from toplist.io.readers import JsonReader, Piece, Reader, open_frame, open_path
+from toplist.io.readers import JsonReader, MemoryReader, Piece, Reader, open_frame, open_path
+from toplist.io.showing import shown
 from toplist.io.soundness import sound
+
+log = logging.getLogger("toplist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class Source:
     reader: Reader
     layout: Layout
     drops: bool = False  # what lacks its class or its confidence, and counts it
+    truth: bool = False
+    aligned: bool = True  # whether there are other files with the same cases
 
     @property
     def path(self) -> str:
@@ -37,7 +44,12 @@ class Source:
     @property
     def names(self) -> tuple[str, ...]:
         """The classes of a wide table, in the order of its columns."""
-        return self.layout.classes if self.layout.kind == "wide" else ()
+        return self.layout.class_names
+
+    @property
+    def reading(self) -> str:
+        """How it is read: the layout, which column is what, and which are ignored."""
+        return self.layout.in_words(truth=self.truth, aligned=self.aligned)
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
@@ -65,34 +77,80 @@ class Source:
 
 def open_source(what: Any, name: str, hints: Hints) -> Source:
     """A source from a path, a pattern, a folder, or a table in memory."""
+    return open_sources({name: (what, hints)})[0]
+
+
+def open_sources(asked: Mapping[str, tuple[Any, Hints]], truth: tuple[Any, Hints] | None = None) -> list[Source]:
+    """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
+    opened = [Asked(name, table_of(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
+    if truth is not None:
+        what, hints = truth
+        own = Asked("truth", table_of(_reader(what, "truth")), hints)
+        opened = [own, *(_apart(one, own) for one in opened)]
+    for one in opened:
+        require_columns(one.table, one.hints)
+    _require_ignored(opened)
+    sources = []
+    for one, case in zip(opened, case_columns(opened), strict=True):
+        layout, reader = recognise(one.table, one.hints, case), one.table.reader
+        if isinstance(reader, JsonReader):
+            reader.floats = layout.classes if layout.kind == "wide" else layout.confidences
+        drops = one.hints.blanks == "drop"
+        sources.append(Source(one.name, reader, layout, drops, one.hints.truth, len(opened) > 1))
+    return sources
+
+
+def tell(sources: Sequence[Source]) -> None:
+    """Log how each source is read."""
+    for source in sources:
+        log.info("%s%s: %s", "truth: " if source.truth else "", source.path, source.reading)
+
+
+def _reader(what: Any, name: str) -> Reader:
     if isinstance(what, str | os.PathLike):
-        reader = open_path(what)
-    elif what is None:
+        return open_path(what)
+    if what is None:
         raise TopListError(f"{name}: nothing was given.")
-    else:
-        reader = open_frame(what, name)
-    layout = recognise(reader.schema, reader.name, hints, text=reader.text)
-    if layout.kind == "labels" and _looks_wide(reader, layout, hints):
-        layout = recognise(reader.schema, reader.name, replace(hints, layout="wide"), text=True)
-    if isinstance(reader, JsonReader):
-        reader.floats = layout.classes if layout.kind == "wide" else layout.confidences
-    return Source(name, reader, layout, hints.blanks == "drop")
+    return what if isinstance(what, MemoryReader) else open_frame(what, name)
 
 
-def _looks_wide(reader: Reader, layout: Layout, hints: Hints) -> bool:
-    """Whether what would be labels is a wide table with a class called y: numbers everywhere, some with fractions."""
-    others = [str(name) for name in reader.schema.names if name != layout.case]
-    if not reader.text or hints.truth or hints.layout != "auto" or hints.classes is not None or len(others) < 2:
-        return False
-    first = next(reader.pieces(others), None)
-    if first is None or not len(first.table):
-        return False
-    head = first.table.slice(0, 100)
-    try:
-        values = [numbers(column, reader.name, np.arange(len(head))) for column in head.columns]
-    except FileError:
-        return False
-    return any((column % 1 > 0).any() for column in values)
+def _apart(one: Asked, truth: Asked) -> Asked:
+    """Predictions beside the truth; where both are in one file, the outcome is named, and is no prediction."""
+    mine, theirs = (_files(each.table.reader) for each in (one, truth))
+    if not mine & theirs:
+        return one
+    if mine != theirs:
+        raise FileError(
+            one.table.source, f"the truth, {truth.table.source}, is among these files: name the predictions without it."
+        )
+    outcome = truth.hints.classes
+    if outcome is None:
+        raise FileError(
+            one.table.source,
+            "predictions and truth are the same file: say which column holds the outcomes, outcome=....",
+        )
+    return replace(one, hints=replace(one.hints, ignore=(*one.hints.ignore, outcome)))
+
+
+def _files(reader: Reader) -> frozenset[Any]:
+    """What is read, however it is called: files, or a table in memory."""
+    if not reader.paths:
+        return frozenset([id(getattr(reader, "origin", None) or reader)])
+    return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
+
+
+def _require_ignored(opened: Sequence[Asked]) -> None:
+    """What is to be ignored is there, in some file at least."""
+    every = dict.fromkeys(pattern for one in opened for pattern in one.hints.ignore)
+    for pattern in every:
+        about = [one for one in opened if pattern in one.hints.ignore]
+        if not any(ignored(one.table.names, [pattern]) for one in about):
+            names = dict.fromkeys(name for one in about for name in one.table.names)
+            raise FileError(
+                about[0].table.source,
+                f"ignore={pattern!r} has no effect: no column is called so. The columns are "
+                f"{', '.join(map(shown, list(names)[:8]))}.",
+            )
 
 
 def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -173,6 +173,8 @@ class Constructors:
         case: str | None = None,
         classes: str | None = None,
         confidences: str | None = None,
+        ignore: str | Sequence[str] = (),
+        by_position: bool = False,
         units: Units = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
@@ -180,19 +182,17 @@ class Constructors:
     ) -> Self:
         """A table: pandas, polars, pyarrow, a DuckDB relation; or a path to a file in any layout that toplist reads.
 
-        Layouts are lists, long, wide, ranked columns and labels, found by the names and types of the columns. The
-        case ids become `ids`. The columns of a wide table name all classes; others need the space. With blanks="drop" a
+        Layouts are lists, long, wide, ranked columns and labels, found by the names, types and first values of the
+        columns; `ignore` names columns that are not about predictions. The case ids, or an index that is named or not
+        the default one, become `ids`. The columns of a wide table name all classes; others need the space. With blanks="drop" a
         class without a confidence, or the reverse, is left out and counted.
         """
-        from toplist.io.layouts import Hints  # noqa: PLC0415 - who scores arrays does not wait for readers of files
+        from toplist.io.options import ReadOptions  # noqa: PLC0415 - who scores arrays does not wait for readers of files
         from toplist.lists.frames import from_table  # noqa: PLC0415
 
-        labels = space.labels if isinstance(space, ClassSpace) else None
-        known = None if labels is None else frozenset(map(str, labels))
         repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
-        hints = Hints(
-            layout=layout, case=case, classes=classes, confidences=confidences, labels=known, blanks=repairs.blanks
-        )
+        options = ReadOptions(layout, case, classes, confidences, None, ignore, by_position)
+        hints = options.of("frame", None if space is None else as_space(space), None, repairs.blanks)
         offsets, named, t, declared, ids, dropped = from_table(frame, space, hints)
         rows, declared = sources.ragged(offsets, named, t, declared, None)
         return cls._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})

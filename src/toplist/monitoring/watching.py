@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from toplist.bounds import largest_loss, subtract
 from toplist.errors import TopListError
 from toplist.evaluation import Scoring
 from toplist.inmemory import together
+from toplist.io.options import ReadOptions
 from toplist.lists import TopLists
 from toplist.lists.door import Blanks, Duplicates, Units
 from toplist.monitoring.monitors import Monitor
 from toplist.monitoring.reading import Held, from_files, from_memory
 from toplist.outcomes import is_soft
-from toplist.planning import are_tables, names_of, plan_of, repairs_of
+from toplist.planning import as_tables, names_of, plan_of, repairs_of
 from toplist.ranking.results import SequentialPath
 from toplist.ranking.sequential import follow
 from toplist.rules import Rule, as_rule, name_of
@@ -40,9 +41,11 @@ def monitor(
     duplicates: Duplicates | Mapping[str, Duplicates] = "error",
     blanks: Blanks | Mapping[str, Blanks] = "error",
     layout: str | Mapping[str, str] = "auto",
-    case: str | None = None,
-    classes: str | None = None,
-    confidences: str | None = None,
+    case: str | Mapping[str, str] | None = None,
+    classes: str | Mapping[str, str] | None = None,
+    confidences: str | Mapping[str, str] | None = None,
+    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    by_position: bool = False,
     sizes: str | None = None,
     sets: str | None = None,
     outcome: str | None = None,
@@ -67,13 +70,13 @@ def monitor(
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
     scoring = Scoring((chosen,), (), penalty)
-    if are_tables(predictions, y):
-        plan = plan_of(
-            predictions, y, space, scoring, repairs, missing="common", layout=layout, case=case, sizes=sizes, sets=sets,
-            outcome=outcome, classes=classes, confidences=confidences, order=order,
-        )  # fmt: skip
+    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
+    tables = as_tables(predictions, y, space)
+    if tables is not None:
+        plan = plan_of(*tables, space, scoring, repairs, options, missing="common", sizes=sizes, order=order)
         held = from_files(plan)
     else:
+        options.require_none("with predictions in memory")
         held = from_memory(together(predictions, y, space, scoring, repairs, order=order))
     paths = tuple(_path(held, name, first, chosen, penalty, level) for name in names if name != first)
     return Monitor(

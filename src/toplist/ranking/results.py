@@ -127,6 +127,7 @@ class Origin:
     filled: int = 0  # absent predictions taken as empty lists
     left_out: int = 0  # cases that were not compared
     repairs: Mapping[str, int] = field(default_factory=dict)  # cases per repair that was asked for
+    reading: str = ""  # how the file was read: layout, which column is what, which are ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +167,5 @@ class Results:
     weight: str | None = None  # what the weights are
     unit: str = "case"  # what is taken as independent, or follows in time: "case", "cluster" or "moment"
     units: int = 0  # how many there are
+    truth_reading: str = ""  # how the truth was read
+    truth_repairs: Mapping[str, int] = field(default_factory=dict)  # cases per repair of a truth with distributions

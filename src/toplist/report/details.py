@@ -11,7 +11,7 @@ from toplist.report.numbers import MOST, NOTHING, excludes_zero, fixed, small, s
 from toplist.report.paths import paths_table
 from toplist.report.tables import RULE, Filled, listing, noted, once, table, title
 from toplist.words.counts import count, percent
-from toplist.words.names import plain
+from toplist.words.names import plain, visible
 
 _BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
 
@@ -104,6 +104,7 @@ def _sources(origins: Sequence[Origin]) -> Table:
         *(Column(header) for header in ("cases", "filled in", "left out")),
         Column("repairs", "left"),
         Column("source", "left"),
+        Column("read as", "left"),
     )
     rows = tuple(
         (
@@ -111,6 +112,7 @@ def _sources(origins: Sequence[Origin]) -> Table:
             *(count(n) for n in (o.cases, o.filled, o.left_out)),
             ", ".join(f"{plain(name)} {count(n)}" for name, n in o.repairs.items()) or NOTHING,
             plain(o.source),
+            visible(o.reading) or NOTHING,
         )
         for o in origins
     )

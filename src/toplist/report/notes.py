@@ -23,6 +23,8 @@ def notes(results: Results) -> tuple[str, ...]:
     """The sentences below the main table."""
     found = [_basis(results), *_intervals(results), _penalty(results), _policy(results)]
     found += [_repaired(o.name, o.repairs) for o in results.origins if any(o.repairs.values())]
+    if any(results.truth_repairs.values()):
+        found.append(_repaired("the truth", results.truth_repairs))
     if any(mark.infinite for s in sections(results) for row in s.standings for mark in row.marks):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
     return (*found, *reasons(results.overall), *_sure(results), *_members(results.confidence_set))

@@ -52,6 +52,8 @@ def as_dict(results: Results) -> dict[str, Any]:
         "units": int(results.units),
         "seed": results.seed,
         "origins": [_origin(origin) for origin in results.origins],
+        "truth_reading": _text(results.truth_reading),
+        "truth_repairs": {_text(name): int(n) for name, n in results.truth_repairs.items()},
         "overall": _section(results.overall),
         "groups": [_section(section) for section in results.groups],
         "pairs": [_pair(pair) for pair in results.pairs],
@@ -284,6 +286,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
         "filled": int(origin.filled),
         "left_out": int(origin.left_out),
         "repairs": {_text(name): int(n) for name, n in origin.repairs.items()},
+        "reading": _text(origin.reading),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,12 @@ from toplist.io.alignment import OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.coding import EMPTY_REMEDY, Codes, as_sets
 from toplist.io.common import CommonCoder, Names
-from toplist.io.layouts import Hints
-from toplist.io.sources import Source, open_source
+from toplist.io.options import ReadOptions
+from toplist.io.sources import Source, tell
 from toplist.io.together import MISSING, Cases
-from toplist.labelsets import LabelSets
 from toplist.lists import TopLists
 from toplist.lists.door import Repairs
-from toplist.planning import option_of, space_of_columns
+from toplist.planning import opened, option_of, space_of_columns
 from toplist.space import ClassSpace, as_space, show_size
 from toplist.streaming import has_integers
 from toplist.transformation.gathering import Gathering
@@ -45,12 +44,14 @@ class Reading:
     space: Any = None
     sets: str | None = None
     layout: Any = "auto"
-    case: str | None = None
-    classes: str | None = None
-    confidences: str | None = None
+    case: Any = None
+    classes: Any = None
+    confidences: Any = None
     outcome: str | None = None
     repairs: Repairs | Mapping[str, Repairs] = field(default_factory=Repairs)
     missing: str = "error"
+    ignore: Any = ()
+    by_position: bool = False
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
@@ -61,18 +62,21 @@ class Reading:
         known = None if self.space is None else as_sets(as_space(self.space), self.sets)
         if known is not None and known.per_case:
             raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
-        labels = None if known is None or known.labels is None else frozenset(map(str, known.labels))
-        marked = "" if self.sets is None and isinstance(known, LabelSets) else self.sets
-        hints = Hints(classes=self.classes, confidences=self.confidences, case=self.case, labels=labels, sets=marked)
-        repairs = [option_of(self.repairs, name, Repairs()) for name in predictions]
-        sources = [
-            open_source(what, name, replace(hints, layout=option_of(self.layout, name, "auto"), blanks=own.blanks))
-            for (name, what), own in zip(predictions.items(), repairs, strict=True)
-        ]
+        options = ReadOptions(
+            self.layout,
+            self.case,
+            self.classes,
+            self.confidences,
+            self.outcome,
+            self.ignore,
+            self.by_position,
+            self.sets,
+        )
+        repairs = {name: option_of(self.repairs, name, Repairs()) for name in predictions}
+        sources = opened(predictions, truth, known, options, repairs)
         if truth is not None:
-            kind = "auto" if self.outcome is None else "labels"  # a named column, whatever else the table holds
-            asked = Hints(kind, case=self.case, classes=self.outcome, labels=labels, truth=True, sets=marked)
-            sources.insert(0, _outcomes(open_source(truth, "the truth", asked)))
+            sources[0] = _outcomes(sources[0])
+        tell(sources)
         space = known
         if space is None:
             unnamed = not counted and not any(source.names for source in sources)
@@ -80,7 +84,12 @@ class Reading:
         for source in sources:
             require_all_columns(source, space)
         whole = self.sets is None and all(map(has_integers, sources))
-        return Files(Cases(sources, self.missing), CommonCoder(space, whole, self.sets), repairs, truth is not None)
+        return Files(
+            Cases(sources, self.missing),
+            CommonCoder(space, whole, self.sets),
+            list(repairs.values()),
+            truth is not None,
+        )
 
 
 @dataclass(slots=True)

@@ -51,6 +51,8 @@ class MemoryReader:
     text: bool = False
     unnamed: bool = False
     paths: tuple[Path, ...] = ()
+    index: str | None = None  # the column that was the index of a dataframe
+    origin: Any = None  # what the table was made of
     rows: int | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -39,10 +39,12 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
 def open_frame(frame: Any, name: str) -> Reader:
     """A reader for a table in memory: pandas, polars, pyarrow, a DuckDB relation, anything narwhals knows."""
     nw, pa = need("narwhals"), need("pyarrow")
+    origin = frame
     if isinstance(frame, pa.RecordBatch):
         frame = pa.table(frame)
     if isinstance(frame, pa.Table):
-        return MemoryReader(frame, name)
+        return MemoryReader(frame, name, origin=origin)
+    frame, index = _with_index(frame, name)
     try:
         known = nw.from_native(frame)
     except TypeError:
@@ -52,10 +54,28 @@ def open_frame(frame: Any, name: str) -> Reader:
     eager = known.collect("pyarrow") if isinstance(known, nw.LazyFrame) else known
     eager = eager.rename({column: str(column) for column in eager.columns if not isinstance(column, str)})
     try:
-        return MemoryReader(eager.to_arrow(), name)
+        return MemoryReader(eager.to_arrow(), name, index=index, origin=origin)
     except (pa.ArrowException, TypeError):
         odd = next((column for column in eager.columns if not _converts(eager[column])), "?")
         raise FileError(name, f"the column {shown(odd)} holds values of different kinds.") from None
+
+
+def _with_index(frame: Any, name: str) -> tuple[Any, str | None]:
+    """A dataframe with its index as a column, and what that is called; a default index says nothing."""
+    index = getattr(frame, "index", None)
+    if index is None or not hasattr(frame, "reset_index") or not hasattr(index, "nlevels"):
+        return frame, None
+    if index.nlevels > 1:
+        raise FileError(name, "the index has several levels: make one column of case ids of it, and reset_index().")
+    steps = [getattr(index, part, None) for part in ("start", "stop", "step")]
+    if index.name is None and steps == [0, len(index), 1]:
+        return frame, None
+    column = "index" if index.name is None else str(index.name)
+    if column in map(str, frame.columns):
+        if index.name is not None and list(frame[index.name]) == list(index):
+            return frame.reset_index(drop=True), column
+        raise FileError(name, f"the index and a column are both called {shown(column)}: rename one of them.")
+    return frame.reset_index(names=column), column
 
 
 def _converts(series: Any) -> bool:

@@ -47,6 +47,8 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
         ("Intervals", f"{percent(results.level)}. {_capital(visible(results.method))}."),
         ("Invalid lists", _penalty(results)),
     ]
+    if results.truth_reading:
+        found.insert(1, ("Truth", f"{_capital(visible(results.truth_reading))}."))
     if results.reference is not None:
         found.append(("Reference", shown.get(results.reference, name(results.reference))))
     if results.clusters is not None:
@@ -90,8 +92,8 @@ def predictors(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> G
             (Head("shape", "text"), [shape(o.name) for o in origins]),
             (Head("cases"), [counted(rows[o.name].cases) for o in origins]),
             (Head("list lengths", "text"), [Cell(lengths.get(o.name, NOTHING)) for o in origins]),
-            (Head("layout", "text"), [Cell(plain(o.layout, 30)) for o in origins]),
             (Head("source", "text"), [Cell(name(o.source, 60)) for o in origins]),
+            (Head("read as", "text"), [Cell(visible(o.reading) or plain(o.layout, 30)) for o in origins]),
         ],
     )
 

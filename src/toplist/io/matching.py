@@ -1,0 +1,180 @@
+"""Which column holds the case ids of each of several tables that belong together; or none, by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toplist.errors import AlignmentError
+from toplist.io.layouts import Hints, ignored, recognise
+from toplist.io.showing import several, shown
+from toplist.io.tables import Table, unique_values
+from toplist.io.vocabulary import CASE, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named
+
+# Names that say id: they are believed without a look at the values.
+_CERTAIN = frozenset(CASE[: CASE.index("filename")])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A table, and what the caller says about it."""
+
+    name: str
+    table: Table
+    hints: Hints
+
+
+def case_columns(asked: Sequence[Asked]) -> list[str | None]:
+    """The column of case ids of each table; None for all of them where rows are matched by their position.
+
+    Ids are what the caller names; else a known name that all tables have; else the known name of each; else a column
+    of the same name in all tables whose values are unique. Position is the last resort: it is taken where the caller
+    asks for it, or where no table has a column that could be an id.
+    """
+    if any(one.hints.by_position for one in asked):
+        told = next((one for one in asked if one.hints.case is not None), None)
+        if told is not None:
+            raise AlignmentError(
+                f"by_position=True and case={told.hints.case!r} contradict each other: give one of them."
+            )
+        return [None] * len(asked)
+    chosen = [one.hints.case for one in asked]
+    open_ = [at for at, name in enumerate(chosen) if name is None]
+    known = {at: _known(asked[at]) for at in open_}
+    said = [name for name in chosen if name is not None]
+    shared = [name for name in _common([known[at] for at in open_]) if open_]
+    for at in open_:
+        mine = next((name for name in said if name in asked[at].table.names), None)
+        chosen[at] = mine or next(iter(shared), None) or next(iter(known[at]), None)
+    if all(name is not None for name in chosen):
+        return chosen
+    if not said:
+        key = _key(asked)
+        if key is not None:
+            return [key] * len(asked)
+    if any(name is not None for name in chosen):
+        _refuse_some(asked, chosen)
+    if len(asked) > 1:
+        _require_nothing_else(asked)
+    else:
+        _require_rows(asked[0])
+    return [None] * len(asked)
+
+
+def _known(one: Asked) -> list[str]:
+    """The columns with known names of ids, the index of a dataframe first."""
+    table, hints = one.table, one.hints
+    out = {hints.classes, hints.confidences, *ignored(table.names, hints.ignore)}
+    labels = set(hints.labels or ())
+    others = [name for name in table.names if name not in labels]
+    all_classes = bool(labels) and len(table.names) - len(others) == len(labels)
+    names = [*named(others, CASE), *([] if all_classes else named([n for n in table.names if n in labels], CASE))]
+    index = [] if table.index is None else [table.index]
+    return [name for name in dict.fromkeys([*index, *names]) if name not in out and _can_be_id(table, name)]
+
+
+def _can_be_id(table: Table, name: str) -> bool:
+    """A class that is called image, in a table with a column per class, holds fractions."""
+    if name == table.index or name.strip().lower() in _CERTAIN:
+        return True
+    return table.is_scalar(name) and not table.is_fraction(name)
+
+
+def _common(lists: Sequence[list[str]]) -> list[str]:
+    """The names in all lists, in the order of the first."""
+    return [name for name in (lists[0] if lists else []) if all(name in other for other in lists)]
+
+
+def _key(asked: Sequence[Asked]) -> str | None:
+    """A column of the same name in all tables that is nothing else, and whose values are unique."""
+    if len(asked) < 2:
+        return None
+    found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
+    found = [name for name in found if all(_is_key(one, name) for one in asked)]
+    if len(found) > 1:
+        ways = " or ".join(f"case={name!r}" for name in found[:4])
+        raise AlignmentError(f"{several(found)} could each be the case ids. Say which: {ways}.")
+    return found[0] if found else None
+
+
+def _may_be_key(one: Asked, name: str) -> bool:
+    table, hints = one.table, one.hints
+    if name not in table.names or not table.is_scalar(name):
+        return False
+    if name in (hints.classes, hints.confidences) or name in ignored(table.names, hints.ignore):
+        return False
+    if name in (hints.labels or ()) or is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)):
+        return False
+    rest = [other for other in table.names if other not in (name, *hints.extra)]
+    return bool(rest)
+
+
+def _is_key(one: Asked, name: str) -> bool:
+    """Whether the values tell cases apart; those of a long table are there once per class."""
+    look = one.table.look(name)
+    if look.blank or look.fractional or (look.number and look.low >= 0 and look.high <= 1):
+        return False
+    long = not one.hints.truth and bool(one.hints.confidences or named(one.table.names, CONFIDENCE))
+    return long or unique_values(one.table, name)
+
+
+def _refuse_some(asked: Sequence[Asked], chosen: Sequence[str | None]) -> None:
+    """Some tables have ids, others have not."""
+    lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
+    has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
+    own = "truth" if lacks.hints.truth else lacks.name
+    raise AlignmentError(
+        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). Name it "
+        f"with case=... (for one file, case={{{own!r}: ...}}), or pass by_position=True if all files are in the same order."
+        f"{_unique(lacks)}"
+    )
+
+
+def _require_nothing_else(asked: Sequence[Asked]) -> None:
+    """Rows are matched by position without a word only where no column could be an id."""
+    for one in asked:
+        others = _unexplained(one)
+        if others:
+            raise AlignmentError(
+                f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless that "
+                f"is asked for: pass by_position=True if all files are in the same order. Or name the ids, if "
+                f"{several(others)} of {one.table.source} holds them: case={others[0]!r}.{_unique(one)}"
+            )
+
+
+def _require_rows(one: Asked) -> None:
+    """A row is a list of one class only where no column could say which rows belong together."""
+    layout = recognise(one.table, one.hints, None)
+    if layout.kind == "ranked" and len(layout.classes) == 1 and one.hints.layout != "ranked":
+        others = _unexplained(one)
+        if others:
+            raise AlignmentError(
+                f"{one.table.source}: no column with case ids was found. Name it, if {several(others)} holds them: "
+                f"case={others[0]!r}; or pass by_position=True if every row is a case."
+            )
+
+
+def _unexplained(one: Asked) -> list[str]:
+    """The columns that nothing is known of, and that could be ids."""
+    table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
+    layout = recognise(table, one.hints, None)
+    return [name for name in layout.ignored if name not in left and _could_be_id(table, name)]
+
+
+def _could_be_id(table: Table, name: str) -> bool:
+    if not table.is_scalar(name) or is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE)):
+        return False
+    look = table.look(name)
+    return not (look.blank or look.fractional or (look.number and look.low >= 0 and look.high <= 1))
+
+
+def _unique(one: Asked) -> str:
+    """The columns of a table whose values are unique, as a hint."""
+    names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
+    found = [name for name in names[:5] if unique_values(one.table, name)]
+    return f" The values of {several(found)} are unique." if found else ""
+
+
+def _paths(asked: Sequence[Asked]) -> str:
+    paths = [one.table.source for one in asked]
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")

@@ -1,0 +1,146 @@
+"""A table before its layout is known: which columns there are, and what their first values look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from toplist.errors import FileError
+from toplist.io.columns import as_numpy, plain
+from toplist.io.optional import need
+from toplist.io.readers import Reader
+from toplist.io.vocabulary import CONFIDENCE, NEITHER, is_named
+
+_SAMPLE = 1000  # rows that are looked at
+
+
+@dataclass(slots=True)
+class Look:
+    """What the first values of a column are."""
+
+    nested: bool = False  # lists or objects
+    blank: bool = False  # nothing but blanks
+    number: bool = False
+    fractional: bool = False  # some are no whole numbers
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file or frame, with their types and a look at their first values."""
+
+    reader: Reader
+    names: list[str]
+    _looks: dict[str, Look] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """What the table is called."""
+        return self.reader.name
+
+    @cached_property
+    def schema(self) -> Any:
+        """Names and types."""
+        return self.reader.schema
+
+    @property
+    def index(self) -> str | None:
+        """The column that was the index of a dataframe."""
+        return getattr(self.reader, "index", None)
+
+    def is_list(self, name: str) -> bool:
+        """Whether a column holds lists."""
+        return _is_list(self.schema.field(name).type)
+
+    def is_object(self, name: str) -> bool:
+        """Whether a column holds objects, or lists of them."""
+        types, kind = need("pyarrow").types, self.schema.field(name).type
+        return bool(types.is_nested(kind) and (not _is_list(kind) or types.is_nested(kind.value_type)))
+
+    def is_scalar(self, name: str) -> bool:
+        """Whether a column holds one value per row."""
+        return not need("pyarrow").types.is_nested(self.schema.field(name).type)
+
+    def look(self, name: str) -> Look:
+        """What the first values of a column are."""
+        if name not in self._looks:
+            self._looks.update(_looked(self.reader, self.names))
+        return self._looks[name]
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds numbers, or nothing."""
+        look = self.look(name)
+        return look.number or look.blank
+
+    def is_fraction(self, name: str) -> bool:
+        """Whether a column holds numbers that are no ids, codes or counts."""
+        look = self.look(name)
+        return look.number and look.fractional
+
+    def could_be_confidence(self, name: str) -> bool:
+        """Whether a column may hold confidences: by its name, as lists or objects, or as numbers of their range."""
+        if is_named(name, CONFIDENCE):
+            return True
+        if is_named(name, NEITHER):
+            return False
+        look = self.look(name)
+        if look.nested or look.blank or not look.number:
+            return look.nested or look.blank
+        inside = look.low >= 0 and look.high <= 100
+        return inside or (look.fractional and look.high <= 0)
+
+
+def _looked(reader: Reader, names: list[str]) -> dict[str, Look]:
+    """The look of every column, from one read of the first rows."""
+    types = need("pyarrow").types
+    nested = {name for name in names if types.is_nested(reader.schema.field(name).type)}
+    scalar = [name for name in names if name not in nested]
+    first = next(iter(reader.pieces(scalar)), None) if scalar else None
+    looks = {name: Look(nested=True) for name in nested}
+    for at, name in enumerate(scalar):
+        looks[name] = Look(blank=True) if first is None else _look(first.table.column(at).slice(0, _SAMPLE))
+    return looks
+
+
+def _look(column: Any) -> Look:
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    values = plain(column).drop_null()
+    if pa.types.is_string(values.type):
+        values = pc.utf8_trim_whitespace(values)
+        values = values.filter(pc.not_equal(values, ""))
+    if not len(values):
+        return Look(blank=True)
+    try:
+        if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
+            return Look()
+        x = as_numpy(pc.cast(values, pa.float64(), safe=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return Look()
+    x = x[np.isfinite(x)]
+    if not len(x):
+        return Look(number=True)
+    return Look(number=True, fractional=bool((x % 1 != 0).any()), low=float(x.min()), high=float(x.max()))
+
+
+def unique_values(table: Table, name: str) -> bool:
+    """Whether no value of a column is there twice; the whole column is read."""
+    pa, pc, seen = need("pyarrow"), need("pyarrow.compute"), None
+    count = 0
+    try:
+        for piece in table.reader.pieces([name]):
+            values = plain(piece.table.column(0)).drop_null()
+            values = values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
+            count += len(values)
+            seen = pc.unique(values if seen is None else pa.concat_arrays([seen, values]))
+    except (pa.ArrowException, FileError):
+        return False
+    return seen is not None and len(seen) == count > 0
+
+
+def _is_list(kind: Any) -> bool:
+    types = need("pyarrow").types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
