@@ -105,10 +105,11 @@ class Judge:
             bad = mass <= 0 if self.truth_repairs.normalize else off
             if bad.any():
                 at = int(np.argmax(bad))
-                problem = "there is no outcome." if mass[at] <= 0 else (
-                    f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with the outcomes "
-                    "with outcome=..., or pass normalize=True to divide by the sum."
-                )  # fmt: skip
+                problem = (
+                    f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with "
+                    "outcomes with outcome=..., or pass normalize=True to divide by the sum."
+                )
+                problem = problem if mass[at] > 0 else "there is no outcome."
                 raise FileError(truth.source, problem, row=int(truth.rows[at]))
             divided = lists.confidences / np.repeat(np.where(off, mass, 1.0), lists.sizes)
             lists = TopLists.from_ragged(lists.offsets, lists.classes, divided, lists.space, normalize=True)

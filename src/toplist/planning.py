@@ -72,7 +72,7 @@ def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
         labels = None if space is None else space.labels
         titles = labels if labels is not None and len(labels) == what.shape[1] else range(what.shape[1])
         columns = {str(title): np.ascontiguousarray(what[:, at]) for at, title in enumerate(titles)}
-        return MemoryReader(need("pyarrow").table(columns), name, unnamed=labels is None, origin=what)
+        return MemoryReader(need("pyarrow").table(columns), name, unnamed=labels is None, origin=what, bare=True)
     return _one_column(
         what, "class", f"{name}: predictions beside files and frames are frames, lists, arrays or dicts."
     )
@@ -81,8 +81,8 @@ def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
 def _table_of_lists(lists: TopLists, name: str) -> Any:
     if lists.log_rest is not None or lists.log_confidences is not None:
         raise TopListError(
-            f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give all "
-            "predictions and outcomes in memory."
+            f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give "
+            "all predictions and outcomes in memory."
         )
     pa, labels, at = need("pyarrow"), lists.space.labels, lists.offsets
     codes = lists.classes
@@ -90,7 +90,7 @@ def _table_of_lists(lists: TopLists, name: str) -> Any:
     columns = {} if lists.ids is None else {"case": pa.array(lists.ids)}
     for what, column in (("classes", pa.array(values)), ("confidences", pa.array(lists.confidences))):
         columns[what] = pa.LargeListArray.from_arrays(pa.array(at), column)
-    return MemoryReader(pa.table(columns), name, origin=lists)
+    return MemoryReader(pa.table(columns), name, origin=lists, bare=lists.ids is None)
 
 
 def _one_column(values: Any, name: str, problem: str) -> Any:
@@ -99,7 +99,7 @@ def _one_column(values: Any, name: str, problem: str) -> Any:
         array = as_array(values, name)
         if array.ndim != 1:
             raise TopListError(problem)
-        return MemoryReader(pa.table({name: pa.array(array.tolist())}), "memory", origin=values)
+        return MemoryReader(pa.table({name: pa.array(array.tolist())}), "memory", origin=values, bare=True)
     except (pa.ArrowException, TypeError, ValueError):
         raise TopListError(problem) from None
 

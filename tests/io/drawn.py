@@ -83,7 +83,7 @@ def _one(rng: random.Random, classes: list[Any], k: int, kind: str) -> dict[Any,
         else:
             cuts = sorted(rng.choice([0, 8, 16, 32, 48, 64, rng.randint(0, 64)]) for _ in range(k))
             parts = [hi - lo for lo, hi in zip([0, *cuts], cuts, strict=False)]
-            if k and (k == len(classes) or rng.random() < 0.3):
+            if k and (k == len(classes) or kind == "soft" or rng.random() < 0.3):
                 parts[0] += 64 - sum(parts)
         rest = 64 - sum(parts)
         if k < len(classes) or rest == 0:

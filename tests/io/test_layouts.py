@@ -105,7 +105,7 @@ def test_without_ids_rows_are_cases_in_their_order(kind: str, tmp_path: Path) ->
     made = {name: save(rows, tmp_path / name) for name, rows in bare.items()}
     if kind == "full":
         made["dense.npy"] = save_array(drawn, tmp_path / "dense.npy", "dense.npy")
-    shared = agree(compare(made, truth, space=drawn.m))
+    shared = agree(compare(made, truth, space=drawn.m, by_position=True))
     assert shared["cases"] == len(drawn.ids)
     assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
 

@@ -61,7 +61,7 @@ FINE = {
     "tabs in a .csv": ("p.csv", LONG.replace(",", "\t")),
     "a delimiter too many": ("p.csv", LONG.replace("0.25", "0.25,")),
     "names in capitals": ("p.csv", LONG.replace("case,class,confidence", "Case,CLASS,Confidence")),
-    "other names": ("p.csv", LONG.replace("case,class,confidence", "question_id,answer,prob")),
+    "other names": ("p.csv", LONG.replace("case,class,confidence", "question_id,prediction,prob")),
     "parts of a compressed file": ("p.csv.gz", gzip.compress(LONG[:40].encode()) + gzip.compress(LONG[40:].encode())),
     "numbers as text": ("p.jsonl", _lines([{**r, "confidences": list(map(str, r["confidences"]))} for r in LISTS])),
     "ids as text": ("p.jsonl", _lines([{**record, "case": str(record["case"])} for record in LISTS])),
@@ -87,7 +87,11 @@ TOLD = {
         "'0,5' in 'confidence' is no number. Write",
     ),
     "words": ("p.csv", LONG.replace("0.25", "likely"), "row 2: 'likely' in 'confidence' is no number"),
-    "wrong names": ("p.csv", LONG.replace("class,conf", "klass,konf"), "'a' in 'klass' is no number. Every column but"),
+    "wrong names": (
+        "p.csv",
+        LONG.replace("class,conf", "klass,konf"),
+        "no columns of predictions were found: name them",
+    ),
     "pandas' index": (
         "p.csv",
         LONG.replace("case", ",case"),
@@ -154,7 +158,7 @@ TOLD = {
     "objects for confidences": (
         "p.jsonl",
         _lines([{**r, "confidences": [{}, {}]} for r in LISTS[:1]]),
-        "'confidences' are objects",
+        "'confidences' holds objects, which are not read",
     ),
     "no numpy file": ("p.npy", b"nothing", "this is no readable numpy file"),
 }

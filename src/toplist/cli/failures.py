@@ -26,6 +26,9 @@ _FLAGS = (
     (r"space= \(--classes\)", "--classes"),
     (r"by_position=True", "--by-position"),
     (r"case=\{'(.*?)': \.\.\.\}", r"--case \1=COLUMN"),
+    (r"case=\{name: column\}", "--case NAME=COLUMN"),
+    (r"classes=\{name: column\}", "--class NAME=COLUMN"),
+    (r"confidences=\{name: column\}", "--confidence NAME=COLUMN"),
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
@@ -119,9 +119,17 @@ def require_columns(table: Table, hints: Hints) -> None:
                 raise FileError(table.source, f"no column matches {shown(wanted)}.{_there_are(table.names)}")
         elif wanted not in table.names:
             near = _near(wanted, table.names) or _there_are(table.names)
-            raise FileError(table.source, f"there is no column {shown(wanted)}.{near}")
+            raise FileError(table.source, f"there is no column {shown(wanted)}.{near}{_for_one(hints, wanted)}")
         elif wanted in left:
             raise FileError(table.source, f"the column {shown(wanted)} is named, and to be ignored as well.")
+
+
+def _for_one(hints: Hints, wanted: str) -> str:
+    """That columns may be named for each file, where one was named for all of them."""
+    what = "case" if wanted == hints.case else "classes" if wanted == hints.classes else "confidences"
+    if hints.truth or wanted not in (hints.case, hints.classes, hints.confidences):
+        return ""
+    return f" If files call it differently, name it for each: {what}={{name: column}}."
 
 
 def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -131,11 +139,10 @@ def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 def recognise(table: Table, hints: Hints, case: str | None) -> Layout:
     """The layout of a table whose column of case ids is known, or an error that says what to type."""
-    out = {case, *hints.extra, *ignored(table.names, hints.ignore)}
+    out = {case, table.index, *hints.extra, *ignored(table.names, hints.ignore)}
     free = [name for name in table.names if name not in out]
-    if hints.truth and hints.classes not in free and not named(free, TRUTH):
-        # The outcome may also be what cases are grouped by.
-        free += [hints.classes] if hints.classes in hints.extra else named(hints.extra, TRUTH)[:1]
+    if hints.truth and not named(free, (*TRUTH, *CLASS)):  # cases may be grouped by their outcome
+        free += [hints.classes] if hints.classes in hints.extra else named(hints.extra, (*TRUTH, *CLASS))[:1]
     found = _Finding(table, hints, case, free)
     layout = found.truth() if hints.truth else found.prediction()
     given = ((hints.classes, layout.classes, "classes"), (hints.confidences, layout.confidences, "confidences"))
@@ -164,9 +171,13 @@ class _Finding:
             return self._pattern(self.hints.confidences)
         if wanted == "auto" and self._all_labels_are_columns():
             return self._wide() or self._nothing()
-        finders = {
-            "lists": self._lists, "ranked": self._ranked, "long": self._long, "labels": self._labels, "wide": self._wide,
-        }  # fmt: skip
+        finders: dict[str, Callable[[], Layout | None]] = {
+            "lists": self._lists,
+            "ranked": self._ranked,
+            "long": self._long,
+            "labels": self._labels,
+            "wide": self._wide,
+        }
         for kind in KINDS if wanted == "auto" else (wanted,):
             layout = finders[kind]()
             if layout is not None:
@@ -235,7 +246,9 @@ class _Finding:
         telling = named(some, known)
         if len(telling) == 1:
             return telling[0]
-        self._refuse(f"{_quoted(telling or some)} may all hold {what}. Say which: {_either(what, telling or some)}.")
+        return self._refuse(
+            f"{_quoted(telling or some)} may all hold {what}. Say which: {_either(what, telling or some)}."
+        )
 
     def _ranked(self) -> Layout | None:
         if self.hints.layout == "auto" and (self.hints.classes or self.hints.confidences):
@@ -323,8 +336,8 @@ class _Finding:
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
             self._refuse(
-                f"{what} may be a hard label, but {_quoted(nested)} holds lists or objects that may be confidences. For "
-                f"hard labels say {few}; lists are read where classes and confidences are a column of lists each."
+                f"{what} may be a hard label, but {_quoted(nested)} holds lists or objects that may be confidences. "
+                f"For hard labels say {few}; lists are read where classes and confidences are a column of lists each."
             )
         if len(doubtful) == 1:
             self._refuse(
@@ -378,9 +391,9 @@ class _Finding:
         case = f" If it holds case ids, say case={ids[0]!r}." if ids else ""
         seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
         self._refuse(
-            f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no class: "
-            f"{few}; or name the columns of classes by a pattern, such as confidences='prob_*', or declare the labels "
-            f"of all classes.{case}"
+            f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
+            f"class: {few}; or name the columns of classes by a pattern, such as confidences='prob_*', or declare the "
+            f"labels of all classes.{case}"
         )
 
     def _is_key(self, name: str) -> bool:
@@ -395,8 +408,8 @@ class _Finding:
         if all(name.startswith(head) and len(name) > len(head) for name in names):
             rest = _quoted([name[len(head) :] for name in names[:3]])
             self._refuse(
-                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say confidences='{head}*'; if they "
-                "are called as the columns are, say layout='wide'."
+                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say confidences='{head}*'; if "
+                "they are called as the columns are, say layout='wide'."
             )
 
     def _pattern(self, pattern: str) -> Layout:
@@ -420,8 +433,8 @@ class _Finding:
         objects = [name for name in self.free if table.is_object(name)]
         if objects:
             self._refuse(
-                f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns of "
-                "lists, or a row per class."
+                f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns "
+                "of lists, or a row per class."
             )
         if hints.truth:
             self._refuse(f"no column of outcomes was found{looked}: name it with outcome=....{_there_are(table.names)}")

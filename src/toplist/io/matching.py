@@ -31,11 +31,19 @@ def case_columns(asked: Sequence[Asked]) -> list[str | None]:
     of the same name in all tables whose values are unique. Position is the last resort: it is taken where the caller
     asks for it, or where no table has a column that could be an id.
     """
+    told = next((one for one in asked if one.hints.case is not None), None)
     if any(one.hints.by_position for one in asked):
-        told = next((one for one in asked if one.hints.case is not None), None)
         if told is not None:
             raise AlignmentError(
                 f"by_position=True and case={told.hints.case!r} contradict each other: give one of them."
+            )
+        return [None] * len(asked)
+    bare = next((one for one in asked if one.table.bare), None)
+    if bare is not None and len(asked) > 1:
+        if told is not None:
+            raise AlignmentError(
+                f"case={told.hints.case!r} has no effect: {bare.name} is a list or an array, which has no case ids and "
+                "is matched by position. Give a frame or a Series with an index."
             )
         return [None] * len(asked)
     chosen = [one.hints.case for one in asked]
@@ -124,9 +132,9 @@ def _refuse_some(asked: Sequence[Asked], chosen: Sequence[str | None]) -> None:
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
     own = "truth" if lacks.hints.truth else lacks.name
     raise AlignmentError(
-        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). Name it "
-        f"with case=... (for one file, case={{{own!r}: ...}}), or pass by_position=True if all files are in the same order."
-        f"{_unique(lacks)}"
+        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). "
+        f"Name it with case=... (for one file, case={{{own!r}: ...}}), or pass by_position=True if all files are in "
+        f"the same order.{_unique(lacks)}"
     )
 
 
@@ -136,8 +144,8 @@ def _require_nothing_else(asked: Sequence[Asked]) -> None:
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless that "
-                f"is asked for: pass by_position=True if all files are in the same order. Or name the ids, if "
+                f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless "
+                f"that is asked for: pass by_position=True if all files are in the same order. Or name the ids, if "
                 f"{several(others)} of {one.table.source} holds them: case={others[0]!r}.{_unique(one)}"
             )
 

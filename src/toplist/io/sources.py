@@ -135,7 +135,8 @@ def _apart(one: Asked, truth: Asked) -> Asked:
 def _files(reader: Reader) -> frozenset[Any]:
     """What is read, however it is called: files, or a table in memory."""
     if not reader.paths:
-        return frozenset([id(getattr(reader, "origin", None) or reader)])
+        origin = getattr(reader, "origin", None)
+        return frozenset([id(reader if origin is None else origin)])
     return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from toplist.errors import FileError
 from toplist.io.columns import as_numpy, plain
 from toplist.io.optional import need
 from toplist.io.readers import Reader
+from toplist.io.soundness import sound
 from toplist.io.vocabulary import CONFIDENCE, NEITHER, is_named
 
 _SAMPLE = 1000  # rows that are looked at
@@ -51,6 +52,11 @@ class Table:
     def index(self) -> str | None:
         """The column that was the index of a dataframe."""
         return getattr(self.reader, "index", None)
+
+    @property
+    def bare(self) -> bool:
+        """Whether this is a list or an array, which can be matched by position only."""
+        return bool(getattr(self.reader, "bare", False))
 
     def is_list(self, name: str) -> bool:
         """Whether a column holds lists."""
@@ -100,9 +106,12 @@ def _looked(reader: Reader, names: list[str]) -> dict[str, Look]:
     nested = {name for name in names if types.is_nested(reader.schema.field(name).type)}
     scalar = [name for name in names if name not in nested]
     first = next(iter(reader.pieces(scalar)), None) if scalar else None
+    if first is not None:
+        first = replace(first, table=first.table.slice(0, _SAMPLE), rows=None)
+        first = first if reader.text else sound(first)
     looks = {name: Look(nested=True) for name in nested}
     for at, name in enumerate(scalar):
-        looks[name] = Look(blank=True) if first is None else _look(first.table.column(at).slice(0, _SAMPLE))
+        looks[name] = Look(blank=True) if first is None else _look(first.table.column(at))
     return looks
 
 

@@ -22,7 +22,10 @@ TRUTH = (
 PREDICTED = (
     "prediction", "predicted", "predicted_class", "predicted_label", "pred", "pred_class", "pred_label", "y_pred",
 )  # fmt: skip
-CLASS = ("class", "label", "category", *PREDICTED, "language", "lang", "species", "token", "output_type_id", "classes", "labels")  # fmt: skip
+CLASS = (
+    "class", "label", "category", *PREDICTED, "language", "lang", "species", "token", "output_type_id", "classes",
+    "labels",
+)  # fmt: skip
 CONFIDENCE = (
     "confidence", "probability", "prob", "p", "score", "proba", "conf", "value", "percent", "percentage", "logprob",
     "log_prob", "log_probability", "confidences", "probabilities", "probs", "scores", "prediction_score",

@@ -184,8 +184,8 @@ class Constructors:
 
         Layouts are lists, long, wide, ranked columns and labels, found by the names, types and first values of the
         columns; `ignore` names columns that are not about predictions. The case ids, or an index that is named or not
-        the default one, become `ids`. The columns of a wide table name all classes; others need the space. With blanks="drop" a
-        class without a confidence, or the reverse, is left out and counted.
+        the default one, become `ids`. The columns of a wide table name all classes; others need the space. With
+        blanks="drop" a class without a confidence, or the reverse, is left out and counted.
         """
         from toplist.io.options import ReadOptions  # noqa: PLC0415 - who scores arrays does not wait for readers of files
         from toplist.lists.frames import from_table  # noqa: PLC0415

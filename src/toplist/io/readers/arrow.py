@@ -53,6 +53,7 @@ class MemoryReader:
     paths: tuple[Path, ...] = ()
     index: str | None = None  # the column that was the index of a dataframe
     origin: Any = None  # what the table was made of
+    bare: bool = False  # values in a list or an array, which have no ids
     rows: int | None = field(init=False)
 
     def __post_init__(self) -> None:
