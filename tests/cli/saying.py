@@ -8,6 +8,6 @@ from toplist.cli.app import app
 
 
 def said(*words: object) -> tuple[int, str]:
-    """The exit code, and everything that was printed."""
+    """The exit code, and everything that was printed; of JSON what is printed for machines."""
     done = CliRunner().invoke(app, [str(word) for word in words])
-    return done.exit_code, done.output
+    return done.exit_code, done.stdout if "--json" in words and done.stdout else done.output
