@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -110,6 +111,7 @@ def compare(
 
     if sets is None:
         predictions, y = with_indicators(predictions, y, space)
+    inputs = tuple(os.path.abspath(one) for one in (*predictions.values(), y) if isinstance(one, str | os.PathLike))
     again: Callable[[Progress], Material]
     if are_tables(predictions, y):
         plan = plan_of(
@@ -182,6 +184,7 @@ def compare(
         sure,
         again,
         seed,
+        inputs,
     )
 
 

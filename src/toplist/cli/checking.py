@@ -11,6 +11,7 @@ import typer
 
 from toplist.cli import asking, progress
 from toplist.cli.failures import BAD_DATA, UsageError, with_flags
+from toplist.cli.placing import require_outputs
 from toplist.conversion import convert as convert_source
 from toplist.inspection import Findings, inspect
 from toplist.io.coding import as_sets, empty_set_explained
@@ -39,6 +40,7 @@ def check(
 
 def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
     """Write lists as Parquet."""
+    require_outputs([output], asking.named_files([file]).values(), str(options["classes"] or ""))
     source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
     made = Counter[str]()
     with progress.shown(quiet) as update, empty_set_explained(sets):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 import typer
 
@@ -32,26 +37,59 @@ class UsageError(Exception):
 @contextmanager
 def reported() -> Iterator[None]:
     """One sentence on stderr instead of a traceback."""
-    from toplist.errors import AlignmentError, CaseError, FileError, TopListError
+    from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
     from toplist.words.names import visible
 
+    heard: list[int] = []
     try:
-        yield
+        with _unwound(heard):
+            try:
+                yield
+            except BaseException:
+                if heard:  # whatever became of the interrupt on its way
+                    raise KeyboardInterrupt from None
+                raise
     except UsageError as error:
         _say(visible(str(error)), BAD_USAGE)
     except TopListError as error:
-        data = isinstance(error, AlignmentError | CaseError | FileError)
+        data = isinstance(error, AlignmentError | CaseError | FileError | ResourceError)
         _say(visible(with_flags(str(error))), BAD_DATA if data else BAD_USAGE)
     except BrokenPipeError:
-        sys.stderr.close()
+        give_up(sys.stdout)
         raise typer.Exit(0) from None
     except OSError as error:
         where = "" if error.filename is None else f"{visible(str(error.filename))}: "
         _say(f"{where}{error.strerror or type(error).__name__}.", BAD_DATA)
     except MemoryError:
         _say("this takes more memory than there is.", BAD_DATA)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        _say("no more threads can be started: allow more of them or more memory, or set TOPLIST_THREADS=1.", BAD_DATA)
     except KeyboardInterrupt:
-        _say("stopped.", 130)
+        _say("stopped.", 128 + (heard[0] if heard else signal.SIGINT))
+
+
+@contextmanager
+def _unwound(heard: list[int]) -> Iterator[None]:
+    """Let signals that end the process unwind it like Ctrl-C, so that what is temporary is removed; they are noted."""
+
+    def stop(number: int, _: object) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    usual = (signal.SIG_DFL, signal.default_int_handler)  # one that is ignored, as by nohup, stays ignored
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) in usual:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def with_flags(text: str) -> str:
@@ -68,3 +106,11 @@ def with_flags(text: str) -> str:
 def _say(sentence: str, code: int) -> None:
     typer.echo(f"toplist: {sentence}", err=True)
     raise typer.Exit(code)
+
+
+def give_up(stream: TextIO) -> None:
+    """Nobody reads on: what is still to be written goes nowhere, so that nothing is said of it at the end."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

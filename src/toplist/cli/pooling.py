@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import typer
 
-from toplist.cli import progress
+from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.cli.memory import keep_freed_memory
-from toplist.cli.rewriting import nearest, reading_of, require_apart, require_json, require_truth, say_written
+from toplist.cli.placing import require_outputs
+from toplist.cli.rewriting import nearest, reading_of, require_json, require_truth, say_written
 from toplist.errors import FileError
 from toplist.improve.pools import Ambiguity, PoolWeights
 from toplist.io.coding import empty_set_explained
@@ -46,9 +47,10 @@ def pool(
     if rule not in (None, "brier", "log"):
         raise UsageError(f"--rule is brier or log here, not {rule!r}.{nearest(rule, ['brier', 'log'])}")
     require_truth(truth, {"--rule": rule, "--outcome": how["outcome"]})
-    require_apart(output, truth)
     if save_weights is not None:
         require_json(save_weights, "--save-weights")
+    inputs = [*asking.named_files(files).values(), truth, weights_from]
+    require_outputs([output, save_weights], inputs, how["classes"])
     keep_freed_memory()
     predictions, reading = reading_of(files, truth, **how)
     names = list(predictions)

@@ -16,13 +16,15 @@ def shown(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    from toplist.words.names import visible
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, object] = {}
 
         def update(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what.replace("[", "\\["), total=total)
+                tasks[what] = bars.add_task(visible(what), total=total)
             bars.update(tasks[what], completed=done)  # type: ignore[arg-type]
 
         yield update

@@ -11,6 +11,7 @@ import typer
 
 from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
+from toplist.cli.placing import require_outputs
 from toplist.conversion import score_file
 from toplist.evaluation import Scoring
 from toplist.io.coding import empty_set_explained
@@ -19,6 +20,7 @@ from toplist.rules import as_rule
 from toplist.sinks import Adding, Both
 from toplist.streaming import run
 from toplist.tally import overall, to_float
+from toplist.words.names import visible
 
 
 def score(
@@ -47,6 +49,7 @@ def score(
     """Score every case of one file."""
     predictions = asking.named_files([file])
     (name,) = names = list(predictions)
+    require_outputs([output], [*predictions.values(), truth], classes)
     if missing not in ("error", "common", "reject"):
         raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
@@ -103,5 +106,5 @@ def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: 
         f"{rule} {mean:.6g}" if mean is not None else f"{rule} inf ({infinite_counts[rule]:,} infinite)"
         for rule, mean in means.items()
     )
-    where = "" if output is None else f"; scores in {output}"
+    where = "" if output is None else f"; scores in {visible(str(output))}"
     typer.echo(f"{read.compared:,} cases, mean {shown}{where}")
