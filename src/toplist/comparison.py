@@ -83,6 +83,9 @@ def compare(
     ['label', 'list']
     """
     names = names_of(predictions)
+    for what, column in (("by", by), ("sample_weight", sample_weight)):
+        if isinstance(column, str) and not column.strip():
+            raise TopListError(f"{what} names a column of the truth: what is given is empty.")
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
     if reference is not None and not (isinstance(reference, str) and reference in names):

@@ -267,7 +267,7 @@ def test_a_file_never_replaces_itself(tmp_path: Path) -> None:
     with pytest.raises(TopListError, match="lies in the folder"):
         truncate_file(tmp_path, tmp_path / "b.parquet", k=1)
     with pytest.raises(TopListError, match="matches the pattern"):
-        pool_files({"a": tmp_path / "*.parquet", "b": path}, tmp_path / "c.parquet")
+        pool_files({"a": tmp_path / "*.parquet", "b": path}, tmp_path / "c.parquet", reading=Reading(space=M))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

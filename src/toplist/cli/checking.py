@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import BAD_DATA, UsageError, with_flags
+from toplist.cli.failures import BAD_DATA, UsageError, require_named, with_flags
 from toplist.cli.placing import require_outputs
 from toplist.conversion import convert as convert_source
 from toplist.inspection import Findings, inspect
@@ -65,6 +65,7 @@ def _opened(
     duplicates: Sequence[str] | None,
     blanks: Sequence[str] | None = None,
 ) -> tuple[Source, ClassSpace | None, Repairs, str | None]:
+    require_named({"case": case, "class_": class_, "confidence": confidence})
     predictions = asking.named_files([file])
     (name,) = names = list(predictions)
     space, sizes = asking.space_of(classes, None)

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import GATE, UsageError
+from toplist.cli.failures import GATE, UsageError, require_named
 from toplist.cli.memory import keep_freed_memory
 from toplist.cli.placing import require_outputs
 from toplist.comparison import compare as compare_predictions
@@ -52,6 +52,7 @@ def compare(
     Thread(
         target=import_module, args=("scipy.special",), daemon=True
     ).start()  # for the intervals, while files are read
+    require_named(columns)
     predictions = asking.named_files(files)
     names = list(predictions)
     require_boards(output, report, [*predictions.values(), truth], classes)

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import BAD_DATA, UsageError, with_flags
+from toplist.cli.failures import BAD_DATA, UsageError, require_named, with_flags
 from toplist.cli.placing import label_file
 from toplist.examination import Diagnosis, diagnose
 from toplist.examination.diagnosing import MISSING
@@ -45,6 +45,7 @@ def diagnose_file(
     quiet: bool,
 ) -> None:
     """Print what is found in one file, and draw it if that is asked for."""
+    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome})
     predictions = asking.named_files([file])
     (name,) = names = list(predictions)
     _require_place(plot)

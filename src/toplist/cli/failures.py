@@ -8,9 +8,9 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 import typer
 
@@ -32,6 +32,14 @@ _FLAGS = (
 
 class UsageError(Exception):
     """The command was given something that it cannot mean."""
+
+
+def require_named(columns: Mapping[str, Any]) -> None:
+    """An option that names columns names some: to --cluster and --order alone, no name means no column."""
+    for option in ("by", "weight", "case", "class_", "confidence", "outcome", "keep"):
+        given = columns.get(option)
+        if any(not str(one).strip() for one in ([given] if isinstance(given, str) else given or ())):
+            raise UsageError(f"--{option.rstrip('_')} names a column: what is given is empty.")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from toplist.improve.pools import Ambiguity, PoolWeights
 from toplist.io.coding import empty_set_explained
 from toplist.io.files import find
 from toplist.io.records import read_json, write_json
+from toplist.io.showing import several, shown
 from toplist.transformation import pool_files
 from toplist.words.names import visible
 
@@ -157,11 +158,13 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     if not isinstance(shares, Mapping):
         raise FileError(str(path), f"these are no weights of a pool: the schema is not {SCHEMA!r}.")
     if saved.get("pool") != kind:
-        raise FileError(str(path), f"these weights are of a {saved.get('pool')} pool: pool in the same way.")
-    if set(shares) != set(names):
-        known = ", ".join(map(repr, shares))
         raise FileError(
-            str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')}=FILE."
+            str(path), f"these weights are of a pool of kind {shown(saved.get('pool'))}: pool in the same way."
+        )
+    if set(shares) != set(names):
+        known = several(list(shares))
+        raise FileError(
+            str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')[:60]}=FILE."
         )
     if not all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= 1 for one in shares.values()):
         raise FileError(str(path), "a weight is a number between 0 and 1.")

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from toplist.cli import asking
-from toplist.cli.failures import UsageError
+from toplist.cli.failures import UsageError, require_named
 from toplist.lists.door import Repairs
 from toplist.rules import RULES
 from toplist.transformation import Reading, Written
@@ -37,6 +37,7 @@ def reading_of(
     missing: str = "error",
 ) -> tuple[dict[str, str], Reading]:
     """Files by name, and how they are read."""
+    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome})
     predictions = asking.named_files(files)
     names = list(predictions)
     if missing not in ("error", "common"):

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import UsageError
+from toplist.cli.failures import UsageError, require_named
 from toplist.cli.placing import require_outputs
 from toplist.conversion import score_file
 from toplist.evaluation import Scoring
@@ -47,6 +47,7 @@ def score(
     quiet: bool,
 ) -> None:
     """Score every case of one file."""
+    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome, "keep": keep})
     predictions = asking.named_files([file])
     (name,) = names = list(predictions)
     require_outputs([output], [*predictions.values(), truth], classes)
