@@ -48,15 +48,12 @@ def reported() -> Iterator[None]:
     from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
     from toplist.words.names import visible
 
-    heard: list[int] = []
     try:
-        with _unwound(heard):
+        with _unwound():
             try:
                 yield
-            except BaseException:
-                if heard:  # whatever became of the interrupt on its way
-                    raise KeyboardInterrupt from None
-                raise
+            finally:
+                require_unstopped()  # whatever became of the interrupt on its way
     except UsageError as error:
         _say(visible(str(error)), BAD_USAGE)
     except TopListError as error:
@@ -75,17 +72,32 @@ def reported() -> Iterator[None]:
             raise
         _say("no more threads can be started: allow more of them or more memory, or set TOPLIST_THREADS=1.", BAD_DATA)
     except KeyboardInterrupt:
-        _say("stopped.", 128 + (heard[0] if heard else signal.SIGINT))
+        _say("stopped.", 128 + (_heard[0] if _heard else signal.SIGINT))
+
+
+_heard: list[int] = []  # signals that were to end this command
+
+
+def require_unstopped() -> None:
+    """Go on only if no signal has come: one that comes inside a library's callback may be lost there."""
+    if _heard:
+        raise KeyboardInterrupt
 
 
 @contextmanager
-def _unwound(heard: list[int]) -> Iterator[None]:
+def _unwound() -> Iterator[None]:
     """Let signals that end the process unwind it like Ctrl-C, so that what is temporary is removed; they are noted."""
 
     def stop(number: int, _: object) -> None:
-        heard.append(number)
+        _heard.append(number)
         raise KeyboardInterrupt
 
+    def unraisable(lost: Any, say: Any = sys.unraisablehook) -> None:
+        if not (_heard and isinstance(lost.exc_value, KeyboardInterrupt)):
+            say(lost)
+
+    _heard.clear()
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
     usual = (signal.SIG_DFL, signal.default_int_handler)  # one that is ignored, as by nohup, stays ignored
     before = {}
     if threading.current_thread() is threading.main_thread():
@@ -98,6 +110,7 @@ def _unwound(heard: list[int]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = hook
 
 
 def with_flags(text: str) -> str:

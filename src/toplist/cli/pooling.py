@@ -19,7 +19,7 @@ from toplist.improve.pools import Ambiguity, PoolWeights
 from toplist.io.coding import empty_set_explained
 from toplist.io.files import find
 from toplist.io.records import read_json, write_json
-from toplist.io.showing import several, shown
+from toplist.io.showing import several
 from toplist.transformation import pool_files
 from toplist.words.names import visible
 
@@ -158,9 +158,7 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     if not isinstance(shares, Mapping):
         raise FileError(str(path), f"these are no weights of a pool: the schema is not {SCHEMA!r}.")
     if saved.get("pool") != kind:
-        raise FileError(
-            str(path), f"these weights are of a pool of kind {shown(saved.get('pool'))}: pool in the same way."
-        )
+        raise FileError(str(path), f"these weights are of a {str(saved.get('pool'))[:60]} pool: pool in the same way.")
     if set(shares) != set(names):
         known = several(list(shares))
         raise FileError(

@@ -81,6 +81,7 @@ def guarded(batches: Iterator[Any], schema: Any, engine: Any, source: str) -> It
         require_uninterrupted(error)
         if isinstance(error, RuntimeError):
             raise
+        require_enough(error, source)
         raise FileError(source, f"this cannot be brought into order: {in_words(error)}") from None
     finally:
         with suppress(duckdb.Error):  # closed already, where a reader was given up halfway
@@ -92,6 +93,12 @@ def require_uninterrupted(error: BaseException) -> None:
     text = str(error)
     if any(mark in text for mark in ("Query interrupted", "INTERRUPT Error", "KeyboardInterrupt")):
         raise KeyboardInterrupt from None
+
+
+def require_enough(error: BaseException, source: str) -> None:
+    """Raise what is about memory or disk as such: the file is not to blame."""
+    if _scarce(str(error)):
+        raise ResourceError(f"{source}: {in_words(error)}") from None
 
 
 def in_words(error: BaseException) -> str:

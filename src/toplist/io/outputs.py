@@ -162,6 +162,8 @@ def require_place(path: PathLike) -> Path:
     if not real.parent.is_dir() or not target.parent.is_dir():
         folder = target.parent if not target.parent.is_dir() else real.parent
         raise TopListError(f"there is no folder {str(folder)!r} for the output: make it first.")
+    if real.is_symlink():
+        raise TopListError(f"{place.text!r} is a link that leads to itself: name another file for the output.")
     if target.is_dir():
         raise TopListError(f"{place.text!r} is a folder: name a file in it for the output.")
     if target.exists() and not target.is_file():
@@ -284,5 +286,5 @@ def written(path: PathLike) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
+        why = os.strerror(error.errno) if error.errno else str(error)
         raise FileError(os.fspath(path), f"this cannot be written: {why.rstrip('.')}.") from None

@@ -48,9 +48,9 @@ def room() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno is None or error.errno not in _FULL:
             raise
-        raise ResourceError(no_room(error.strerror or str(error))) from None
+        raise ResourceError(no_room(os.strerror(error.errno))) from None
 
 
 def no_room(why: str) -> str:
