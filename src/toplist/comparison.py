@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -87,6 +88,9 @@ def compare(
     ['label', 'list']
     """
     names = names_of(predictions)
+    for what, column in (("by", by), ("sample_weight", sample_weight)):
+        if isinstance(column, str) and not column.strip():
+            raise TopListError(f"{what} names a column of the truth: what is given is empty.")
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
     if reference is not None and not (isinstance(reference, str) and reference in names):
@@ -115,6 +119,7 @@ def compare(
 
     if sets is None:
         predictions, y = with_indicators(predictions, y, space)
+    inputs = tuple(os.path.abspath(one) for one in (*predictions.values(), y) if isinstance(one, str | os.PathLike))
     again: Callable[[Progress], Material]
     options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
     tables = as_tables(predictions, y, space)
@@ -191,6 +196,7 @@ def compare(
         sure,
         again,
         seed,
+        inputs,
     )
 
 

@@ -18,6 +18,7 @@ from toplist.io.batches import Batch
 from toplist.io.coding import Coder, label_sets
 from toplist.io.columns import as_arrow
 from toplist.io.optional import need
+from toplist.io.outputs import inputs_of, require_apart
 from toplist.io.sources import Source
 from toplist.io.writers import Lists, ListWriter, Writer, no_lists
 from toplist.lists.door import Repairs
@@ -41,6 +42,7 @@ def convert(
     """
     if Path(path).suffix.lower() not in (".parquet", ".pq"):
         raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
+    require_apart([path], inputs_of([source]))
     pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
     coder, cases = Coder(known, False, sets), 0
     if space is not None:

@@ -6,7 +6,9 @@
     ├── SpaceError             the classes do not make sense: a size below one, a label twice
     ├── RuleError              a scoring rule that is not known, or a parameter outside its range
     │   └── ImproperRuleError  a rule that rewards lying; carries the pair of distributions that shows it
-    ├── FileError              a file, or a table, cannot be read as predictions; carries the source and the row
+    ├── FileError              a file, or a table, cannot be read as predictions, or a file cannot be written; carries
+    │                          the source and the row
+    ├── ResourceError          memory, or room for temporary files, does not suffice
     ├── AlignmentError         the predictors and the truth are not about the same cases
     └── CaseError              a case is wrong; carries the case, the problem, the remedy and how many more
         ├── ShapeError         lengths that differ, an array of the wrong shape
@@ -47,7 +49,7 @@ class ImproperRuleError(RuleError):
 
 
 class FileError(TopListError):
-    """A file, or a table, cannot be read as predictions. `row` counts from 1, without the header."""
+    """A file, or a table, cannot be read as predictions, or written. `row` counts from 1, without the header."""
 
     def __init__(self, source: str, problem: str, *, row: int | None = None) -> None:
         super().__init__(f"{source}{'' if row is None else f', row {row:,}'}: {problem}")
@@ -57,6 +59,10 @@ class FileError(TopListError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _file_again, (self.source, self.problem, self.row)
+
+
+class ResourceError(TopListError):
+    """Memory, or room for temporary files, does not suffice."""
 
 
 class AlignmentError(TopListError):

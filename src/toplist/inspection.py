@@ -12,7 +12,7 @@ import numpy as np
 
 from toplist import flags, kernel
 from toplist.diagnosis.oddities import Oddity, seen_to
-from toplist.errors import FileError, TopListError
+from toplist.errors import FileError, ResourceError, TopListError
 from toplist.evaluation import lists_of, require_all_columns
 from toplist.evidence.looking import Looking, rows_of
 from toplist.io.batches import Batch
@@ -109,6 +109,8 @@ def inspect(
                 look.at(batch)
                 found.cases += len(batch)
                 progress("checking", found.cases, source.reader.rows)
+    except ResourceError:
+        raise  # not the file's fault
     except TopListError as error:
         found.problems.append(Problem("unreadable", 0, str(error)))
     if look.looking.crowded:

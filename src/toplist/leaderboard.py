@@ -15,6 +15,7 @@ from toplist import plot
 from toplist.arguments import as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evidence.findings import Exhibit
+from toplist.io.outputs import require_apart, require_place, write_bytes
 from toplist.material import Material
 from toplist.plot import Plot
 from toplist.ranking.confidence_sets import confidence_set
@@ -39,6 +40,7 @@ class Leaderboard:
     inference: Inference = field(compare=False)  # over all cases
     again: Callable[[Progress], Material] = field(compare=False)  # looks at the cases once more
     seed: int = 0  # of what is drawn
+    inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
     _kept: list[Material] = field(default_factory=list, compare=False)
 
     # What is in it
@@ -161,6 +163,8 @@ class Leaderboard:
         from toplist.report.page import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
         from toplist.report.page.disagreement import MOST, disagreeing  # noqa: PLC0415
 
+        require_apart([path], self.inputs)
+        require_place(path)
         material = self.material(progress or (lambda what, done, total: None))
         board = self
         if self.results.confidence_set is None and has_arch():
@@ -239,7 +243,5 @@ class Leaderboard:
         suffix = Path(path).suffix.lower()
         if suffix not in made:
             raise TopListError(f"a leaderboard is written as {', '.join(made)}, not {suffix or 'without a suffix'}.")
-        try:
-            Path(path).write_text(made[suffix](), encoding="utf-8", newline="")
-        except OSError as error:
-            raise TopListError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+        require_apart([path], self.inputs)
+        write_bytes(path, made[suffix]().encode("utf-8"))

@@ -21,6 +21,7 @@ from toplist.evidence.naming import for_batch, text
 from toplist.inmemory import Together
 from toplist.io.batches import Batch
 from toplist.io.sources import Source
+from toplist.io.temporary import room
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import FileRecord
 from toplist.rules import Rule, name_of
@@ -135,12 +136,14 @@ class Witness(Keeping):
         """See `streaming.Sink`."""
         scored, right, rows = made
         super().add(scored)
-        self.guesses.write(right.tobytes())
+        with room():
+            self.guesses.write(right.tobytes())
         self.rows.append(rows)
 
     def right(self) -> NDArray[np.floating[Any]]:
         """Whether first guesses were right, by case and predictor."""
-        self.guesses.flush()
+        with room():
+            self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
 
     def called(self, places: Sequence[int]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.io.temporary import sized
 from toplist.sheets import Sheet
 
 _IN_MEMORY = 1 << 31  # bytes for all predictors together; more goes to disk
@@ -70,7 +71,9 @@ class Scratch:
             fields.append(("empty", "f8", (rules,)))
         kind = np.dtype(fields)
         large = kind.itemsize * self.cases > self.room
-        self.records = np.memmap(self.path, kind, "w+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
+        if large:
+            sized(self.path, kind.itemsize * self.cases)
+        self.records = np.memmap(self.path, kind, "r+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
 
     def _all_plain(self) -> tuple[NDArray[np.int64], Any]:
         """The places of invalid lists in order, with their scores without the penalty."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from toplist.annotations import clusters_in_order, filled, groups_of, in_time, weights_of
 from toplist.io.batches import Batch
 from toplist.io.optional import need
+from toplist.io.temporary import room
 from toplist.ranking.panels import Panel, one_if_alike, side_by_side
 from toplist.sheets import Sheet
 from toplist.streaming import Plan, Sink
@@ -75,14 +76,16 @@ class Keeping(Sink):
         """See `streaming.Sink`."""
         scores, columns = made
         self.shape = scores.shape[1:]
-        self.file.write(scores.tobytes())
+        with room():
+            self.file.write(scores.tobytes())
         for name, column in columns.items():
             if column is not None:
                 self.columns[name].append(column)
 
     def panel(self) -> Panel:
         """All cases, side by side."""
-        self.file.flush()
+        with room():
+            self.file.flush()
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None
         return Panel(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +22,7 @@ from toplist.io.engine import connect
 from toplist.io.gathering import some
 from toplist.io.optional import need
 from toplist.io.sources import Source
+from toplist.io.temporary import temporary_folder
 from toplist.kernel import one_thread, threads
 from toplist.lists.door import Repairs
 from toplist.ranking.results import Origin
@@ -169,12 +168,11 @@ def shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
 
 def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
     judges = plan.judges(sink.watchers)
-    with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
-        place = Path(folder)
-        join = Join(engine, plan.truth, place, text=needs_text(plan))
+    with connect() as engine, temporary_folder() as folder:
+        join = Join(engine, plan.truth, folder, text=needs_text(plan))
         scratches = []
         for at, judge in enumerate(judges):
-            scratch = Scratch(place / f"scores-{at}", join.cases, len(judges))
+            scratch = Scratch(folder / f"scores-{at}", join.cases, len(judges))
             done = 0
 
             def work(found: Joined, judge: Judge = judge) -> tuple[Joined, Sheet]:

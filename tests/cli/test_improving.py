@@ -258,7 +258,7 @@ MISTAKES = {
         "--choose and --rule",
     ),
     "an output over the truth": (
-        ["truncate", "cld2.tsv", "-c", "300", "-t", "truth.csv", "-o", "truth.csv"], 2, "is the truth",
+        ["truncate", "cld2.tsv", "-c", "300", "-t", "truth.csv", "-o", "truth.csv"], 2, "is the input 'truth.csv'",
     ),
     "an output that is a folder": (["truncate", "cld2.tsv", "-k", "1", "-o", "folder.csv"], 2, "is a folder"),
     "weights that are shares of three": (

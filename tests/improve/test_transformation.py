@@ -259,12 +259,17 @@ def test_bad_data_are_named_and_leave_no_file_behind(tmp_path: Path, what: str) 
     assert old.read_bytes() == b"what was here"
 
 
-def test_a_file_may_replace_itself(tmp_path: Path) -> None:
-    drawn = draw(1)
-    path = save(LAYOUTS["lists"](drawn, chance(0)), tmp_path / "a.parquet")
-    want = read(path, drawn).truncate(1)
-    truncate_file(path, path, k=1)
-    same(read(path, drawn), want)
+def test_a_file_never_replaces_itself(tmp_path: Path) -> None:
+    path = save(LAYOUTS["lists"](draw(1), chance(0)), tmp_path / "a.parquet")
+    before = path.read_bytes()
+    with pytest.raises(TopListError, match="is the input"):
+        truncate_file(path, path, k=1)
+    with pytest.raises(TopListError, match="lies in the folder"):
+        truncate_file(tmp_path, tmp_path / "b.parquet", k=1)
+    with pytest.raises(TopListError, match="matches the pattern"):
+        pool_files({"a": tmp_path / "*.parquet", "b": path}, tmp_path / "c.parquet", reading=Reading(space=M))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_repairs_are_done_and_counted(tmp_path: Path) -> None:

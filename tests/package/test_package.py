@@ -95,6 +95,6 @@ def test_both_kernels_use_the_same_flags() -> None:
 
 def test_every_error_is_a_top_list_error_and_a_value_error() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert len(kinds) == 12
+    assert len(kinds) == 13
     assert all(issubclass(kind, tl.TopListError) and issubclass(kind, ValueError) for kind in kinds)
     assert all(kind.__name__ in (errors.__doc__ or "") for kind in kinds)

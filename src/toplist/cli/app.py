@@ -22,7 +22,10 @@ app = typer.Typer(
         "Score predictions over classes honestly: hard labels, top lists and distributions on one scale.\n\n"
         "Lower scores are better. Start with: toplist demo"
     ),
-    epilog="Exit codes: 0 fine, 1 bad data, 2 bad usage, 3 a gate (--fail-if) was hit.",
+    epilog=(
+        "Exit codes: 0 fine, 1 bad data, or a file that cannot be read or written, 2 bad usage, 3 a gate (--fail-if) "
+        "was hit; stopped by a signal: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."
+    ),
 )
 
 

@@ -63,6 +63,8 @@ def space_of(text: str | None, truth: str | None) -> tuple[ClassSpace | None, st
     if word.lower() in ("inf", "infinity", "infinite"):
         return ClassSpace(math.inf), None
     if re.fullmatch(r"\d[\d_,]*", word):
+        if len(word) > 4000:
+            raise UsageError(f"--classes: a number of {len(word):,} digits is too long: say 2^L or inf.")
         return ClassSpace(int(re.sub(r"[_,]", "", word))), None
     power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
     if power:

@@ -10,7 +10,8 @@ from pathlib import Path
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import BAD_DATA, UsageError, with_flags
+from toplist.cli.failures import BAD_DATA, UsageError, require_named, with_flags
+from toplist.cli.placing import require_outputs
 from toplist.conversion import convert as convert_source
 from toplist.inspection import Findings, inspect
 from toplist.io.coding import as_sets, empty_set_explained
@@ -39,6 +40,7 @@ def check(
 
 def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
     """Write lists as Parquet."""
+    require_outputs([output], asking.named_files([file]).values(), str(options["classes"] or ""))
     source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
     made = Counter[str]()
     with progress.shown(quiet) as update, empty_set_explained(sets):
@@ -65,6 +67,7 @@ def _opened(
     duplicates: Sequence[str] | None,
     blanks: Sequence[str] | None = None,
 ) -> tuple[Source, ClassSpace | None, Repairs, str | None]:
+    require_named({"case": case, "class_": class_, "confidence": confidence})
     predictions = asking.named_files([file])
     (name,) = predictions
     space, sizes = asking.space_of(classes, None)

@@ -15,8 +15,9 @@ from typing import Any
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import GATE, UsageError
+from toplist.cli.failures import GATE, UsageError, require_named
 from toplist.cli.memory import keep_freed_memory
+from toplist.cli.placing import require_outputs
 from toplist.comparison import compare as compare_predictions
 from toplist.leaderboard import Leaderboard
 from toplist.monitoring import monitor
@@ -59,12 +60,13 @@ def compare(
     Thread(
         target=import_module, args=("scipy.special",), daemon=True
     ).start()  # for the intervals, while files are read
+    require_named(columns)
     predictions = asking.named_files(files)
     names = list(predictions)
+    require_boards(output, report, [*predictions.values(), truth], classes)
     space, sizes = asking.space_of(classes, truth)
     rules = asking.rules_of(rule)
     gates = [_gate(text, names) for text in fail_if or ()]
-    require_outputs(output, report)
     if baseline is not None and not sequential:
         raise UsageError("--baseline goes with --sequential.")
     if sequential and len(names) < 2:
@@ -118,18 +120,16 @@ def compare(
 _RENAMED = {"weight": "sample_weight", "cluster": "clusters"}
 
 
-def require_outputs(output: Sequence[Path] | None, report: Path | None) -> None:
-    """Before any work: what is to be written has a name that says how, and a folder."""
+def require_boards(
+    output: Sequence[Path] | None, report: Path | None, inputs: Sequence[str | Path], classes: str | None = None
+) -> None:
+    """Before any work: what is to be written has a name that says how, a folder, and is nothing that is read."""
     for path in output or ():
         if path.suffix.lower() not in (".json", ".csv", ".md", ".tex", ".html", ".txt"):
             raise UsageError(f"--output is .json, .csv, .md, .tex, .html or .txt, not {path.name!r}.")
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report is a page: name it {report.stem}.html.")
-    if report is not None and any(path.resolve() == report.resolve() for path in output or ()):
-        raise UsageError("--output and --report name the same file.")
-    for path in (*(output or ()), *([report] if report else ())):
-        if not path.parent.is_dir():
-            raise UsageError(f"there is no folder {str(path.parent)!r} for the output.")
+    require_outputs([*(output or ()), report], inputs, classes)
 
 
 def _typed() -> str:

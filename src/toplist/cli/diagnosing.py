@@ -10,9 +10,12 @@ from pathlib import Path
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import BAD_DATA, UsageError, with_flags
+from toplist.cli.failures import BAD_DATA, UsageError, require_named, with_flags
+from toplist.cli.placing import label_file
 from toplist.examination import Diagnosis, diagnose
 from toplist.examination.diagnosing import MISSING
+from toplist.examination.results import PLOTS
+from toplist.io.outputs import require_apart
 from toplist.words.names import visible
 
 _DRAWN = (".svg", ".pdf", ".png")
@@ -45,9 +48,13 @@ def diagnose_file(
     quiet: bool,
 ) -> None:
     """Print what is found in one file, and draw it if that is asked for."""
+    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome})
     predictions = asking.named_files([file])
     (name,) = predictions
     _require_place(plot)
+    if plot is not None:
+        drawn = [plot] if _is_figure(plot) else [plot / f"{one}.svg" for one in PLOTS]
+        require_apart(drawn, [*predictions.values(), truth, label_file(classes)])
     if cluster is not None and truth is None:
         raise UsageError("--cluster is a column of the truth: name that with --truth.")
     if missing not in MISSING:
@@ -98,9 +105,13 @@ def _require_place(plot: Path | None) -> None:
         raise UsageError(f"--plot {plot}: there is no folder {str(plot.parent)!r}.")
 
 
+def _is_figure(plot: Path) -> bool:
+    return plot.suffix.lower() in _DRAWN and not plot.is_dir()
+
+
 def _drawn(found: Diagnosis, plot: Path) -> list[Path]:
     """Every figure into a folder, or the first one into a file."""
-    if plot.suffix.lower() in _DRAWN and not plot.is_dir():
+    if _is_figure(plot):
         found.plot(found.plots[0]).save(plot)
         return [plot]
     plot.mkdir(exist_ok=True)

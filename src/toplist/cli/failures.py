@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shlex
+import signal
 import sys
+import threading
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, TextIO
 
 import typer
 
@@ -40,29 +45,83 @@ class UsageError(Exception):
     """The command was given something that it cannot mean."""
 
 
+def require_named(columns: Mapping[str, Any]) -> None:
+    """An option that names columns names some: to --cluster and --order alone, no name means no column."""
+    for option in ("by", "weight", "case", "class_", "confidence", "outcome", "keep"):
+        given = columns.get(option)
+        if any(not str(one).strip() for one in ([given] if isinstance(given, str) else given or ())):
+            raise UsageError(f"--{option.rstrip('_')} names a column: what is given is empty.")
+
+
 @contextmanager
 def reported() -> Iterator[None]:
     """One sentence on stderr instead of a traceback."""
-    from toplist.errors import AlignmentError, CaseError, FileError, TopListError
+    from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
     from toplist.words.names import visible
 
     try:
-        yield
+        with _unwound():
+            try:
+                yield
+            finally:
+                require_unstopped()  # whatever became of the interrupt on its way
     except UsageError as error:
         _say(visible(str(error)), BAD_USAGE)
     except TopListError as error:
-        data = isinstance(error, AlignmentError | CaseError | FileError)
+        data = isinstance(error, AlignmentError | CaseError | FileError | ResourceError)
         _say(visible(with_flags(str(error))), BAD_DATA if data else BAD_USAGE)
     except BrokenPipeError:
-        sys.stderr.close()
+        give_up(sys.stdout)
         raise typer.Exit(0) from None
     except OSError as error:
         where = "" if error.filename is None else f"{visible(str(error.filename))}: "
         _say(f"{where}{error.strerror or type(error).__name__}.", BAD_DATA)
     except MemoryError:
         _say("this takes more memory than there is.", BAD_DATA)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        _say("no more threads can be started: allow more of them or more memory, or set TOPLIST_THREADS=1.", BAD_DATA)
     except KeyboardInterrupt:
-        _say("stopped.", 130)
+        _say("stopped.", 128 + (_heard[0] if _heard else signal.SIGINT))
+
+
+_heard: list[int] = []  # signals that were to end this command
+
+
+def require_unstopped() -> None:
+    """Go on only if no signal has come: one that comes inside a library's callback may be lost there."""
+    if _heard:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _unwound() -> Iterator[None]:
+    """Let signals that end the process unwind it like Ctrl-C, so that what is temporary is removed; they are noted."""
+
+    def stop(number: int, _: object) -> None:
+        _heard.append(number)
+        raise KeyboardInterrupt
+
+    def unraisable(lost: Any, say: Any = sys.unraisablehook) -> None:
+        if not (_heard and isinstance(lost.exc_value, KeyboardInterrupt)):
+            say(lost)
+
+    _heard.clear()
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
+    usual = (signal.SIG_DFL, signal.default_int_handler)  # one that is ignored, as by nohup, stays ignored
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) in usual:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = hook
 
 
 def with_flags(text: str) -> str:
@@ -86,3 +145,11 @@ def _typed(found: re.Match[str]) -> str:
 def _say(sentence: str, code: int) -> None:
     typer.echo(f"toplist: {sentence}", err=True)
     raise typer.Exit(code)
+
+
+def give_up(stream: TextIO) -> None:
+    """Nobody reads on: what is still to be written goes nowhere, so that nothing is said of it at the end."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

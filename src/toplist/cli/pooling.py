@@ -9,15 +9,17 @@ from typing import Any, Literal
 
 import typer
 
-from toplist.cli import progress
+from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.cli.memory import keep_freed_memory
-from toplist.cli.rewriting import nearest, reading_of, require_apart, require_json, require_truth, say_written
+from toplist.cli.placing import require_outputs
+from toplist.cli.rewriting import nearest, reading_of, require_json, require_truth, say_written
 from toplist.errors import FileError
 from toplist.improve.pools import Ambiguity, PoolWeights
 from toplist.io.coding import empty_set_explained
 from toplist.io.files import find
 from toplist.io.records import read_json, write_json
+from toplist.io.showing import several
 from toplist.transformation import pool_files
 from toplist.words.names import visible
 
@@ -46,9 +48,10 @@ def pool(
     if rule not in (None, "brier", "log"):
         raise UsageError(f"--rule is brier or log here, not {rule!r}.{nearest(rule, ['brier', 'log'])}")
     require_truth(truth, {"--rule": rule, "--outcome": how["outcome"]})
-    require_apart(output, truth)
     if save_weights is not None:
         require_json(save_weights, "--save-weights")
+    inputs = [*asking.named_files(files).values(), truth, weights_from]
+    require_outputs([output, save_weights], inputs, how["classes"])
     keep_freed_memory()
     predictions, reading = reading_of(files, truth, **how)
     names = list(predictions)
@@ -155,11 +158,11 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     if not isinstance(shares, Mapping):
         raise FileError(str(path), f"these are no weights of a pool: the schema is not {SCHEMA!r}.")
     if saved.get("pool") != kind:
-        raise FileError(str(path), f"these weights are of a {saved.get('pool')} pool: pool in the same way.")
+        raise FileError(str(path), f"these weights are of a {str(saved.get('pool'))[:60]} pool: pool in the same way.")
     if set(shares) != set(names):
-        known = ", ".join(map(repr, shares))
+        known = several(list(shares))
         raise FileError(
-            str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')}=FILE."
+            str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')[:60]}=FILE."
         )
     if not all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= 1 for one in shares.values()):
         raise FileError(str(path), "a weight is a number between 0 and 1.")

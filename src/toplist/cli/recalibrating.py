@@ -9,9 +9,10 @@ from typing import Any
 
 import typer
 
-from toplist.cli import progress
+from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.cli.memory import keep_freed_memory
+from toplist.cli.placing import require_outputs
 from toplist.cli.rewriting import nearest, reading_of, require_json, require_rule, say_changed, say_json, say_written
 from toplist.errors import FileError, TopListError
 from toplist.improve.recalibration import Choice, Recalibrator
@@ -41,6 +42,7 @@ def fit(
         raise UsageError(f"--kind is auto, {', '.join(KINDS)}, not {kind!r}.{nearest(kind, ['auto', *KINDS])}")
     require_rule(rule)
     require_json(output, "--output")
+    require_outputs([output], [*asking.named_files([file]).values(), truth], how["classes"])
     predictions, reading = reading_of([file], truth, **how)
     ((name, path),) = predictions.items()
     with progress.shown(quiet) as update, empty_set_explained(reading.sets):
@@ -83,6 +85,7 @@ def _in_words(choice: Choice, model: Recalibrator, kind: str) -> str:
 
 def apply(file: str, model: Path, *, output: Path, json: bool, quiet: bool, **how: Any) -> None:
     """Write a file's lists as a saved recalibrator changes them."""
+    require_outputs([output], [*asking.named_files([file]).values(), model], how["classes"])
     keep_freed_memory()
     predictions, reading = reading_of([file], None, **how)
     ((name, path),) = predictions.items()

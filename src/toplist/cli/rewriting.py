@@ -12,8 +12,7 @@ from typing import Any
 import typer
 
 from toplist.cli import asking
-from toplist.cli.failures import UsageError
-from toplist.io.records import require_folder
+from toplist.cli.failures import UsageError, require_named
 from toplist.lists.door import Repairs
 from toplist.rules import RULES
 from toplist.transformation import Reading, Written
@@ -41,6 +40,7 @@ def reading_of(
     missing: str = "error",
 ) -> tuple[dict[str, str], Reading]:
     """Files by name, and how they are read."""
+    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome})
     predictions = asking.named_files(files)
     names = list(predictions)
     if missing not in ("error", "common"):
@@ -84,17 +84,10 @@ def require_truth(truth: str | None, words: Mapping[str, object]) -> None:
         raise UsageError(f"{' and '.join(vain)}: this is about fitting, which needs what happened. Give --truth too.")
 
 
-def require_apart(output: Path, truth: str | None) -> None:
-    """Predictions may be replaced by better ones; what happened is not."""
-    if truth is not None and output.exists() and Path(truth).exists() and output.samefile(truth):
-        raise UsageError(f"{output} is the truth: name another file for the output.")
-
-
 def require_json(path: Path, flag: str) -> None:
-    """A name for a file of JSON, in a folder that is there."""
+    """A name for a file of JSON."""
     if path.suffix.lower() != ".json":
         raise UsageError(f"{flag} is a file of JSON, such as {path.stem or 'model'}.json, not {str(path)!r}.")
-    require_folder(path)
 
 
 def say_json(schema: str, **values: Any) -> None:

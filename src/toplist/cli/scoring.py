@@ -10,7 +10,8 @@ from typing import Any
 import typer
 
 from toplist.cli import asking, progress
-from toplist.cli.failures import UsageError
+from toplist.cli.failures import UsageError, require_named
+from toplist.cli.placing import require_outputs
 from toplist.conversion import score_file
 from toplist.evaluation import Scoring
 from toplist.io.coding import empty_set_explained
@@ -19,6 +20,7 @@ from toplist.rules import as_rule
 from toplist.sinks import Adding, Both
 from toplist.streaming import run
 from toplist.tally import overall, to_float
+from toplist.words.names import visible
 
 
 def score(
@@ -47,10 +49,12 @@ def score(
     quiet: bool,
 ) -> None:
     """Score every case of one file."""
+    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome, "keep": keep})
     predictions = asking.named_files([file])
     (name,) = predictions
     if keep and output is None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
+    require_outputs([output], [*predictions.values(), truth], classes)
     if missing not in ("error", "common", "reject"):
         raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
     space, sizes = asking.space_of(classes, truth)
@@ -115,5 +119,5 @@ def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: 
         f"{rule} {mean:.6g}" if mean is not None else f"{rule} inf ({infinite_counts[rule]:,} infinite)"
         for rule, mean in means.items()
     )
-    where = "" if output is None else f"; scores in {output}"
+    where = "" if output is None else f"; scores in {visible(str(output))}"
     typer.echo(f"{read.compared:,} cases, mean {shown}{where}")

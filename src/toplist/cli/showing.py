@@ -10,7 +10,7 @@ import typer
 
 from toplist import demo as data
 from toplist.cli import asking
-from toplist.cli.comparing import require_outputs, show
+from toplist.cli.comparing import require_boards, show
 from toplist.comparison import compare
 from toplist.errors import TopListError
 from toplist.leaderboard import Leaderboard
@@ -27,8 +27,8 @@ _TRY = "Try there: toplist compare cld2.tsv lingua.parquet --truth truth.csv --c
 
 def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: bool) -> None:
     """The shoot-out, and what accuracy alone would have hidden."""
-    require_outputs(output, None if json or no_report else report)
     place = data.folder()
+    require_boards(output, None if json or no_report else report, [place])
     board = compare(
         {name: place / file for name, file in data.PREDICTIONS.items()},
         place / data.TRUTH,

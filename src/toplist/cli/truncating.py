@@ -7,10 +7,11 @@ from typing import Any
 
 import typer
 
-from toplist.cli import progress
+from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.cli.memory import keep_freed_memory
-from toplist.cli.rewriting import reading_of, require_apart, require_rule, require_truth, say_written
+from toplist.cli.placing import require_outputs
+from toplist.cli.rewriting import reading_of, require_rule, require_truth, say_written
 from toplist.io.coding import empty_set_explained
 from toplist.io.records import spell
 from toplist.transformation import transform, truncate_file
@@ -39,7 +40,7 @@ def truncate(
     if choose not in ("k", "mass"):
         raise UsageError(f"--choose is k or mass, not {choose!r}.")
     require_rule(rule)
-    require_apart(output, truth)
+    require_outputs([output], [*asking.named_files([file]).values(), truth], how["classes"])
     keep_freed_memory()
     predictions, reading = reading_of([file], truth, **how)
     ((name, path),) = predictions.items()

@@ -35,6 +35,7 @@ from toplist.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.improve.cutting import first_where, keep_first, mass_before, rectangles
 from toplist.io.records import read_json, spell, unspell, write_json
+from toplist.io.showing import shown
 from toplist.lists import TopLists, require_lists
 from toplist.outcomes import as_codes
 from toplist.promises import MISSED, promises, ranks_in
@@ -100,9 +101,9 @@ class Conformal:
         seed: int = 0,
     ) -> None:
         if kind not in KINDS:
-            raise TopListError(f"conformal lists are 'aps' or 'raps', not {kind!r}.")
+            raise TopListError(f"conformal lists are 'aps' or 'raps', not {shown(kind)}.")
         if not all(isinstance(one, bool | np.bool_) for one in (randomized, empty)):
-            raise TopListError(f"randomized and empty are true or false, not {randomized!r} and {empty!r}.")
+            raise TopListError(f"randomized and empty are true or false, not {shown(randomized)} and {shown(empty)}.")
         self.coverage = as_probability(coverage, "the coverage")
         self.kind = kind
         self.randomized = bool(randomized)

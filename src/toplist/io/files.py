@@ -40,9 +40,22 @@ def find(path: str | os.PathLike[str]) -> Files:
     if "://" in text and not place.exists():
         raise FileError(text, "this is an address: toplist reads files of this machine.")
     try:
-        return _found(text, place)
+        found = _found(text, place)
     except OSError as error:
         raise FileError(shown(text), f"this cannot be opened: {error.strerror}.") from None
+    odd = next((path for path in found.paths if not _is_text(str(path.absolute()))), None)
+    if odd is not None and found.format != "numpy":  # numpy opens it by its bytes, other libraries by its name
+        raise FileError(str(odd), "the path of this file is not UTF-8 text: rename it.")
+    return found
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is text: those of files may be any bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _found(text: str, place: Path) -> Files:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, offsets_of, plain
 from toplist.io.optional import need
+from toplist.io.temporary import room
 
 
 def some(batch: Batch, at: NDArray[Any]) -> Batch:
@@ -76,7 +77,7 @@ class Spill:
         pa, ipc = need("pyarrow"), need("pyarrow.ipc")
         files: list[str] = []
         writer = None
-        with pa.OSFile(str(path), "wb") as sink:
+        with room(), pa.OSFile(str(path), "wb") as sink:
             for batch in batches:
                 if not files or files[-1] != batch.source:
                     files.append(batch.source)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from toplist.errors import TopListError
+from toplist.errors import ResourceError, TopListError
 
 
 def need(module: str) -> Any:
     """A module of the `files` extra."""
     try:
         return import_module(module)
-    except ImportError:
+    except ImportError as error:
         package = module.partition(".")[0]
-        raise TopListError(f"files and frames need {package}: pip install 'toplist[files]'.") from None
+        if isinstance(error, ModuleNotFoundError) or error.name is None:
+            raise TopListError(f"files and frames need {package}: pip install 'toplist[files]'.") from None
+        raise ResourceError(f"{package} is installed, but cannot be loaded: {str(error).rstrip('.')}.") from None

@@ -9,24 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toplist.errors import FileError, TopListError
+from toplist.errors import FileError
+from toplist.io.outputs import write_bytes
 
 _INFINITE = {"infinite": math.inf, "-infinite": -math.inf}
 
 
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
     """One object of JSON as a file, all of it or nothing."""
-    target = Path(path)
-    require_folder(target)
-    part = target.with_name(f".{target.name}.part")
     text = json.dumps(record, indent=1, allow_nan=False)  # ASCII: names of files need not be text
-    try:
-        part.write_text(f"{text}\n", encoding="ascii")
-        part.replace(target)
-    except OSError as error:
-        raise TopListError(f"{target}: this cannot be written: {error.strerror}.") from None
-    finally:
-        part.unlink(missing_ok=True)
+    write_bytes(path, f"{text}\n".encode("ascii"))
 
 
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
@@ -39,14 +31,6 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
         raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
         raise FileError(str(path), f"this is not JSON, so not {what}.") from None
-
-
-def require_folder(path: Path) -> None:
-    """The output has a place to be."""
-    if not path.parent.is_dir():
-        raise TopListError(f"there is no folder {str(path.parent)!r} for the output.")
-    if path.is_dir():
-        raise TopListError(f"{path} is a folder: name a file for the output.")
 
 
 def spell(x: float) -> float | str | None:

@@ -15,6 +15,7 @@ from toplist.io.columns import Column, as_arrow, as_numpy, offsets_of, plain
 from toplist.io.gathering import some
 from toplist.io.optional import need
 from toplist.io.sources import Source
+from toplist.io.temporary import room
 
 
 @dataclass(slots=True)
@@ -28,7 +29,8 @@ class Shelf:
 
     def fill(self) -> Iterator[tuple[Any, Any]]:
         """Put all batches of the source on the shelf, and give their ids and rows on the way."""
-        self.folder.mkdir()
+        with room():
+            self.folder.mkdir()
         for at, batch in enumerate(self.source.batches(together=True)):
             self.batches.append(_mapped(batch, self._classes(batch), self.folder / f"{at}.arrow"))
             self.starts.append(self.starts[-1] + len(batch))
@@ -79,7 +81,7 @@ def _mapped(batch: Batch, classes: Column, path: Path) -> Batch:
     at = as_arrow(batch.offsets)
     lists = [pa.LargeListArray.from_arrays(at, values) for values in (classes, as_arrow(batch.confidences))]
     table = pa.record_batch([as_arrow(batch.rows), *lists], names=["row", "classes", "confidences"])
-    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, table.schema) as writer:
+    with room(), pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, table.schema) as writer:
         writer.write_batch(table)
     kept = ipc.open_file(pa.memory_map(str(path))).get_batch(0)
     t = kept.column("confidences")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from toplist.io.optional import need
 from toplist.io.shelves import Shelf
 from toplist.io.showing import shown
 from toplist.io.sources import Source
+from toplist.io.temporary import temporary_folder
 
 MISSING = ("error", "common")
 _PART = 1 << 15  # cases that are worked on at a time: their lists stay in the cache
@@ -56,10 +55,10 @@ class Cases:
         if first.layout.case is None:
             counts = [f"{s.path} has {sum(len(b) for b in s.batches()):,}" for s in self.sources]
             raise AlignmentError(f"without case ids, all files need the same number of rows: {', '.join(counts)}.")
-        with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
+        with connect() as engine, temporary_folder() as folder:
             text = _need_text(self.sources)
             _tabulate(engine, first, _ids(first), "truth", text=text)
-            shelves = [Shelf(source, Path(folder) / str(at)) for at, source in enumerate(others)]
+            shelves = [Shelf(source, folder / str(at)) for at, source in enumerate(others)]
             members = [
                 _Member.of(engine, source, shelf, f"member{at}", text=text)
                 for at, (source, shelf) in enumerate(zip(others, shelves, strict=True))

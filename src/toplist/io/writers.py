@@ -6,9 +6,10 @@ import json
 import math
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from toplist.errors import TopListError
 from toplist.io.columns import Column, as_arrow, truths
 from toplist.io.optional import need
-from toplist.io.records import require_folder
+from toplist.io.outputs import Output, written
 from toplist.io.showing import shown
 
 WRITTEN = (".parquet", ".csv", ".jsonl")
@@ -31,31 +32,36 @@ class Writer:
         self.path = Path(path)
         if self.path.suffix.lower() not in (*WRITTEN, ".pq"):
             raise TopListError(f"the output is {', '.join(WRITTEN)}, not {self.path.suffix or 'without a suffix'}.")
-        require_folder(self.path)
-        self.part = self.path.with_name(f".{self.path.name}.part")
+        self.output = Output(path)
         self._open: Any = None
 
     def write(self, table: Any) -> None:
         """The next rows."""
-        if self._open is None:
-            try:
-                self._open = _WRITERS[self.path.suffix.lower()](self.part, table.schema)
-            except OSError as error:
-                why = os.strerror(error.errno) if error.errno else str(error)
-                raise TopListError(f"{self.path}: this cannot be written: {why}.") from None
-        self._open.write_table(table)
+        with written(self.path):
+            if self._open is None:
+                self._open = _WRITERS[self.path.suffix.lower()](self.output.file, table.schema)
+            self._open.write_table(table)
 
     def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         try:
-            if self._open is not None:
-                self._open.close()
-            if kind is None and self.part.exists():
-                self.part.replace(self.path)
+            if self._open is not None and kind is None:
+                with written(self.path):
+                    self._open.close()
+                self._open = None
+                self.output.keep()
         finally:
-            self.part.unlink(missing_ok=True)
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Drop what was not kept; what a library still writes in closing is no news."""
+        if self._open is not None:
+            with suppress(Exception):
+                self._open.close()
+            self._open = None
+        self.output.drop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,29 +165,29 @@ def _require_text(values: Column, what: str) -> None:
 class _Lines:
     """JSON, one object per line; infinity, which JSON has not, as a string."""
 
-    def __init__(self, path: Path, schema: Any) -> None:
-        self.file = path.open("w", encoding="utf-8")
+    def __init__(self, file: BinaryIO, schema: Any) -> None:
+        self.file = file
 
     def write_table(self, table: Any) -> None:
         for row in table.to_pylist():
             clean = {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
-            self.file.write(json.dumps(clean, ensure_ascii=False, default=str) + "\n")
+            self.file.write(json.dumps(clean, ensure_ascii=False, default=str).encode("utf-8") + b"\n")
 
     def close(self) -> None:
-        self.file.close()
+        """The file is closed by who opened it."""
 
 
-def _parquet(path: Path, schema: Any) -> Any:
+def _parquet(file: BinaryIO, schema: Any) -> Any:
     """A table of different values pays for classes; of ids and confidences it would be made and given up again."""
     few: Any = ["classes.list.element"] if set(_LISTS) <= set(schema.names) else True
-    return need("pyarrow.parquet").ParquetWriter(path, schema, use_dictionary=few)
+    return need("pyarrow.parquet").ParquetWriter(file, schema, use_dictionary=few)
 
 
-def _csv(path: Path, schema: Any) -> Any:
-    return need("pyarrow.csv").CSVWriter(path, schema)
+def _csv(file: BinaryIO, schema: Any) -> Any:
+    return need("pyarrow.csv").CSVWriter(file, schema)
 
 
-_WRITERS: dict[str, Callable[[Path, Any], Any]] = {
+_WRITERS: dict[str, Callable[[BinaryIO, Any], Any]] = {
     ".parquet": _parquet,
     ".pq": _parquet,
     ".csv": _csv,

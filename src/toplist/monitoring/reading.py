@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from toplist.io.columns import plain
 from toplist.io.engine import connect
 from toplist.io.gathering import gathered, some
 from toplist.io.optional import need
+from toplist.io.temporary import temporary_folder
 from toplist.lists import TopLists
 from toplist.space import show_size
 from toplist.streaming import Plan, lengths, needs_text, require_ids
@@ -113,8 +112,8 @@ def _aligned(plan: Plan) -> tuple[Batch, list[_Found]]:
 
 def _joined(plan: Plan) -> tuple[Batch, list[_Found]]:
     found = []
-    with connect() as engine, tempfile.TemporaryDirectory(prefix="toplist-") as folder:
-        join = Join(engine, plan.truth, Path(folder), text=needs_text(plan))
+    with connect() as engine, temporary_folder() as folder:
+        join = Join(engine, plan.truth, folder, text=needs_text(plan))
         for source in plan.sources:
             parts = list(join.look_up(source))
             if not parts:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from toplist.errors import TopListError
+from toplist.io.outputs import require_place, write_bytes
 from toplist.plot.colours import Theme, theme
 from toplist.plot.paper import load, settings
 
@@ -61,22 +63,19 @@ class Plot(Generic[D]):
 
     def save(self, path: Any, theme: str = "light") -> None:
         """Write to a file in the format of its name: .svg, .pdf or .png."""
-        try:
-            self._save(path, theme)
-        except OSError as error:
-            raise TopListError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
-
-    def _save(self, path: Any, theme: str) -> None:
         suffix = Path(path).suffix.lower()
+        if suffix not in (".svg", ".pdf", ".png"):
+            raise TopListError(f"a plot is saved as .svg, .pdf or .png, not {suffix or 'without a suffix'}.")
+        require_place(path)
         if suffix == ".svg":
             head = '<?xml version="1.0" encoding="utf-8"?>\n'
-            Path(path).write_text(head + self.svg(theme, inline=False), encoding="utf-8", newline="\n")
+            write_bytes(path, (head + self.svg(theme, inline=False)).encode("utf-8"))
             return
-        if suffix not in (".pdf", ".png"):
-            raise TopListError(f"a plot is saved as .svg, .pdf or .png, not {suffix or 'without a suffix'}.")
+        drawn = BytesIO()
         with settings():
             metadata = {"CreationDate": None} if suffix == ".pdf" else {"Software": None}
-            self._drawn(_theme(theme)).savefig(path, format=suffix[1:], dpi=216, metadata=metadata)
+            self._drawn(_theme(theme)).savefig(drawn, format=suffix[1:], dpi=216, metadata=metadata)
+        write_bytes(path, drawn.getvalue())
 
     def _repr_svg_(self) -> str:
         return self.svg(inline=False)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from toplist.errors import CaseError, FileError
 from toplist.io.alignment import OutOfStepError
 from toplist.io.batches import Batch
+from toplist.io.outputs import inputs_of, require_apart
 from toplist.io.showing import shown
 from toplist.io.writers import Lists, ListWriter, no_lists
 from toplist.lists import TopLists
@@ -55,6 +56,7 @@ def transform(
     files: Files, output: str | os.PathLike[str], change: Change, progress: Progress = silent, what: str = "writing"
 ) -> Written:
     """Write what `change` makes of the lists of all files, case by case in the order of the first file."""
+    require_apart([output], inputs_of(files.cases.sources))
 
     def work(batches: list[Batch]) -> tuple[Lists, int, list[Mapping[str, int]]]:
         members, _, names = files.lists(batches)

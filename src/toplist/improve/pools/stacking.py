@@ -17,6 +17,7 @@ from toplist.improve.pools.members import Lists, Members
 from toplist.improve.pools.pooled import together
 from toplist.improve.pools.weights import Pool, PoolWeights, as_sample, in_order, pool_weights
 from toplist.io.records import read_json, write_json
+from toplist.io.showing import shown
 from toplist.lists import TopLists
 from toplist.outcomes import as_happened
 
@@ -70,10 +71,10 @@ class Stack:
         """What `to_dict` made."""
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-            raise TopListError(f"expected a pool of schema {SCHEMA!r}, got {found!r}.")
+            raise TopListError(f"expected a pool of schema {SCHEMA!r}, got {shown(found)}.")
         weights, own, k = PoolWeights.from_dict(values), values.get("recalibrators"), values.get("k")
         if own is not None and not isinstance(own, list):
-            raise TopListError(f"the recalibrators of a pool are a list, one per member, not {own!r}.")
+            raise TopListError(f"the recalibrators of a pool are a list, one per member, not {shown(own)}.")
         made = None if own is None else tuple(map(_recalibrator, own))
         if made is not None and len(made) != len(weights.names):
             raise TopListError(f"{len(made)} recalibrators for {len(weights.names)} members.")

@@ -12,6 +12,7 @@ from toplist.errors import TopListError
 from toplist.improve.recalibration import record
 from toplist.improve.recalibration.sample import Sample, mended
 from toplist.io.records import read_json, write_json
+from toplist.io.showing import shown
 from toplist.lists import TopLists, require_lists
 from toplist.rules import Rule, as_rule
 
@@ -124,7 +125,7 @@ class Recalibrator(ABC):
         for name in params:
             if name not in known:
                 have = ", ".join(known) or "none"
-                raise TopListError(f"{type(self).__name__} has no option {name!r}; its options: {have}.")
+                raise TopListError(f"{type(self).__name__} has no option {shown(name)}; its options: {have}.")
         for name, value in params.items():
             setattr(self, name, value)
         return self
@@ -194,5 +195,5 @@ def require_fit_rule(rule: Any) -> str:
     """Which of the two scores something is fitted by, "brier" or "log"."""
     name = as_rule(rule).name if isinstance(rule, Rule) else rule
     if name not in ("brier", "log"):
-        raise TopListError(f'this is fitted by the score "brier" or "log", not {rule!r}.')
+        raise TopListError(f'this is fitted by the score "brier" or "log", not {shown(rule)}.')
     return str(name)

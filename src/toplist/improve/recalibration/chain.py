@@ -10,6 +10,7 @@ from toplist.errors import TopListError
 from toplist.improve.recalibration.base import Recalibrator
 from toplist.improve.recalibration.record import State
 from toplist.improve.recalibration.sample import Sample, mended
+from toplist.io.showing import shown
 from toplist.lists import TopLists
 
 
@@ -39,7 +40,7 @@ class Chain(Recalibrator):
             raise TopListError("a chain needs at least one step: Chain(steps=[Temperature(), RestFloor()]).")
         for one in self.steps:
             if not isinstance(one, Recalibrator):
-                raise TopListError(f"steps are recalibrators such as Temperature(), not {one!r}.")
+                raise TopListError(f"steps are recalibrators such as Temperature(), not {shown(one)}.")
             one._check()
 
     def _fit(self, sample: Sample) -> None:

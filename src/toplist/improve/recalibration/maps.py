@@ -16,6 +16,7 @@ from toplist.improve.recalibration.betamap import BetaMap, fit_beta
 from toplist.improve.recalibration.logs import ranks, revalued
 from toplist.improve.recalibration.record import State
 from toplist.improve.recalibration.sample import Sample
+from toplist.io.showing import shown
 from toplist.isotonic import Steps, grouped, pool
 from toplist.lists import TopLists
 from toplist.lists.admitted import row_sums
@@ -50,7 +51,7 @@ class ConfidenceMaps(Recalibrator):
 
     def _check(self) -> None:
         if self.by not in ("pooled", "rank"):
-            raise TopListError(f'maps are by "pooled" or by "rank", not {self.by!r}.')
+            raise TopListError(f'maps are by "pooled" or by "rank", not {shown(self.by)}.')
         as_whole(self.ranks, "ranks", 1)
         as_whole(self.least, "least", 1)
 

@@ -32,7 +32,7 @@ class ArrowReader:
         """The named columns, batch by batch."""
         for path in self.paths:
             start = 0
-            with _opened(path) as (schema, batches):
+            with _opened(path, columns) as (schema, batches):
                 missing = [name for name in columns if name not in schema.names]
                 if missing:
                     raise FileError(str(path), f"there is no column {missing[0]!r}.")
@@ -87,14 +87,18 @@ def _entries(column: Any) -> int:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
+def _opened(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema and the batches, read and not mapped: a map ends the process when somebody else cuts the file."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
-        place = str(path.absolute())
-        with pa.memory_map(place) if path.stat().st_size else pa.OSFile(place) as source:
+        with pa.OSFile(str(path.absolute())) as source:
             if source.read(6) == b"ARROW1":
                 file = ipc.open_file(source)
-                yield file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+                schema = file.schema
+                wanted = sorted(schema.get_field_index(name) for name in columns if name in schema.names)
+                if wanted and wanted[0] >= 0:  # the others are not read
+                    file = ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=wanted))
+                yield schema, (file.get_batch(i) for i in range(file.num_record_batches))
             else:
                 source.seek(0)
                 try:

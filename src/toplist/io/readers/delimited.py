@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from toplist.errors import FileError
-from toplist.io.engine import connect, in_words, quoted
+from toplist.io.engine import connect, in_words, quoted, require_enough
 from toplist.io.files import compression_of
 from toplist.io.optional import need
 from toplist.io.readers.base import Piece, batch_rows
@@ -71,6 +71,7 @@ class DelimitedReader:
                         yield Piece(str(path), start, batch.rename_columns(list(columns)))
                         start += len(batch)
                 except (duckdb.Error, pa.ArrowException, OSError) as error:
+                    require_enough(error, str(path))
                     raise _complaint(error, path, header) from None
             if header.more and not start:
                 raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
