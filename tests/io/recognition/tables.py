@@ -95,7 +95,7 @@ def _brier(one: dict[str, Fraction], truth: dict[str, Fraction]) -> Fraction:
 
 def world(layout: str, soft: bool = False, seed: int = 0) -> World:
     """Lists that a layout can hold, each entry at least what an unlisted class gets."""
-    rng = chance("world", layout, soft, seed)
+    rng = chance("world", layout, seed)  # the same lists for both kinds of truth
     lists = []
     for _ in range(CASES):
         names = rng.sample(CLASSES, M)
