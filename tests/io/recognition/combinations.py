@@ -358,6 +358,8 @@ def _options() -> Iterator[Combination]:
         if layout != "long":
             yield _pair(f"option-position-{layout}", layout, shuffled=False, options={"by_position": True})
             yield _pair(f"option-position-shuffled-{layout}", layout, options={"by_position": True})
+            unknown = {"id_p": "specimen", "id_t": "specimen"}
+            yield _pair(f"option-position-unknown-id-{layout}", layout, **unknown, options={"by_position": True})
             yield _pair(
                 f"option-position-one-id-{layout}", layout, id_t=None, shuffled=False, options={"by_position": True}
             )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.io.recognition import vocabulary
@@ -201,7 +201,7 @@ def _ids(one: Combination, left: dict[str, list[Column]], asked: _Asked) -> tupl
             return {}, [Reason("numbers that may be ids, read by position", open=True)], True
         for key, name in best.items():
             left[key][:] = [c for c in left[key] if c.name != name and not c.index]
-        if not any(best.values()):
+        if not any(best.values()) and not _candidates(one, can):
             return {}, [Reason("by position, where there are no ids", open=True)], True
         return {}, [], True
     given = {key: asked.of("case", key) for key in left}
@@ -491,6 +491,7 @@ def _truth(free: list[Column], asked: _Asked, one: Combination) -> _Read:
     if len(free) == 1 and plain(free[0].name) in PREDICTED:
         return read.refuse("predictions are no outcome", free, ("outcome",))
     known = _predictions(free, asked, "truth", one)
+    known.reasons = [replace(r, options=(*r.options, "outcome") if r.options else ()) for r in known.reasons]
     if known.layout not in ("labels", "") and not known.reasons and not _sums_to_one(one, known):
         known.refuse("distributions that do not sum to one")
     return known

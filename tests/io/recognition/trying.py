@@ -94,6 +94,12 @@ def _flags(options: dict[str, Any]) -> list[str]:
 
 
 def named(one: Combination) -> tuple[list[str], list[str]]:
-    """The columns that a description of each table accounts for."""
+    """The columns that a description of each table accounts for; a pattern that was given stands for its columns."""
+    given = [v for value in one.options.values() for v in (value.values() if isinstance(value, dict) else [value])]
+    patterns = [v.rstrip("*") for v in given if isinstance(v, str) and v.endswith("*")]
     truth = one.truth.names if one.truth_as == "table" else []
-    return [n for n in one.prediction.names if n != INDEX], [n for n in truth if n != INDEX]
+    return _told(one.prediction.names, patterns), _told(truth, patterns)
+
+
+def _told(names: list[str], patterns: list[str]) -> list[str]:
+    return [name for name in names if name != INDEX and not any(name.startswith(one) for one in patterns)]
