@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -112,11 +113,21 @@ def _cases(records: Sequence[dict[str, Any]], layout: str, labels: Sequence[str]
         (label,) = [_only(known, CLASS)] if known.keys() & set(CLASS) else others
         return [(_id(r[case]), [] if r[label] is None else [(name_of(r[label]), 1.0)]) for r in records]
     if layout == "ranked":
-        ranks = range(1, 1 + sum(name.startswith("class_") for name in known))
-        both = [(known[f"class_{i}"], known[f"p_{i}"]) for i in ranks]
+        both = _ranks(records, known)
         return [(_id(r[case]), [_pair(r[c], r[p]) for c, p in both if (r[c], r[p]) != (None, None)]) for r in records]
     columns = [name for name in others if labels is None or name in labels]
     return [(_id(r[case]), [(name, _number(r[name])) for name in columns if r[name] is not None]) for r in records]
+
+
+def _ranks(records: Sequence[dict[str, Any]], known: dict[str, str]) -> list[tuple[str, str]]:
+    """Pairs of columns; one without its partner says nothing if it is blank, and makes no sense if it is not."""
+    ranks = sorted({int(name.split("_")[1]) for name in known if re.fullmatch(r"(class|p)_\d+", name)})
+    pairs = [(known.get(f"class_{i}"), known.get(f"p_{i}")) for i in ranks]
+    for one, other in pairs:
+        alone = one if other is None else other if one is None else None
+        if alone is not None and any(record[alone] is not None for record in records):
+            raise UnreadableError(f"{alone} alone")
+    return [(one, other) for one, other in pairs if one is not None and other is not None]
 
 
 def _only(known: dict[str, str], names: Sequence[str]) -> str:
