@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,18 +20,28 @@ import pyarrow.parquet
 
 Pairs = list[tuple[str, float]]
 Said = dict[str, Pairs]  # by case, in text
+CASE = ("case", "id", "image_id", "filename", "nr", "case id")
+CLASS = ("class", "label", "prediction", "species")
+CONFIDENCE = ("confidence", "p", "score", "prob", "certainty")
 
 
 class UnreadableError(Exception):
     """The file does not say anything that makes sense."""
 
 
-def said(path: Path, layout: str, labels: Sequence[str] | None = None) -> Said:
-    """The lists of all cases; where labels are known, other columns of a wide table are none."""
+def said(path: Path, layout: str, labels: Sequence[str] | None = None, ids: Sequence[str] | None = None) -> Said:
+    """The lists of all cases; where labels are known, other columns of a wide table are none.
+
+    With `ids`, the file has none, and its rows are about these cases. A folder says what each of its files says.
+    """
     try:
         if path.suffix in (".npz", ".npy"):
             return _unique(_arrays(path))
-        return _unique(_cases(_records(path), layout, labels))
+        parts = sorted(path.iterdir()) if path.is_dir() else [path]
+        found = [_records(part) for part in parts]
+        if ids is not None:
+            found = [[{"case": i, **record} for i, record in zip(ids, found[0], strict=True)]]
+        return _unique([case for records in found for case in _cases(records, layout, labels)])
     except (UnreadableError, OSError, EOFError):
         raise
     except Exception as error:
@@ -87,12 +98,10 @@ def _cases(records: Sequence[dict[str, Any]], layout: str, labels: Sequence[str]
         return []
     names = list(records[0])
     known = {name.strip().lower(): name for name in names}
-    if "case" not in known:
-        raise UnreadableError("no case")
-    case = known["case"]
+    case = _only(known, CASE)
     others = [name for name in names if name != case]
     if layout in ("long", "scattered"):
-        keys = known["class"], known["confidence" if "confidence" in known else "p"]
+        keys = _only(known, CLASS), _only(known, CONFIDENCE)
         rows = [(_id(r[case]), *(r[key] for key in keys)) for r in records]
         return _gathered(rows)
     if layout == "lists":
@@ -101,14 +110,32 @@ def _cases(records: Sequence[dict[str, Any]], layout: str, labels: Sequence[str]
         first, second = (key or free[0] for key in keys)
         return [(_id(r[case]), _zipped(r[first], r[second])) for r in records]
     if layout == "labels":
-        (label,) = [known["class"]] if "class" in known else others
+        (label,) = [_only(known, CLASS)] if known.keys() & set(CLASS) else others
         return [(_id(r[case]), [] if r[label] is None else [(name_of(r[label]), 1.0)]) for r in records]
     if layout == "ranked":
-        ranks = range(1, 1 + sum(name.startswith("class_") for name in known))
-        both = [(known[f"class_{i}"], known[f"p_{i}"]) for i in ranks]
+        both = _ranks(records, known)
         return [(_id(r[case]), [_pair(r[c], r[p]) for c, p in both if (r[c], r[p]) != (None, None)]) for r in records]
     columns = [name for name in others if labels is None or name in labels]
     return [(_id(r[case]), [(name, _number(r[name])) for name in columns if r[name] is not None]) for r in records]
+
+
+def _ranks(records: Sequence[dict[str, Any]], known: dict[str, str]) -> list[tuple[str, str]]:
+    """Pairs of columns; one without its partner says nothing if it is blank, and makes no sense if it is not."""
+    ranks = sorted({int(name.split("_")[1]) for name in known if re.fullmatch(r"(class|p)_\d+", name)})
+    pairs = [(known.get(f"class_{i}"), known.get(f"p_{i}")) for i in ranks]
+    for one, other in pairs:
+        alone = one if other is None else other if one is None else None
+        if alone is not None and any(record[alone] is not None for record in records):
+            raise UnreadableError(f"{alone} alone")
+    return [(one, other) for one, other in pairs if one is not None and other is not None]
+
+
+def _only(known: dict[str, str], names: Sequence[str]) -> str:
+    """The column of one of these names."""
+    found = [known[name] for name in names if name in known]
+    if len(found) != 1:
+        raise UnreadableError(f"{len(found)} columns for {names[0]}")
+    return found[0]
 
 
 def _gathered(rows: list[tuple[str, Any, Any]]) -> list[tuple[str, Pairs]]:

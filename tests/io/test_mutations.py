@@ -38,7 +38,7 @@ def test_a_spoiled_file_gives_a_right_answer_or_one_clear_sentence(form: str) ->
 def test_a_spoiled_truth_gives_a_right_answer_or_one_clear_sentence(form: str, tmp_path: Path) -> None:
     for seed in range(20):
         folder = _fresh(tmp_path / str(seed))
-        spoiled = spoil(seed, form, folder, "sure")
+        spoiled = spoil(seed, form, folder, "sure", as_truth=True)
         records = LAYOUTS["lists"](spoiled.drawn, chance(seed))
         try:
             row = compare({"it": save(records, folder / "q.jsonl")}, spoiled.path, space=spoiled.space)["it"]
