@@ -16,7 +16,7 @@ from toplist.io.columns import as_numpy, identifiers, kind_of, numbers, plain, t
 from toplist.io.engine import connect, guarded
 from toplist.io.layouts import Hints, Layout, recognise
 from toplist.io.optional import need
-from toplist.io.readers import JsonReader, Piece, Reader, open_frame, open_path
+from toplist.io.readers import Piece, Reader, open_frame, open_path, prepare
 from toplist.io.soundness import sound
 
 
@@ -74,8 +74,7 @@ def open_source(what: Any, name: str, hints: Hints) -> Source:
     layout = recognise(reader.schema, reader.name, hints, text=reader.text)
     if layout.kind == "labels" and _looks_wide(reader, layout, hints):
         layout = recognise(reader.schema, reader.name, replace(hints, layout="wide"), text=True)
-    if isinstance(reader, JsonReader):
-        reader.floats = layout.classes if layout.kind == "wide" else layout.confidences
+    prepare(reader, layout)
     return Source(name, reader, layout, hints.blanks == "drop")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toplist.errors import FileError, TopListError
 from toplist.io.files import find
@@ -15,6 +15,9 @@ from toplist.io.readers.delimited import DelimitedReader
 from toplist.io.readers.lines import JsonReader
 from toplist.io.readers.parquet import ParquetReader
 from toplist.io.showing import shown
+
+if TYPE_CHECKING:
+    from toplist.io.layouts import Layout
 
 
 def open_path(path: str | os.PathLike[str]) -> Reader:
@@ -34,6 +37,21 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
     if len(found.paths) > 1:
         raise FileError(name, "arrays are read from one file at a time.")
     return open_arrays(found.paths[0])
+
+
+def prepare(reader: Reader, layout: Layout) -> None:
+    """What the layout of a table means for reading it: which fields are confidences, and which may lack."""
+    if isinstance(reader, JsonReader):
+        reader.classes = layout.classes if layout.kind == "wide" else ()
+        reader.floats = frozenset(reader.classes or layout.confidences)
+        # A wide object leaves out classes, a ranked one what is beyond the end of its list.
+        needed = () if layout.kind == "wide" else (*layout.classes, *layout.confidences)
+        if layout.kind == "ranked":
+            needed = (layout.classes[0], layout.confidences[0])
+        reader.required = tuple(filter(None, (layout.case, *needed)))
+    if isinstance(reader, DelimitedReader):
+        reader.classes = layout.classes if layout.kind == "wide" else ()
+        reader.padded_rows = layout.kind == "ranked"
 
 
 def open_frame(frame: Any, name: str) -> Reader:
