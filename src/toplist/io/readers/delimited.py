@@ -28,6 +28,7 @@ from toplist.io.readers.streams import NOT_UTF8, head_of, last_line, lines_of, o
 from toplist.io.showing import shown
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line
+_FIRST = 1 << 16  # bytes that tell enough of most files
 _DELIMITERS = ",;\t|"
 _VERY_WIDE = 2000  # columns beyond which rows are taken apart one by one: to DuckDB each column costs megabytes
 _LOOKED_AT = 100  # rows that tell whether the first line is one of them
@@ -128,7 +129,9 @@ class _ShortRowsError(Exception):
 
 
 def _header(path: Path, *, tabs: bool) -> _Header:
-    head = head_of(path, _HEAD)
+    head = head_of(path, _FIRST)
+    if head.count(b"\n") <= _LOOKED_AT:
+        head = head_of(path, _HEAD)
     line = head.lstrip(b"\r\n")
     if not line:
         raise FileError(str(path), "this file is empty: there is not even a header.")
@@ -242,7 +245,8 @@ def _query(path: Path, header: _Header, columns: Sequence[str], *, short: bool) 
         f"SELECT {chosen} FROM read_csv({quoted(_escaped(path), chr(39))}, columns = {{{types}}}, "
         f"delim = {quoted(header.delimiter, chr(39))}, quote = '\"', escape = '\"', header = true, "
         f"skip = {header.skip}, auto_detect = false, hive_partitioning = false, strict_mode = true, "
-        f"null_padding = {str(short).lower()}, parallel = {str(not short).lower()}, nullstr = '', compression = '{compression_of(path) or 'none'}', "
+        f"null_padding = {str(short).lower()}, parallel = {str(not short).lower()}, nullstr = '', "
+        f"compression = '{compression_of(path) or 'none'}', "
         f"max_line_size = {_HEAD})"
     )
 

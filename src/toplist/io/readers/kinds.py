@@ -179,5 +179,9 @@ def require_once(names: Sequence[str], source: str) -> None:
 
 def _differ(kind: Any, other: Any) -> str:
     """What differs, in words, or by the names of the types where the words are the same."""
-    mine, theirs = kind_of(kind), kind_of(other)
+    mine, theirs = _words(kind), _words(other)
     return f"{mine}, but {theirs}" if mine != theirs else f"{kind}, but {other}"
+
+
+def _words(kind: Any) -> str:
+    return f"lists of {_words(kind.value_type)}" if _is(kind, _LISTS) else "text" if _is(kind, _TEXT) else kind_of(kind)

@@ -12,6 +12,7 @@ from toplist.io.readers.arrays import open_arrays
 from toplist.io.readers.arrow import ArrowReader, MemoryReader
 from toplist.io.readers.base import Reader
 from toplist.io.readers.delimited import DelimitedReader
+from toplist.io.readers.fasttext import FastTextReader, is_fasttext
 from toplist.io.readers.lines import JsonReader
 from toplist.io.readers.parquet import ParquetReader
 from toplist.io.showing import shown
@@ -26,6 +27,8 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
     for one in found.paths:
         if not os.access(one, os.R_OK):
             raise FileError(str(one), "this file may not be read.")
+    if found.format == "fasttext" or (found.format == "csv" and is_fasttext(found.paths[0])):
+        return FastTextReader(found.paths, name)
     if found.format in ("csv", "tsv"):
         return DelimitedReader(found.paths, name, tabs=found.format == "tsv")
     if found.format == "jsonl":
