@@ -159,15 +159,12 @@ def _ranked(table: _Table) -> Layout | None:
 
 def _numbered(names: Sequence[str], stems: Sequence[str]) -> dict[int, str]:
     """Columns such as class_1, class_2 by their number."""
-    found: dict[int, str] = {}
-    for stem in stems:
-        for name in names:
-            match = re.fullmatch(re.escape(stem) + r"[ _.-]?(\d{1,6})", name.strip().lower())
-            if match:
-                found[int(match.group(1))] = name
-        if found:
-            return found
-    return found
+    found: dict[str, dict[int, str]] = {}
+    for name in names:
+        match = re.fullmatch(r"(.*?)[ _.-]?(\d{1,6})", name.strip().lower())
+        if match:
+            found.setdefault(match.group(1), {})[int(match.group(2))] = name
+    return next((found[stem] for stem in stems if stem in found), {})
 
 
 def _long(table: _Table) -> Layout | None:

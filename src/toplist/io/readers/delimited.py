@@ -76,9 +76,6 @@ class DelimitedReader:
         """The named columns, batch by batch."""
         for path in self.paths:
             header = self._header(path)
-            missing = next((name for name in columns if name not in set(header.names)), None)
-            if missing is not None:
-                raise FileError(str(path), f"there is no column {shown(missing)}.")
             if path not in self._whole:
                 require_lines(path, _HEAD)
                 self._whole.add(path)
@@ -309,7 +306,8 @@ def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Seq
     """A table with thousands of columns, row by row; those that are classes come as entries."""
     place = {name: at for at, name in enumerate(header.names)}
     keyed = classes if len(set(columns) & set(classes)) == len(classes) > 0 else ()
-    own = [name for name in columns if name not in set(keyed)]
+    entered = set(keyed)
+    own = [name for name in columns if name not in entered]
     step = max(1, ENTRIES // (len(own) + len(keyed)))
     rows = _rows(path, header)
     start = 0

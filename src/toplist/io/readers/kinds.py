@@ -89,9 +89,9 @@ _REMEDY = " All files of a folder or a pattern are one prediction: write them in
 
 def require_same_columns(names: Iterable[str], source: str, known: Iterable[str], home: str) -> None:
     """A further column may be a class, or a rank, that the other files do not have: nobody can tell."""
-    mine, theirs = list(names), list(known)
-    lacks = next((name for name in theirs if name not in set(mine)), None)
-    more = next((name for name in mine if name not in set(theirs)), None)
+    mine, theirs = dict.fromkeys(names), dict.fromkeys(known)
+    lacks = next((name for name in theirs if name not in mine), None)
+    more = next((name for name in mine if name not in theirs), None)
     if lacks is not None:
         also = "" if more is None else f" It has a column {shown(more)} instead." if len(mine) == len(theirs) else ""
         raise FileError(source, f"there is no column {shown(lacks)}, which {home} has.{also}{_REMEDY}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -57,8 +58,9 @@ class JsonReader:
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """The named fields, batch by batch."""
         pa = need("pyarrow")
-        kinds, required = self._kinds, [name for name in self.required if name in set(columns)]
-        own = [name for name in columns if name not in set(self.classes)]
+        kinds, asked, classes = self._kinds, set(columns), set(self.classes)
+        required = [name for name in self.required if name in asked]
+        own = [name for name in columns if name not in classes]
         keyed = len(columns) - len(own) > MANY
         wanted = pa.schema(
             [(n, objects.settled(kinds[n], floats=n in self.floats)) for n in (own if keyed else columns)]
@@ -126,9 +128,10 @@ def _keyed(
         record = objects.parse(line, source, row)
         _require_keys(record, required, source, row)
         listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
-        odd = next(((at, why) for at, v in listed if (why := objects.misfit(v, pa.float64()))), None)
-        if odd is not None:
-            raise FileError(source, f"{shown(classes[odd[0]])} {odd[1]}.", row=row)
+        odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
+        why = next((f"{shown(classes[at])} {why}." for at, v in odd if (why := objects.misfit(v, pa.float64()))), None)
+        if why is not None:
+            raise FileError(source, why, row=row)
         places.extend(at for at, _ in listed)
         values.extend(v for _, v in listed)
         sizes.append(len(listed))
