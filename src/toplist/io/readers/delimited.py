@@ -173,7 +173,9 @@ def _require_header(names: Sequence[str], text: str, delimiter: str, path: Path)
         return
     rows: list[list[str]] = []
     with contextlib.suppress(csv.Error):
-        rows.extend(row for row in islice(_records(text, delimiter), 1, 1 + _LOOKED_AT) if row != list(names))
+        rows.extend(islice(_records(text, delimiter), 1, 1 + _LOOKED_AT))
+    if len(names) > 1:
+        rows = [row for row in rows if row != list(names)]  # files put together, each with its header
     if _is_scale(names):
         return
     if any(_is_value(name, [row[at] for row in rows if at < len(row)]) for at, name in enumerate(names)):

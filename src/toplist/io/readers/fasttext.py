@@ -67,9 +67,11 @@ def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:
     """The labels of one line, and their probabilities."""
     try:
         words = line.decode("utf-8-sig").split()
-        labels, numbers = words[::2], [float(word) for word in words[1::2]]
     except UnicodeDecodeError:
         raise FileError(source, NOT_UTF8, row=row) from None
+    labels = words[::2]
+    try:
+        numbers = [float(word) for word in words[1::2]]
     except ValueError:
         numbers = []
     if len(labels) != len(numbers) or not all(label.startswith(_PREFIX) for label in labels):

@@ -44,6 +44,12 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
 
 def prepare(reader: Reader, layout: Layout) -> None:
     """What the layout of a table means for reading it: which fields are confidences, and which may lack."""
+    both = next((name for name in layout.classes if name in layout.confidences), None)
+    if both is not None:
+        problem = (
+            f"the column {shown(both)} cannot hold both the classes and the confidences: name one column for each."
+        )
+        raise FileError(reader.name, problem)
     if isinstance(reader, JsonReader):
         reader.classes = layout.classes if layout.kind == "wide" else ()
         reader.floats = frozenset(reader.classes or layout.confidences)
