@@ -83,25 +83,29 @@ class JsonReader:
 
 def _note(block: bytes, seen: objects.Fields, source: str, start: int) -> int:
     """Note the fields of some lines and their types; how many lines there are."""
-    pa, reader = need("pyarrow"), need("pyarrow.json")
-    lines = _lines(block)
-    here = objects.Fields()
+    here, lines = objects.Fields(), _lines(block)
     for row, line in enumerate(lines[:_PEEK], start + 1):
         here.add(objects.parse(line, source, row))
-    if len(lines) > _PEEK and len(here.kinds) <= MANY:
-        try:
-            table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1))
-        except (pa.ArrowException, UnicodeDecodeError):
-            table = None  # read line by line, for an error with its row, or for fields of several kinds
-        if table is not None and len(table) == len(lines):
-            for name, kind in zip(table.schema.names, table.schema.types, strict=True):
-                here.note(name, objects.inferred(kind))
-            seen.join(here)
-            return len(lines)
-    for row, line in enumerate(lines[_PEEK:], start + 1 + _PEEK):
-        here.add(objects.parse(line, source, row))
+    if len(lines) > _PEEK and (len(here.kinds) > MANY or not _note_all(block, here, len(lines))):
+        # Line by line: very many fields, fields of several kinds, or an error with its row.
+        for row, line in enumerate(lines[_PEEK:], start + 1 + _PEEK):
+            here.add(objects.parse(line, source, row))
     seen.join(here)
     return len(lines)
+
+
+def _note_all(block: bytes, here: objects.Fields, rows: int) -> bool:
+    """The same by pyarrow, much faster, as long as there is one record in each line, and one kind of each field."""
+    pa, reader = need("pyarrow"), need("pyarrow.json")
+    try:
+        table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1))
+    except (pa.ArrowException, UnicodeDecodeError):
+        return False
+    if len(table) != rows:
+        return False
+    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+        here.note(name, objects.inferred(kind))
+    return True
 
 
 def _parsed(block: bytes, wanted: Any, source: str, start: int) -> Any:
