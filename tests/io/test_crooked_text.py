@@ -138,7 +138,7 @@ def test_what_fasttext_prints_is_read_line_by_line(name: str, tmp_path: Path) ->
     [
         ("p.txt", "__label__a\n__label__b\n", "p.txt, row 1: '__label__a' are not labels with a probability each"),
         ("p.txt", "__label__a 0.5\n__label__b x\n", "p.txt, row 2: '__label__b x' are not labels"),
-        ("p.txt", "a\nb\n", "p.txt: this is not what fastText prints"),
+        ("p.txt", "a\nb\n", "p.txt: toplist reads text without a header as fastText prints it"),
         ("p.csv", "__label__a 0.5\nb 0.5\n", "p.csv, row 2: 'b 0.5' are not labels"),
     ],
 )

@@ -43,8 +43,8 @@ class FastTextReader:
         pa = need("pyarrow")
         for path in self.paths:
             if not is_fasttext(path):
-                problem = f"this is not what fastText prints: no line begins with {_PREFIX}."
-                raise FileError(str(path), f"{problem} Tables are read as .csv or .tsv.")
+                problem = f"toplist reads text without a header as fastText prints it, but no {_PREFIX} stands first."
+                raise FileError(str(path), f"{problem} Name a table .csv or .tsv.")
         return pa.schema([("classes", pa.large_list(pa.string())), ("confidences", pa.large_list(pa.float64()))])
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
