@@ -12,7 +12,7 @@ help:
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make bench    speed, as ratios to what one would write today"
 	@echo "make oracle   a million lists against exact arithmetic"
-	@echo "make mutations  a thousand mutated files per layout: a right answer or a clear sentence"
+	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
 	@echo "make lint     format, lint, types, import contracts"
 	@echo "make docs     the documentation, as HTML in docs/_build"
@@ -59,6 +59,7 @@ oracle: $(VENV)/dev
 
 mutations: $(VENV)/dev
 	$(BIN)/python -m tests.io.mutations --count 1000
+	$(BIN)/python -m tests.io.folders --count 500
 
 simulate: $(VENV)/dev
 	$(BIN)/python -m simulations --write docs/coverage.md

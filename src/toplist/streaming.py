@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from toplist.errors import AlignmentError, FileError
 from toplist.evaluation import Judge, Scoring, Seen
-from toplist.io.alignment import Join, Joined, OutOfStepError, in_step, require_same_cases
+from toplist.io.alignment import Join, Joined, OutOfStepError, differing_lengths, in_step, require_same_cases
 from toplist.io.batches import Batch
 from toplist.io.coding import Coder
 from toplist.io.columns import plain
 from toplist.io.engine import connect
 from toplist.io.gathering import some
 from toplist.io.optional import need
+from toplist.io.showing import few
 from toplist.io.sources import Source
 from toplist.io.temporary import temporary_folder
 from toplist.kernel import one_thread, threads
@@ -275,12 +276,11 @@ def require_ids(plan: Plan) -> None:
     without = [s.path for s in (plan.truth, *plan.sources) if s.layout.case is None]
     if without and len(without) <= len(plan.sources):
         raise AlignmentError(
-            f"{', '.join(without)}: there is no column with case ids, but the other files have one. "
+            f"{few(without)}: there is no column with case ids, but the other files have one. "
             "Name it with --case, or give all files in the same order without ids."
         )
 
 
 def lengths(plan: Plan) -> str:
     """What to say of files without ids that differ in length."""
-    counts = [f"{s.path} has {sum(len(b) for b in s.batches()):,}" for s in (plan.truth, *plan.sources)]
-    return f"without case ids, all files need the same number of rows: {', '.join(counts)}."
+    return differing_lengths((plan.truth, *plan.sources))

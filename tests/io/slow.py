@@ -38,7 +38,7 @@ def said(path: Path, layout: str, labels: Sequence[str] | None = None, ids: Sequ
         if path.suffix in (".npz", ".npy"):
             return _unique(_arrays(path))
         parts = sorted(path.iterdir()) if path.is_dir() else [path]
-        found = [_records(part) for part in parts]
+        found = [_records(part, short=layout == "ranked") for part in parts]
         if ids is not None:
             found = [[{"case": i, **record} for i, record in zip(ids, found[0], strict=True)]]
         return _unique([case for records in found for case in _cases(records, layout, labels)])
@@ -48,7 +48,7 @@ def said(path: Path, layout: str, labels: Sequence[str] | None = None, ids: Sequ
         raise UnreadableError(str(error)) from error
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _records(path: Path, *, short: bool = False) -> list[dict[str, Any]]:
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     if name.endswith((".csv", ".tsv", ".jsonl")):
         raw = path.read_bytes()
@@ -56,7 +56,9 @@ def _records(path: Path) -> list[dict[str, Any]]:
         if path.name.endswith(".zst"):
             raw = pa.CompressedInputStream(pa.BufferReader(raw), "zstd").read()
         text = raw.decode("utf-8-sig")
-        return _objects(text) if name.endswith(".jsonl") else _rows(text, "\t" if name.endswith(".tsv") else None)
+        if name.endswith(".jsonl"):
+            return _objects(text)
+        return _rows(text, "\t" if name.endswith(".tsv") else None, short=short)
     if name.endswith(".parquet"):
         return list(pa.parquet.read_table(path, partitioning=None).to_pylist())
     data = path.read_bytes()
@@ -79,7 +81,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _rows(text: str, delimiter: str | None) -> list[dict[str, Any]]:
+def _rows(text: str, delimiter: str | None, *, short: bool) -> list[dict[str, Any]]:
     lines = text.lstrip("\r\n")
     first = lines.splitlines()[0]
     mark = delimiter or max(",;\t|", key=first.count)
@@ -88,6 +90,9 @@ def _rows(text: str, delimiter: str | None) -> list[dict[str, Any]]:
         header, rows = [name.strip() for name in header], [[cell.strip() for cell in row] for row in rows]
     # a delimiter too many at the end of a line is one too many, and no more
     rows = [row[:-1] if len(row) == len(header) + 1 and not row[-1] else row for row in rows]
+    if short:  # a list may end early, but not where the file may have been cut
+        whole = len(rows) - (not text.endswith(("\n", "\r")))
+        rows = [row + [""] * (len(header) - len(row)) if at < whole else row for at, row in enumerate(rows)]
     if len(set(header)) < len(header) or any(len(row) != len(header) for row in rows):
         raise UnreadableError("a crooked table")
     return [{name: cell or None for name, cell in zip(header, row, strict=True)} for row in rows]

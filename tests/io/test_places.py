@@ -77,15 +77,25 @@ def test_an_error_names_the_part_and_its_row(shuffle: bool, tmp_path: Path) -> N
 def test_parts_may_differ_in_types_that_mean_the_same(tmp_path: Path) -> None:
     drawn = draw(24, kind="ragged")
     folder = _parts(drawn, "lists", ".jsonl", tmp_path / "parts", [1, 20])  # the first part has an empty list alone
-    text = replace(drawn.take(list(range(20, 40))), ids=list(map(str, drawn.ids[20:])))
-    save(LAYOUTS["lists"](text, chance(0)), folder / "part-02.jsonl")
     assert only(folder, hard_truth(drawn, tmp_path / "y.csv"), space=drawn.m).cases == 40
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".feather"])
+def test_ids_that_are_numbers_in_one_part_and_text_in_another_are_refused(suffix: str, tmp_path: Path) -> None:
+    drawn = draw(24, kind="ragged")
+    folder = _parts(drawn, "lists", suffix, tmp_path / "parts", [1, 20])
+    text = replace(drawn.take(list(range(20, 40))), ids=[f"0{one}" for one in drawn.ids[20:]])
+    save(LAYOUTS["lists"](text, chance(0)), folder / f"part-02{suffix}")
+    with pytest.raises(FileError, match=r"part-02\..*'case' (is|holds) text, but (a )?number"):
+        only(folder, hard_truth(drawn, tmp_path / "y.csv"), space=drawn.m)
 
 
 def test_parts_that_name_classes_in_two_ways_are_refused(tmp_path: Path) -> None:
     folder = _parts(draw(25, 10, names="codes"), "lists", ".parquet", tmp_path / "parts", [])
     save(LAYOUTS["lists"](draw(25, 10), chance(0)), folder / "part-01.parquet")
-    with pytest.raises(FileError, match=r"part-01.parquet: classes are text here, but whole numbers in the files"):
+    with pytest.raises(
+        FileError, match=r"part-01.parquet: the column 'classes' holds lists of text, but lists of numbers in"
+    ):
         only(folder, hard_truth(draw(25, 10, names="codes"), tmp_path / "y.parquet"), space=6)
 
 

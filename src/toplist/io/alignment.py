@@ -30,6 +30,8 @@ def in_step(truth: Source, sources: Sequence[Source]) -> Iterator[tuple[Batch, l
     """Batches of the same cases from all files at once, as long as they have the same order."""
     streams = [_Stream(source.batches()) for source in (truth, *sources)]
     unique = _Unique(truth)
+    if truth.layout.case is None:
+        _require_one_length(streams)
     while True:
         heads = [stream.head() for stream in streams]
         if all(head is None for head in heads):
@@ -46,19 +48,40 @@ def in_step(truth: Source, sources: Sequence[Source]) -> Iterator[tuple[Batch, l
     unique.require()
 
 
+def _require_one_length(streams: Sequence[_Stream]) -> None:
+    """Files without ids that are short are opened one by one: the first two that differ in length decide."""
+    known: int | None = None
+    for at, stream in enumerate(streams):
+        least, whole = stream.length()
+        if at and known is not None and (least > known or (whole and least != known)):
+            raise OutOfStepError
+        known = least if not at and whole else known
+
+
 @dataclass
 class _Stream:
     """Batches that are used up in parts."""
 
     batches: Iterator[Batch]
     rest: Batch | None = None
+    after: Batch | None = None  # read already, to see whether there is more
 
     def head(self) -> Batch | None:
         while self.rest is None or not len(self.rest):
-            self.rest = next(self.batches, None)
+            self.rest, self.after = self.after, None
+            if self.rest is None:
+                self.rest = next(self.batches, None)
             if self.rest is None:
                 return None
         return self.rest
+
+    def length(self) -> tuple[int, bool]:
+        """How many cases there are at least, and whether these are all."""
+        head = self.head()
+        if head is None:
+            return 0, True
+        self.after = next(self.batches, None)
+        return len(head) + (0 if self.after is None else len(self.after)), self.after is None
 
     def take(self, count: int) -> Batch:
         head = self.head()
@@ -91,6 +114,26 @@ class _Unique:
             text = need("pyarrow").types.is_string(self.last.type)
             with connect() as engine, stream_of(engine, self.source.ids(), self.source, text=text):
                 require_unique(engine, "stream", self.source)
+
+
+def differing_lengths(sources: Sequence[Source]) -> str:
+    """What to say of files without ids: the first two that differ in length."""
+    first, *others = sources
+    cases, few = _rows(first), ""
+    for source in others:
+        count = _rows(source)
+        if count != cases:
+            few = f"{first.path} has {cases:,}, {source.path} has {count:,}"
+            break
+    remedy = "Give every file a column with case ids, or the same cases in the same order."
+    return f"without case ids, all files need the same number of rows: {few}. {remedy}"
+
+
+def _rows(source: Source) -> int:
+    """How many rows a file without ids has: one for each case."""
+    known = source.reader.rows
+    one = source.layout.columns[:1]
+    return sum(len(piece.table) for piece in source.reader.pieces(one)) if known is None else known
 
 
 def same_ids(a: Any, b: Any) -> bool:

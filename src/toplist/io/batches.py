@@ -15,6 +15,7 @@ from toplist.io.columns import (
     as_numpy,
     blanks,
     identifiers,
+    is_list,
     kind_of,
     numbers,
     offsets_of,
@@ -25,6 +26,7 @@ from toplist.io.columns import (
 from toplist.io.layouts import Layout
 from toplist.io.optional import need
 from toplist.io.readers import Piece
+from toplist.io.readers.base import Entries
 from toplist.io.showing import shown
 
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
@@ -73,7 +75,10 @@ def to_batch(piece: Piece, layout: Layout, *, halves: bool = False) -> Batch:
     extra = {name: plain(table.column(name)) for name in layout.extra}
     ids = None if layout.case is None else identifiers(table.column(layout.case), piece.source, rows)
     missing = np.zeros((len(rows), 3), np.int64) if halves else None
-    offsets, classes, confidences = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
+    if piece.entries is not None:
+        offsets, classes, confidences = _from_entries(piece.entries, layout, piece.source, rows)
+    else:
+        offsets, classes, confidences = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
     return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing)
 
 
@@ -159,7 +164,7 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
         if column.null_count:
             row = int(rows[np.flatnonzero(blanks(column))[0]])
             raise FileError(source, f"{shown(name)} is null: an empty list is written [].", row=row)
-        if not hasattr(column, "flatten"):
+        if not is_list(column.type):
             raise FileError(source, f"the values in {shown(name)} are {kind_of(column.type)}, but lists elsewhere.")
         columns.append(_flat(column))
     (at, classes), (also, t) = columns
@@ -208,7 +213,7 @@ def _flat(column: Any) -> tuple[NDArray[np.int64], Column]:
 
 def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
     pa, column = need("pyarrow"), table.column(layout.classes[0])
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    if is_list(column.type):
         return np.arange(len(column) + 1, dtype=np.int64), column, np.ones(len(column))
     classes = text_if_none(plain(column))
     blank = blanks(classes)
@@ -253,6 +258,29 @@ def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64],
         return np.arange(n + 1, dtype=np.int64) * m, None, values.ravel()
     names = pa.array(layout.class_names, pa.string()).take(pa.array(np.nonzero(there)[1]))
     return offsets_of(there.sum(axis=1)), names, values[there]
+
+
+def _from_entries(entries: Entries, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
+    """A wide table with very many columns."""
+    values = entries.values
+    if not isinstance(values, np.ndarray):
+        values = _entry_numbers(entries, layout, source, rows)
+    if len(values) == len(rows) * len(layout.classes):
+        return entries.offsets, None, values
+    pa = need("pyarrow")
+    return entries.offsets, pa.array(layout.classes, pa.string()).take(pa.array(entries.places)), values
+
+
+def _entry_numbers(entries: Entries, layout: Layout, source: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Confidences that are text; one that is no number is named with its column."""
+    at = np.repeat(rows, np.diff(entries.offsets))
+    try:
+        return numbers(entries.values, source, at)
+    except FileError:
+        for place in np.unique(entries.places).tolist():
+            own = np.flatnonzero(entries.places == place)
+            numbers(entries.values.take(need("pyarrow").array(own)), source, at[own], layout.classes[place], _WIDE)
+        raise
 
 
 _MAKERS = {"lists": _from_lists, "labels": _from_labels, "ranked": _from_ranked, "wide": _from_wide}

@@ -90,6 +90,12 @@ def plain(column: Any) -> Column:
     return column
 
 
+def is_list(kind: Any) -> bool:
+    """Whether values are lists, in one of the ways that Arrow lays them out; see `readers.kinds` for the others."""
+    types = need("pyarrow").types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
 def offsets_of(sizes: NDArray[Any]) -> NDArray[np.int64]:
     """Where each list begins, and the end."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))

@@ -18,9 +18,10 @@ FORMATS = {
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
     "numpy": (".npy", ".npz"),
+    "fasttext": (".txt",),  # what fasttext predict-prob prints
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-_COMPRESSED = ("csv", "tsv", "jsonl")
+_COMPRESSED = ("csv", "tsv", "jsonl", "fasttext")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def _is_text(name: str) -> bool:
 
 def _found(text: str, place: Path) -> Files:
     if place.is_dir():
-        inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and format_of(p))
+        inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and _is_table(p))
         if not inside:
             raise FileError(text, f"there is no file in this folder that toplist reads ({_known()}).")
         return _same_format(text, inside)
@@ -76,6 +77,11 @@ def _found(text: str, place: Path) -> Files:
     if place.is_symlink():
         raise FileError(text, "this link leads to no file.")
     raise FileError(text, f"there is no such file.{_near(place)}")
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file in a folder is part of a table; a .txt beside it may be anything."""
+    return format_of(path) not in (None, "fasttext")
 
 
 def format_of(path: Path) -> str | None:
@@ -104,7 +110,8 @@ def _same_format(text: str, paths: list[Path]) -> Files:
 
 
 def _known() -> str:
-    return ", ".join(suffixes[0] for suffixes in FORMATS.values()) + ", .npz; text also as .gz or .zst"
+    tables = ", ".join(suffixes[0] for name, suffixes in FORMATS.items() if name != "fasttext")
+    return f"{tables}, .npz, .txt of fastText; text also as .gz or .zst"
 
 
 def _near(place: Path) -> str:

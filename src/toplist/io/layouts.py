@@ -358,7 +358,8 @@ class _Finding:
         if hints.labels is not None:
             return self._wide_by_labels(scalar, hints.labels)
         numbers = [name for name in scalar if table.is_number(name)]
-        others = [name for name in self.free if name not in numbers]
+        known = set(numbers)
+        others = [name for name in self.free if name not in known]
         if len(numbers) < (1 if stated else 2):
             return None
         if others:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from toplist.errors import ResourceError, TopListError
 
 
+@cache
 def need(module: str) -> Any:
     """A module of the `files` extra."""
     try:

@@ -27,3 +27,13 @@ def several(values: Sequence[Any], most: int = 8) -> str:
     few = most if sum(len(shown(value)) for value in values[:most]) <= 5 * _LIMIT else 3
     more = f" and {len(values) - few:,} more" if len(values) > few else ""
     return ", ".join(map(shown, values[:few])) + more
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """Some names as they are, and how many more there are.
+
+    >>> few(["a.csv", "b.csv", "c.csv"], 1)
+    'a.csv and 2 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

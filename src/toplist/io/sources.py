@@ -18,7 +18,7 @@ from toplist.io.engine import connect, guarded
 from toplist.io.layouts import Hints, Layout, ignored, recognise, require_columns, table_of
 from toplist.io.matching import Asked, case_columns
 from toplist.io.optional import need
-from toplist.io.readers import JsonReader, MemoryReader, Piece, Reader, open_frame, open_path
+from toplist.io.readers import MemoryReader, Piece, Reader, open_frame, open_path, prepare
 from toplist.io.showing import shown
 from toplist.io.soundness import sound
 
@@ -93,8 +93,7 @@ def open_sources(asked: Mapping[str, tuple[Any, Hints]], truth: tuple[Any, Hints
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout, reader = recognise(one.table, one.hints, case), one.table.reader
-        if isinstance(reader, JsonReader):
-            reader.floats = layout.classes if layout.kind == "wide" else layout.confidences
+        prepare(reader, layout)
         drops = one.hints.blanks == "drop"
         sources.append(Source(one.name, reader, layout, drops, one.hints.truth, len(opened) > 1))
     return sources

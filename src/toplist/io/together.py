@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.errors import AlignmentError
-from toplist.io.alignment import in_step, require_unique, stream_of
+from toplist.io.alignment import differing_lengths, in_step, require_unique, stream_of
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy
 from toplist.io.engine import connect
 from toplist.io.gathering import some
 from toplist.io.optional import need
 from toplist.io.shelves import Shelf
-from toplist.io.showing import shown
+from toplist.io.showing import few, shown
 from toplist.io.sources import Source
 from toplist.io.temporary import temporary_folder
 
@@ -53,8 +53,7 @@ class Cases:
         """
         first, *others = self.sources
         if first.layout.case is None:
-            counts = [f"{s.path} has {sum(len(b) for b in s.batches()):,}" for s in self.sources]
-            raise AlignmentError(f"without case ids, all files need the same number of rows: {', '.join(counts)}.")
+            raise AlignmentError(differing_lengths(self.sources))
         with connect() as engine, temporary_folder() as folder:
             text = _need_text(self.sources)
             _tabulate(engine, first, _ids(first), "truth", text=text)
@@ -104,7 +103,7 @@ class Cases:
         without = [source.path for source in self.sources if source.layout.case is None]
         if 0 < len(without) < len(self.sources):
             raise AlignmentError(
-                f"{', '.join(without)}: there is no column with case ids, but the other files have one. "
+                f"{few(without)}: there is no column with case ids, but the other files have one. "
                 "Name it with --case, or give all files in the same order without ids."
             )
 

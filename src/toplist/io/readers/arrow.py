@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from toplist.errors import FileError
 from toplist.io.optional import need
 from toplist.io.readers.base import Piece, batch_rows
+from toplist.io.readers.kinds import fitted, one_schema
 
 
 @dataclass
@@ -22,22 +24,19 @@ class ArrowReader:
     text: bool = False
     rows: int | None = None
 
-    @property
+    @cached_property
     def schema(self) -> Any:
-        """Names and types, of the first file."""
-        with _opened(self.paths[0]) as (schema, _):
-            return schema
+        """Names and types, of all files."""
+        return one_schema((str(path), _schema(path)) for path in self.paths)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """The named columns, batch by batch."""
         for path in self.paths:
             start = 0
-            with _opened(path, columns) as (schema, batches):
-                missing = [name for name in columns if name not in schema.names]
-                if missing:
-                    raise FileError(str(path), f"there is no column {missing[0]!r}.")
+            with _opened(path, columns) as (_, batches):
                 for batch in batches:
-                    for part in _cut(batch.select(list(columns))):
+                    whole = fitted(batch.select(list(columns)), self.schema, str(path), start)
+                    for part in _cut(whole):
                         yield Piece(str(path), start, part)
                         start += len(part)
 
@@ -59,16 +58,16 @@ class MemoryReader:
     def __post_init__(self) -> None:
         self.rows = self.table.num_rows
 
-    @property
+    @cached_property
     def schema(self) -> Any:
         """Names and types."""
-        return self.table.schema
+        return one_schema([(self.name, self.table.schema)])
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """The named columns, batch by batch."""
         start = 0
         for batch in self.table.select(list(columns)).to_batches():
-            for part in _cut(batch):
+            for part in _cut(fitted(batch, self.schema, self.name, start)):
                 yield Piece(self.name, start, part)
                 start += len(part)
 
@@ -84,6 +83,11 @@ def _cut(batch: Any) -> Iterator[Any]:
 def _entries(column: Any) -> int:
     types = need("pyarrow").types
     return len(column.values) if types.is_list(column.type) or types.is_large_list(column.type) else len(column)
+
+
+def _schema(path: Path) -> Any:
+    with _opened(path) as (schema, _):
+        return schema
 
 
 @contextmanager

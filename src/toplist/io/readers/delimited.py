@@ -5,24 +5,35 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toplist.errors import FileError
+from toplist.io.columns import offsets_of, truths
 from toplist.io.engine import connect, in_words, quoted, require_enough
 from toplist.io.files import compression_of
 from toplist.io.optional import need
-from toplist.io.readers.base import Piece, batch_rows
-from toplist.io.readers.streams import head_of, lines_of, require_whole
+from toplist.io.readers.base import ENTRIES, Entries, Piece, batch_rows, without_columns
+from toplist.io.readers.kinds import require_same_columns
+from toplist.io.readers.streams import NOT_UTF8, head_of, last_line, lines_of, opened, require_lines
 from toplist.io.showing import shown
+from toplist.io.vocabulary import CASE, CLASS, CONFIDENCE
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line
+_FIRST = 1 << 16  # bytes that tell enough of most files
 _DELIMITERS = ",;\t|"
+_VERY_WIDE = 2000  # columns beyond which rows are taken apart one by one: to DuckDB each column costs megabytes
+_LOOKED_AT = 100  # rows that tell whether the first line is one of them
+_FRACTION = r"0?\.\d*[1-9]\d*([eE]-\d+)?|\d(\.\d+)?[eE]-\d+"
+_NAMES = frozenset((*CASE, *CLASS, *CONFIDENCE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,75 +49,158 @@ class _Header:
 
 @dataclass
 class DelimitedReader:
-    """One or more files of delimited text with the same header."""
+    """One or more files of delimited text with the same columns."""
 
     paths: tuple[Path, ...]
     name: str
     tabs: bool
+    classes: tuple[str, ...] = ()  # columns that are classes with their confidences
+    padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
     text: bool = field(default=True, init=False)
     rows: int | None = field(default=None, init=False)
+    _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
     _whole: set[Path] = field(default_factory=set, init=False)
+    _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
 
     @cached_property
     def schema(self) -> Any:
-        """The names in the header; every column is text."""
+        """The names in the headers, in the order of the first file; every column is text."""
         pa = need("pyarrow")
-        return pa.schema([(name, pa.string()) for name in self._header(self.paths[0]).names])
+        first, *others = self.paths
+        names = self._header(first).names
+        for path in others:
+            require_same_columns(self._header(path).names, str(path), names, str(first))
+        return pa.schema([(name, pa.string()) for name in names])
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """The named columns, batch by batch."""
-        pa, duckdb = need("pyarrow"), need("duckdb")
         for path in self.paths:
             header = self._header(path)
-            missing = [name for name in columns if name not in header.names]
-            if missing:
-                raise FileError(str(path), f"there is no column {shown(missing[0])}.")
             if path not in self._whole:
-                require_whole(path)
+                require_lines(path, _HEAD)
                 self._whole.add(path)
-            query, start = _query(path, header, columns), 0
-            with connect() as engine:
-                try:
-                    for batch in engine.sql(query).to_arrow_reader(batch_rows(len(columns))):
-                        yield Piece(str(path), start, batch.rename_columns(list(columns)))
-                        start += len(batch)
-                except (duckdb.Error, pa.ArrowException, OSError) as error:
-                    require_enough(error, str(path))
-                    raise _complaint(error, path, header) from None
+            start = 0
+            try:
+                for piece in self._of(path, header, columns, start):
+                    yield piece
+                    start += len(piece.table)
+            except _ShortRowsError:
+                self._short.add(path)
+                for piece in self._of(path, header, columns, start):
+                    yield piece
+                    start += len(piece.table)
             if header.more and not start:
                 raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
 
+    def _of(self, path: Path, header: _Header, columns: Sequence[str], start: int) -> Iterator[Piece]:
+        """The rows of one file, from one of them on."""
+        pa, duckdb = need("pyarrow"), need("duckdb")
+        if len(header.names) > _VERY_WIDE:
+            yield from _very_wide(path, header, columns, self.classes)
+            return
+        short = path in self._short
+        if short:
+            _require_end(path, header)
+        query = _query(path, header, columns, short=short)
+        with connect() as engine:
+            try:
+                for batch in engine.sql(query if not start else f"{query} OFFSET {start}").to_arrow_reader(
+                    batch_rows(len(columns))
+                ):
+                    yield Piece(str(path), start, batch.rename_columns(list(columns)))
+                    start += len(batch)
+            except (duckdb.Error, pa.ArrowException, OSError) as error:
+                fields = _fields(str(error))
+                if self.padded_rows and not short and fields is not None and fields[1] < fields[0]:
+                    raise _ShortRowsError from None
+                require_enough(error, str(path))
+                raise _complaint(error, path, header) from None
+
     def _header(self, path: Path) -> _Header:
+        if path not in self._headers:
+            self._headers[path] = _header(path, tabs=self.tabs)
+        return self._headers[path]
+
+
+class _ShortRowsError(Exception):
+    """Rows of a file end early, and may."""
+
+
+def _header(path: Path, *, tabs: bool) -> _Header:
+    head = head_of(path, _FIRST)
+    if head.count(b"\n") <= _LOOKED_AT:
         head = head_of(path, _HEAD)
-        line = head.lstrip(b"\r\n")
-        if not line:
-            raise FileError(str(path), "this file is empty: there is not even a header.")
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            text = line[: error.start].decode("utf-8")
-            if "\n" not in text:
-                raise FileError(str(path), "this is not UTF-8 text.") from None
-        first = text.partition("\n")[0]
-        if "\0" in first:
-            raise FileError(str(path), "this is no text: the header holds a zero byte.")
-        if len(first) == len(text) and len(head) >= _HEAD - 3:
-            raise FileError(str(path), f"the header is longer than {_HEAD:,} bytes.")
-        if self.tabs and "\t" not in first and "," in first:
-            raise FileError(str(path), "there is no tab in the header: if commas separate the fields, name it .csv.")
-        try:
-            delimiter = "\t" if self.tabs else _delimiter(text)
-            names = next(_records(text, delimiter))
-        except (csv.Error, StopIteration) as error:
-            raise FileError(str(path), f"the header cannot be read: {error}.") from None
-        padded = len(names) > 1 and (
-            all(name[:1] == " " for name in names[1:]) or all(name[-1:] == " " for name in names[:-1])
-        )
-        if padded:
-            names = [name.strip() for name in next(_records(text, delimiter, skipinitialspace=True))]
-        _require_names(names, path)
-        skip, more = head[: len(head) - len(line)].count(b"\n"), len(_counts(text, delimiter)) > 1
-        return _Header(delimiter, names, skip, padded, more)
+    line = head.lstrip(b"\r\n")
+    if not line:
+        raise FileError(str(path), "this file is empty: there is not even a header.")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = line[: error.start].decode("utf-8")
+        if not re.search("[\r\n]", text):
+            raise FileError(str(path), NOT_UTF8) from None
+    first = re.split("[\r\n]", text, maxsplit=1)[0]
+    if "\0" in first:
+        raise FileError(str(path), "this is no text: the header holds a zero byte.")
+    if len(first) == len(text) and len(head) >= _HEAD - 3:
+        raise FileError(str(path), f"the header is longer than {_HEAD:,} bytes.")
+    if first.startswith("#"):
+        problem = f"the first line begins with '#' ({shown(first)}): if it is a comment, remove it;"
+        raise FileError(str(path), f"{problem} if it names the columns, leave out the '#'.")
+    if tabs and "\t" not in first and "," in first:
+        raise FileError(str(path), "there is no tab in the header: if commas separate the fields, name it .csv.")
+    try:
+        delimiter = "\t" if tabs else _delimiter(text)
+        names = next(_records(text, delimiter))
+    except (csv.Error, StopIteration) as error:
+        raise FileError(str(path), f"the header cannot be read: {error}.") from None
+    padded = len(names) > 1 and (
+        all(name[:1] == " " for name in names[1:]) or all(name[-1:] == " " for name in names[:-1])
+    )
+    if padded:
+        names = [name.strip() for name in next(_records(text, delimiter, skipinitialspace=True))]
+    if len(names) > 1 and not names[-1].strip():
+        names = names[:-1]  # a delimiter at the end of a line is no further field, in any line
+    _require_header(names, text, delimiter, path)
+    _require_names(names, path)
+    blank = head[: len(head) - len(line)]
+    skip, more = blank.count(b"\n") or blank.count(b"\r"), len(_counts(text, delimiter)) > 1
+    return _Header(delimiter, names, skip, padded, more)
+
+
+def _require_header(names: Sequence[str], text: str, delimiter: str, path: Path) -> None:
+    """Names that look like the values below them are values: the first case would be lost."""
+    if any(name.strip().lower() in _NAMES for name in names):
+        return
+    rows: list[list[str]] = []
+    with contextlib.suppress(csv.Error):
+        rows.extend(islice(_records(text, delimiter), 1, 1 + _LOOKED_AT))
+    if len(names) > 1:
+        rows = [row for row in rows if row != list(names)]  # files put together, each with its header
+    if _is_scale(names):
+        return
+    if any(_is_value(name, [row[at] for row in rows if at < len(row)]) for at, name in enumerate(names)):
+        few = ", ".join(map(shown, names[:3])) + (", ..." if len(names) > 3 else "")
+        problem = f"is the header missing? The first line ({few}) looks like a row of values."
+        raise FileError(str(path), f"{problem} Write a line with the names of the columns before it.")
+
+
+def _is_scale(names: Sequence[str]) -> bool:
+    """Whether classes are called by numbers that rise, such as 0.5, 1.0, 1.5, and are no probabilities of a row."""
+    try:
+        values = [float(name) for name in names]
+    except ValueError:
+        return False
+    return all(lo < hi for lo, hi in pairwise(values)) and not math.isclose(sum(values), 1, abs_tol=0.01)
+
+
+def _is_value(name: str, below: Sequence[str]) -> bool:
+    """Whether a name is a value: a fraction, the first of numbers that count up, or text that comes again."""
+    if re.fullmatch(_FRACTION, name.strip()):
+        return True
+    if not re.fullmatch(r"\d{1,18}", name):
+        return bool(name.strip()) and name in below
+    return [value.strip() for value in below[:2]] == [str(int(name) + 1), str(int(name) + 2)]
 
 
 def _records(text: str, delimiter: str, **options: Any) -> Iterator[list[str]]:
@@ -141,7 +235,7 @@ def _require_names(names: Sequence[str], path: Path) -> None:
         seen.add(name)
 
 
-def _query(path: Path, header: _Header, columns: Sequence[str]) -> str:
+def _query(path: Path, header: _Header, columns: Sequence[str], *, short: bool) -> str:
     """Columns go by their place: to DuckDB, names that differ in case alone are the same."""
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header.names)))
     place = {name: i for i, name in enumerate(header.names)}
@@ -151,7 +245,8 @@ def _query(path: Path, header: _Header, columns: Sequence[str]) -> str:
         f"SELECT {chosen} FROM read_csv({quoted(_escaped(path), chr(39))}, columns = {{{types}}}, "
         f"delim = {quoted(header.delimiter, chr(39))}, quote = '\"', escape = '\"', header = true, "
         f"skip = {header.skip}, auto_detect = false, hive_partitioning = false, strict_mode = true, "
-        f"null_padding = false, nullstr = '', compression = '{compression_of(path) or 'none'}', "
+        f"null_padding = {str(short).lower()}, parallel = {str(not short).lower()}, nullstr = '', "
+        f"compression = '{compression_of(path) or 'none'}', "
         f"max_line_size = {_HEAD})"
     )
 
@@ -161,16 +256,21 @@ def _escaped(path: Path) -> str:
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
 
+def _fields(text: str) -> tuple[int, int] | None:
+    """How many fields a row should have, and has."""
+    found = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", text, re.MULTILINE)
+    return None if found is None else (int(found.group(1)), int(found.group(2)))
+
+
 def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:
     text = str(error)
     found = re.search(r"CSV Error on Line: (\d+)", text)
     row = None if found is None else max(int(found.group(1)) - 1 - header.skip, 1)
-    fields = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", text, re.MULTILINE)
+    fields = _fields(text)
     if fields is not None:
-        problem = f"the number of fields is {fields.group(2)}, but {fields.group(1)} in the header."
-        return FileError(str(path), problem, row=row)
+        return crooked(path, row, *fields)
     for mark, problem in (
-        ("^Invalid unicode", "this is not UTF-8 text."),
+        ("^Invalid unicode", NOT_UTF8),
         ("^Value with unterminated quote", 'a quoted value has no end; a quote inside one is written "".'),
         ("^Maximum line size", f"this line is longer than {_HEAD:,} bytes."),
         ("does not support a full read", f"a line is longer than {_HEAD:,} bytes, or a quoted value has no end."),
@@ -181,6 +281,79 @@ def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:
         problem = "this line ends in another way than the first one: save the file with line ends of one kind."
         return FileError(str(path), problem, row=_odd_line(path, header))
     return FileError(str(path), f"this cannot be read: {in_words(error)}", row=row)
+
+
+def crooked(path: Path, row: int | None, expected: int, found: int) -> FileError:
+    """A row that does not fit the header."""
+    problem = f"the number of fields is {found}, but {expected} in the header."
+    few = "A value that is not known is a blank field: write its delimiter nevertheless."
+    many = "A value that has the delimiter in it is written in quotes."
+    return FileError(str(path), f"{problem} {few if found < expected else many}", row=row)
+
+
+def _require_end(path: Path, header: _Header) -> None:
+    """Where rows may be short, a file that was cut within its last row would look like one more short row."""
+    line = last_line(path, _HEAD)
+    if not line or line.endswith((b"\n", b"\r")):
+        return
+    with contextlib.suppress(csv.Error, StopIteration):
+        fields = next(_records(line.decode("utf-8", "replace"), header.delimiter))
+        if len(fields) < len(header.names):
+            problem = (
+                "the last row is short and has no line end: is the file cut? If it is whole, end it with a newline."
+            )
+            raise FileError(str(path), problem)
+
+
+def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Sequence[str]) -> Iterator[Piece]:
+    """A table with thousands of columns, row by row; those that are classes come as entries."""
+    place = {name: at for at, name in enumerate(header.names)}
+    keyed = classes if len(set(columns) & set(classes)) == len(classes) > 0 else ()
+    entered = set(keyed)
+    own = [name for name in columns if name not in entered]
+    step = max(1, ENTRIES // (len(own) + len(keyed)))
+    rows = _rows(path, header)
+    start = 0
+    while held := list(islice(rows, step)):
+        yield _cells(held, [place[n] for n in own], own, [place[n] for n in keyed], str(path), start)
+        start += len(held)
+
+
+def _cells(
+    rows: list[list[str]], at: Sequence[int], names: Sequence[str], keyed: Sequence[int], source: str, start: int
+) -> Piece:
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    columns = [pa.array([row[i] or None for row in rows], pa.string()) for i in at]
+    table = pa.record_batch(columns, names=list(names)) if columns else without_columns(len(rows))
+    if not keyed:
+        return Piece(source, start, table)
+    every = pa.array([row[i] for row in rows for i in keyed], pa.string())
+    there = truths(pc.not_equal(every, ""))
+    values = every if there.all() else every.filter(pa.array(there))
+    sizes = there.reshape(len(rows), len(keyed)).sum(axis=1)
+    places = np.tile(np.arange(len(keyed)), len(rows))[there]
+    return Piece(source, start, table, entries=Entries(offsets_of(sizes), places, values))
+
+
+def _rows(path: Path, header: _Header) -> Iterator[list[str]]:
+    """The rows of a file, taken apart by Python; what cannot be read is said as for other files."""
+    width, row = len(header.names), 0
+    with opened(path) as stream:
+        try:
+            lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            records = (r for r in csv.reader(lines, delimiter=header.delimiter, strict=True) if r)
+            next(records)
+            for record in records:
+                row += 1
+                if len(record) < width or any(record[width:]):
+                    raise crooked(path, row, width, len(record))
+                yield [cell.strip() for cell in record[:width]] if header.padded else record[:width]
+        except UnicodeDecodeError:
+            raise FileError(str(path), NOT_UTF8) from None
+        except csv.Error:
+            raise FileError(
+                str(path), "this row cannot be taken apart: is a quote without an end?", row=row + 1
+            ) from None
 
 
 def _odd_line(path: Path, header: _Header) -> int | None:

@@ -2,94 +2,223 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toplist.errors import FileError
+from toplist.io.columns import blanks, offsets_of
 from toplist.io.optional import need
 from toplist.io.readers import objects
-from toplist.io.readers.base import Piece
+from toplist.io.readers.base import MANY, Entries, Piece, batch_rows, without_columns
 from toplist.io.readers.streams import head_of, lines_of, opened
+from toplist.io.showing import several, shown
 
 _BLOCK = 1 << 22  # bytes parsed at a time; no line may be longer
-_PEEK = 100  # lines that tell which columns there are
-_SEARCH = 20_000  # lines that are looked at as long as all lists are empty
+_PEEK = 100  # lines of each block that tell whether it has many different fields
 
 
 @dataclass
 class JsonReader:
-    """One or more files of JSON lines with the same fields."""
+    """One or more files of JSON lines: the fields are those of all lines of all files."""
 
     paths: tuple[Path, ...]
     name: str
     text: bool = False
+    floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
+    required: tuple[str, ...] = ()  # fields that every line has, if only as null
+    classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
     rows: int | None = field(default=None, init=False)
-    floats: tuple[str, ...] = ()  # fields that hold 0.5 in one line and 1 in another
-    _known: dict[Path, dict[str, Any]] = field(default_factory=dict, init=False)
 
-    @property
+    @cached_property
     def schema(self) -> Any:
-        """Names and types, by the first lines of the first file."""
-        pa, kinds = need("pyarrow"), self._kinds(self.paths[0])
-        return pa.schema([(key, pa.null() if kind is None else kind) for key, kind in kinds.items()])
+        """Names and types."""
+        pa = need("pyarrow")
+        return pa.schema([(key, pa.null() if kind is None else kind) for key, kind in self._kinds.items()])
+
+    @cached_property
+    def _kinds(self) -> dict[str, Any]:
+        """The types of all fields, by all lines: a field that comes late counts as well."""
+        seen, total = objects.Fields(), 0
+        for path in self.paths:
+            rows = 0
+            for block in _blocks(path):
+                rows += _note(block, seen, str(path), rows)
+            if not rows:
+                raise FileError(str(path), "there is no line in this file.")
+            total += rows
+        self.rows = total
+        return seen.kinds
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """The named fields, batch by batch."""
-        pa, reader = need("pyarrow"), need("pyarrow.json")
+        pa = need("pyarrow")
+        kinds, asked, classes = self._kinds, set(columns), set(self.classes)
+        required = [name for name in self.required if name in asked]
+        own = [name for name in columns if name not in classes]
+        keyed = len(columns) - len(own) > MANY
+        wanted = pa.schema(
+            [(n, objects.settled(kinds[n], floats=n in self.floats)) for n in (own if keyed else columns)]
+        )
         for path in self.paths:
-            kinds = {**self._kinds(self.paths[0]), **self._kinds(path)}
-            wanted = pa.schema([(n, objects.settled(kinds[n], floats=n in self.floats)) for n in columns])
-            options = reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
             start = 0
-            with opened(path) as source:
-                try:
-                    for batch in reader.open_json(source, reader.ReadOptions(block_size=_BLOCK), options):
-                        yield Piece(str(path), start, batch.select(list(columns)))
-                        start += len(batch)
-                except pa.ArrowException as error:
-                    raise _complaint(error, path, wanted, start) from None
-
-    def _kinds(self, path: Path) -> dict[str, Any]:
-        """The types of the fields, as far as the first lines tell."""
-        if path not in self._known:
-            kinds: dict[str, Any] = {}
-            for row, line in enumerate(_first_lines(path), 1):
-                record = objects.parse(line, str(path), row)
-                kinds |= {key: objects.wider(kinds.get(key), objects.type_of(value)) for key, value in record.items()}
-                if row >= _PEEK and not any(map(objects.is_open, kinds.values())):
-                    break
-            if not kinds:
-                raise FileError(str(path), "there is no line in this file.")
-            self._known[path] = kinds
-        return self._known[path]
+            for block in _blocks(path):
+                if keyed:
+                    piece = _keyed(block, wanted, self.classes, required, str(path), start)
+                    yield piece
+                    start += len(piece.table)
+                    continue
+                table = _parsed(block, wanted, str(path), start)
+                _require_fields(table, block, required, str(path), start)
+                step = batch_rows(_width(table))
+                for lo in range(0, len(table), step):
+                    yield Piece(str(path), start + lo, table.slice(lo, step))
+                start += len(table)
 
 
-def _first_lines(path: Path) -> Iterator[bytes]:
-    head = head_of(path, _BLOCK)
-    if len(head) >= _BLOCK - 3 and b"\n" not in head:
-        raise FileError(str(path), f"this line is longer than {_BLOCK:,} bytes.", row=1)
-    for at, line in enumerate(lines_of(path)):
-        if at >= _SEARCH:
-            return
-        if line.strip():
-            yield line
+def _note(block: bytes, seen: objects.Fields, source: str, start: int) -> int:
+    """Note the fields of some lines and their types; how many lines there are."""
+    here, lines = objects.Fields(), _lines(block)
+    for row, line in enumerate(lines[:_PEEK], start + 1):
+        here.add(objects.parse(line, source, row))
+    if len(lines) > _PEEK and (len(here.kinds) > MANY or not _note_all(block, here, len(lines))):
+        # Line by line: very many fields, fields of several kinds, or an error with its row.
+        for row, line in enumerate(lines[_PEEK:], start + 1 + _PEEK):
+            here.add(objects.parse(line, source, row))
+    seen.join(here)
+    return len(lines)
 
 
-def _complaint(error: BaseException, path: Path, wanted: Any, start: int) -> FileError:
-    """What is wrong with the first line that cannot be read, found by reading again, line by line."""
-    row = 0
+def _note_all(block: bytes, here: objects.Fields, rows: int) -> bool:
+    """The same by pyarrow, much faster, as long as there is one record in each line, and one kind of each field."""
+    pa, reader = need("pyarrow"), need("pyarrow.json")
+    try:
+        table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1))
+    except (pa.ArrowException, UnicodeDecodeError):
+        return False
+    if len(table) != rows:
+        return False
+    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+        here.note(name, objects.inferred(kind))
+    return True
+
+
+def _parsed(block: bytes, wanted: Any, source: str, start: int) -> Any:
+    """The wanted fields of some lines as one batch."""
+    pa, reader = need("pyarrow"), need("pyarrow.json")
+    options = reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
+    try:
+        table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1), options)
+    except pa.ArrowException as error:
+        raise _complaint(error, block, wanted, source, start) from None
+    return pa.record_batch([column.combine_chunks() for column in table.select(wanted.names).columns], schema=wanted)
+
+
+def _keyed(
+    block: bytes, wanted: Any, classes: Sequence[str], required: Sequence[str], source: str, start: int
+) -> Piece:
+    """Lines with very many fields: a class that a line does not have takes no room."""
+    pa = need("pyarrow")
+    place = {name: at for at, name in enumerate(classes)}
+    records, sizes = [], []
+    places: list[int] = []
+    values: list[Any] = []
+    for row, line in enumerate(_lines(block), start + 1):
+        record = objects.parse(line, source, row)
+        _require_keys(record, required, source, row)
+        listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
+        odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
+        why = next((f"{shown(classes[at])} {why}." for at, v in odd if (why := objects.misfit(v, pa.float64()))), None)
+        if why is not None:
+            raise FileError(source, why, row=row)
+        places.extend(at for at, _ in listed)
+        values.extend(v for _, v in listed)
+        sizes.append(len(listed))
+        records.append({name: record.get(name) for name in wanted.names})
+    try:
+        columns = [pa.array([r[n] for r in records], k) for n, k in zip(wanted.names, wanted.types, strict=True)]
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise _complaint(error, block, wanted, source, start) from None
+    table = pa.record_batch(columns, schema=wanted) if columns else without_columns(len(records))
+    numbers = np.array(values, np.float64) if values else np.zeros(0)
+    return Piece(
+        source, start, table, entries=Entries(offsets_of(np.array(sizes)), np.array(places, np.int64), numbers)
+    )
+
+
+def _require_fields(table: Any, block: bytes, required: Sequence[str], source: str, start: int) -> None:
+    """A null is what it is; a field that is not there may have another name there."""
+    missing = np.zeros(len(table), bool)
+    for name in required:
+        column = table.column(name)
+        if column.null_count:
+            missing |= blanks(column)
+    if missing.any():
+        lines = _lines(block)
+        for at in np.flatnonzero(missing).tolist():
+            row = start + at + 1
+            _require_keys(objects.parse(lines[at], source, row), required, source, row)
+
+
+def _require_keys(record: dict[str, Any], required: Sequence[str], source: str, row: int) -> None:
+    lacks = next((name for name in required if name not in record), None)
+    if lacks is not None:
+        has = several(list(record)) or "no field at all"
+        remedy = "Every line calls its fields the same; what is not known is null."
+        raise FileError(source, f"there is no field {shown(lacks)}; it has {has}. {remedy}", row=row)
+
+
+def _width(table: Any) -> int:
+    """Values per row."""
+    types = need("pyarrow").types
+    sizes = [len(column.values) if types.is_list(column.type) else len(column) for column in table.columns]
+    return 1 + sum(sizes) // max(len(table), 1)
+
+
+def _lines(block: bytes) -> list[bytes]:
+    """The lines that are not blank."""
+    return [line for line in block.split(b"\n") if line and not line.isspace()]
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Whole lines, some megabytes at a time."""
+    head_of(path, 16)  # says what it is, where it is no text
+    rest, mark = b"", b"\xef\xbb\xbf"
+    with opened(path) as stream:
+        while chunk := stream.read(_BLOCK):
+            data = rest + chunk.removeprefix(mark)
+            mark = b""
+            cut = data.rfind(b"\n") + 1
+            if not cut and len(data) > _BLOCK:
+                row = 1 + sum(not line.isspace() for line in _before(path))
+                raise FileError(str(path), f"this line is longer than {_BLOCK:,} bytes.", row=row)
+            if cut:
+                yield data[:cut]
+            rest = data[cut:]
+    if rest:
+        yield rest
+
+
+def _before(path: Path) -> Iterator[bytes]:
+    """The lines before the first one that is too long."""
     for line in lines_of(path):
-        row += bool(line.strip())
-        if row <= start or not line.strip():
-            continue
         if len(line) > _BLOCK:
-            return FileError(str(path), f"this line is longer than {_BLOCK:,} bytes.", row=row)
-        record = objects.parse(line, str(path), row)
+            return
+        yield line
+
+
+def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, start: int) -> FileError:
+    """What is wrong with the first line that cannot be read, found by reading again, line by line."""
+    for row, line in enumerate(_lines(block), start + 1):
+        record = objects.parse(line, source, row)
         for name, kind in zip(wanted.names, wanted.types, strict=True):
             problem = objects.misfit(record.get(name), kind)
             if problem:
-                return FileError(str(path), f"{name!r} {problem}.", row=row)
+                return FileError(source, f"{shown(name)} {problem}.", row=row)
     text = str(error).strip().partition("\n")[0]
-    return FileError(str(path), f"this cannot be read: {text[:200].rstrip('.')}.")
+    return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.")

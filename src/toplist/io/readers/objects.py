@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 from toplist.errors import FileError
 from toplist.io.optional import need
+from toplist.io.readers.streams import NOT_UTF8
 from toplist.io.showing import shown
 
 _WORDS = {
@@ -26,7 +28,7 @@ def parse(line: bytes, source: str, row: int) -> dict[str, Any]:
     try:
         record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
     except UnicodeDecodeError:
-        raise FileError(source, "this is not UTF-8 text.", row=row) from None
+        raise FileError(source, NOT_UTF8, row=row) from None
     except _TwiceError as error:
         raise FileError(source, f"the field {shown(error.args[0])} is there twice.", row=row) from None
     except (ValueError, RecursionError):
@@ -66,12 +68,15 @@ def type_of(value: Any) -> Any:
             inner = wider(inner, type_of(item))
         return pa.list_(pa.null() if inner is None else inner)
     if isinstance(value, dict):
-        return pa.struct([(key, type_of(item) or pa.string()) for key, item in value.items()])
+        return pa.struct([(key, type_of(item) or pa.null()) for key, item in value.items()])
     return None
 
 
 def wider(known: Any, other: Any) -> Any:
-    """The type that holds both: a null or an empty list says nothing, an integer may be a float."""
+    """The type that holds both: a null or an empty list says nothing, an integer may be a float.
+
+    Where there is none, it is the first one: whoever reads the field finds the row that does not fit.
+    """
     pa = need("pyarrow")
     if known is None or other is None or known == other:
         return known if other is None else other
@@ -79,14 +84,51 @@ def wider(known: Any, other: Any) -> Any:
         return other if pa.types.is_null(known) else known
     if pa.types.is_list(known) and pa.types.is_list(other):
         return pa.list_(wider(known.value_type, other.value_type))
+    if pa.types.is_struct(known) and pa.types.is_struct(other):
+        fields = {known.field(i).name: known.field(i).type for i in range(known.num_fields)}
+        for at in range(other.num_fields):
+            name = other.field(at).name
+            fields[name] = wider(fields.get(name), other.field(at).type)
+        return pa.struct(list(fields.items()))
     numbers = (pa.int64(), pa.float64())
     return pa.float64() if known in numbers and other in numbers else known
 
 
-def is_open(kind: Any) -> bool:
-    """Whether nothing but empty lists, or nulls, were seen."""
-    types = need("pyarrow").types
-    return kind is None or types.is_null(kind) or (types.is_list(kind) and types.is_null(kind.value_type))
+def inferred(kind: Any) -> Any:
+    """A type that pyarrow found, as `type_of` has it: text that looks like a date is text."""
+    pa = need("pyarrow")
+    if pa.types.is_list(kind):
+        return pa.list_(inferred(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(kind.field(i).name, inferred(kind.field(i).type)) for i in range(kind.num_fields)])
+    return pa.string() if pa.types.is_temporal(kind) else kind
+
+
+@dataclass(slots=True)
+class Fields:
+    """The fields of records and their types; None as long as there are only nulls."""
+
+    kinds: dict[str, Any] = field(default_factory=dict)
+    _known: dict[str, type] = field(default_factory=dict)  # where a value of the same type says nothing new
+
+    def add(self, record: dict[str, Any]) -> None:
+        """One more record."""
+        known = self._known
+        for key, value in record.items():
+            own = type(value)
+            if known.get(key) is not own:
+                self.note(key, type_of(value))
+                if own in (float, str, bool):
+                    known[key] = own
+
+    def note(self, key: str, kind: Any) -> None:
+        """One more type of a field."""
+        self.kinds[key] = wider(self.kinds.get(key), kind)
+
+    def join(self, other: Fields) -> None:
+        """The fields of further records."""
+        for key, kind in other.kinds.items():
+            self.note(key, kind)
 
 
 def settled(kind: Any, *, floats: bool = False) -> Any:
@@ -94,6 +136,8 @@ def settled(kind: Any, *, floats: bool = False) -> Any:
     pa = need("pyarrow")
     if kind is not None and pa.types.is_list(kind):
         return pa.list_(settled(kind.value_type, floats=floats))
+    if kind is not None and pa.types.is_struct(kind):
+        return pa.struct([(kind.field(i).name, settled(kind.field(i).type)) for i in range(kind.num_fields)])
     if kind is None or pa.types.is_null(kind):
         return pa.float64() if floats else pa.string()
     return pa.float64() if floats and pa.types.is_integer(kind) else kind

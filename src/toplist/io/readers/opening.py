@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toplist.errors import FileError, TopListError
 from toplist.io.files import find
@@ -12,9 +12,13 @@ from toplist.io.readers.arrays import open_arrays
 from toplist.io.readers.arrow import ArrowReader, MemoryReader
 from toplist.io.readers.base import Reader
 from toplist.io.readers.delimited import DelimitedReader
+from toplist.io.readers.fasttext import FastTextReader, is_fasttext
 from toplist.io.readers.lines import JsonReader
 from toplist.io.readers.parquet import ParquetReader
 from toplist.io.showing import shown
+
+if TYPE_CHECKING:
+    from toplist.io.layouts import Layout
 
 
 def open_path(path: str | os.PathLike[str]) -> Reader:
@@ -23,6 +27,8 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
     for one in found.paths:
         if not os.access(one, os.R_OK):
             raise FileError(str(one), "this file may not be read.")
+    if found.format == "fasttext" or (found.format == "csv" and is_fasttext(found.paths[0])):
+        return FastTextReader(found.paths, name)
     if found.format in ("csv", "tsv"):
         return DelimitedReader(found.paths, name, tabs=found.format == "tsv")
     if found.format == "jsonl":
@@ -34,6 +40,27 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
     if len(found.paths) > 1:
         raise FileError(name, "arrays are read from one file at a time.")
     return open_arrays(found.paths[0])
+
+
+def prepare(reader: Reader, layout: Layout) -> None:
+    """What the layout of a table means for reading it: which fields are confidences, and which may lack."""
+    both = next((name for name in layout.classes if name in layout.confidences), None)
+    if both is not None:
+        problem = (
+            f"the column {shown(both)} cannot hold both the classes and the confidences: name one column for each."
+        )
+        raise FileError(reader.name, problem)
+    if isinstance(reader, JsonReader):
+        reader.classes = layout.classes if layout.kind == "wide" else ()
+        reader.floats = frozenset(reader.classes or layout.confidences)
+        # A wide object leaves out classes, a ranked one what is beyond the end of its list.
+        needed = () if layout.kind == "wide" else (*layout.classes, *layout.confidences)
+        if layout.kind == "ranked":
+            needed = (layout.classes[0], layout.confidences[0])
+        reader.required = tuple(filter(None, (layout.case, *needed)))
+    if isinstance(reader, DelimitedReader):
+        reader.classes = layout.classes if layout.kind == "wide" else ()
+        reader.padded_rows = layout.kind == "ranked"
 
 
 def open_frame(frame: Any, name: str) -> Reader:

@@ -11,6 +11,7 @@ from typing import Any
 from toplist.errors import FileError
 from toplist.io.optional import need
 from toplist.io.readers.base import Piece, batch_rows
+from toplist.io.readers.kinds import fitted, is_nested_dictionary, one_schema
 
 _SAMPLE = 256  # rows that tell how long lists are
 _BUFFER = 1 << 20  # bytes read ahead per column; whole column chunks would be hundreds of megabytes
@@ -24,30 +25,33 @@ class ParquetReader:
     name: str
     text: bool = False
     rows: int | None = field(init=False)
+    schema: Any = field(init=False)  # names and types, of all files
 
     def __post_init__(self) -> None:
         self.rows = 0
+        schemas = []
         for path in self.paths:
             with _opened(path) as file:
                 self.rows += file.metadata.num_rows
-
-    @property
-    def schema(self) -> Any:
-        """Names and types, of the first file."""
-        with _opened(self.paths[0]) as file:
-            return file.schema_arrow
+                schemas.append((str(path), file.schema_arrow))
+        self.schema = one_schema(schemas)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """The named columns, batch by batch."""
         for path in self.paths:
             start = 0
             with _opened(path) as file:
-                missing = [name for name in columns if name not in file.schema_arrow.names]
-                if missing:
-                    raise FileError(str(path), f"there is no column {missing[0]!r}.")
-                for batch in file.iter_batches(batch_size=batch_rows(_width(file, columns)), columns=list(columns)):
-                    yield Piece(str(path), start, batch.select(list(columns)))
+                for batch in _batches(file, columns):
+                    yield Piece(str(path), start, fitted(batch.select(list(columns)), self.schema, str(path), start))
                     start += len(batch)
+
+
+def _batches(file: Any, columns: Sequence[str]) -> Iterator[Any]:
+    """Batches of one size; row group by row group, where pyarrow cannot read across them."""
+    rows, own = batch_rows(_width(file, columns)), file.schema_arrow
+    apart = any(is_nested_dictionary(own.field(name).type) for name in columns)
+    for groups in [[group] for group in range(file.num_row_groups)] if apart else [None]:
+        yield from file.iter_batches(batch_size=rows, columns=list(columns), row_groups=groups)
 
 
 def _width(file: Any, columns: Sequence[str]) -> int:

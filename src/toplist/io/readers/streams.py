@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from toplist.io.files import compression_of
 from toplist.io.optional import need
 
 _CHUNK = 1 << 20
+NOT_UTF8 = "this is not UTF-8 text: save it as UTF-8, for example with iconv -f latin1 -t utf-8."
 _MAGIC = (
     (b"PK\x03\x04", "this is a zip file or an Excel workbook: save it as text."),
     (b"\xd0\xcf\x11\xe0", "this is an Excel workbook: save it as text."),
@@ -51,12 +53,32 @@ def head_of(path: Path, size: int) -> bytes:
     return head.removeprefix(b"\xef\xbb\xbf")
 
 
-def require_whole(path: Path) -> None:
-    """Compressed data must go on to their end: not every library looks."""
-    if compression_of(path) is not None:
+def require_lines(path: Path, most: int) -> None:
+    """Compressed data go on to their end, and the last line is no longer than it may be: not every library looks."""
+    line = last_line(path, most)
+    if len(line.strip(b"\r\n")) > most:
+        what = "zero bytes" if not line.strip(b"\0\r\n") else f"a line of more than {most:,} bytes"
+        raise FileError(str(path), f"this file ends in {what}: it was damaged, or is no table. Write it anew.")
+
+
+def last_line(path: Path, most: int) -> bytes:
+    """The last line with its end, or some more bytes than `most` of it."""
+    size = most + 3
+    if compression_of(path) is None:
+        try:
+            with path.open("rb") as file:
+                file.seek(max(file.seek(0, os.SEEK_END) - size, 0))
+                tail = file.read(size)
+        except OSError as error:
+            raise unreadable(error, path) from None
+    else:
+        tail = b""
         with opened(path) as stream:
-            while stream.read(_CHUNK):
-                pass
+            while chunk := stream.read(max(_CHUNK, size)):
+                tail = (tail + chunk)[-size:]
+    body = tail.rstrip(b"\r\n")
+    cut = max(body.rfind(b"\n"), body.rfind(b"\r")) + 1
+    return tail[cut:]
 
 
 def lines_of(path: Path) -> Iterator[bytes]:

@@ -1,0 +1,199 @@
+"""Text tables that are not quite tables: short rows, missing headers, comments, padding, thousands of columns."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.io.boards import only
+from toplist.errors import FileError
+from toplist.io.readers import open_path
+
+TRUTH = "case,class\n1,a\n2,b\n3,c\n4,a\n"
+RANKED = "case,class_1,p_1,class_2,p_2\n1,a,0.5,b,0.25\n2,b,0.5\n3\n4,c,0.5,a,0.25\n"
+FULL = RANKED.replace("0.5\n3\n", "0.5,,\n3,,,,\n")
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    return _put(tmp_path / "y.csv", TRUTH)
+
+
+def _put(path: Path, data: str | bytes) -> Path:
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv"])
+def test_a_short_row_of_ranks_is_a_short_list(suffix: str, truth: Path) -> None:
+    scores = []
+    for text in (FULL, RANKED):
+        data = text.replace(",", "\t") if suffix == ".tsv" else text
+        path = _put(truth.parent / f"p{suffix}", gzip.compress(data.encode()) if suffix.endswith("gz") else data)
+        row = only(path, truth, space=5)
+        assert (row.cases, row.mean_size) == (4, 1.25)
+        scores.append(row.marks[0].score.value)
+    assert scores[0] == scores[1]
+
+
+def test_short_rows_may_come_after_many_long_ones(tmp_path: Path) -> None:
+    rows = [f'{i},a,0.5,"b\nb",0.25' if i % 97 else f"{i},a,0.5" for i in range(1, 30_001)]
+    path = _put(tmp_path / "p.csv", "\n".join(["case,class_1,p_1,class_2,p_2", *rows, ""]))
+    truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{i},a\n" for i in range(1, 30_001)))
+    row = only(path, truth, space=5)
+    assert (row.cases, row.mean_size) == (30_000, pytest.approx(2 - 309 / 30_000))
+
+
+def test_a_file_that_is_cut_in_its_last_row_is_no_short_list(truth: Path) -> None:
+    whole = "case,class_1,p_1,class_2,p_2\n1,a,0.5,b,0.25\n2,b,0.5\n3,c,0.5\n4,c,0.5,a,0.25\n"
+    path = _put(truth.parent / "p.csv", whole[: -len(",a,0.25\n")])
+    with pytest.raises(FileError, match=r"p\.csv: the last row is short and has no line end: is the file cut\?"):
+        only(path, truth, space=5)
+
+
+TOLD = {
+    "a short row": ("case,class,p\n1,a,0.5\n2,b\n", "row 2: the number of fields is 2, but 3 in the header. A"),
+    "half an entry": (RANKED.replace("2,b,0.5", "2,b"), "row 2: the confidence is blank"),
+    "a long row": ("case,class,p\n1,a,0.5\n2,b,0.5,x\n", "row 2: the number of fields is 4, but 3 in the header. A"),
+    "a long row of ranks": (RANKED.replace("0.25\n2", "0.25,c\n2"), "row 1: the number of fields is 6, but 5 in the"),
+    "a comment": ("# made today\ncase,class,p\n1,a,0.5\n", "the first line begins with '#' .*if it is a comment"),
+    "no header": ("1,a,0.5\n2,b,0.5\n3,c,0.5\n4,a,0.5\n", "is the header missing\\? The first line \\('1', 'a'"),
+    "no header of labels": ("1,a\n2,b\n3,c\n4,a\n", "is the header missing\\?"),
+    "no header of files": ("x.jpg,a\ny.jpg,b\nz.jpg,a\n", "is the header missing\\?"),
+    "no header of outcomes": ("a\nb\na\nc\n", "is the header missing\\?"),
+    "no header of probabilities": ("0.2,0.3,0.5\n0.5,0.25,0.25\n", "is the header missing\\?"),
+    "Latin-1": ("case,class,p\n1,é,0.5\n".encode("latin-1"), "row 1: this is not UTF-8 text: .*iconv -f latin1"),
+    "Latin-1 in the header": ("case,é,p\n1,1,0.5\n".encode("latin-1"), "this is not UTF-8 text: save it as UTF-8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_what_is_crooked_is_told_with_a_remedy(what: str, truth: Path) -> None:
+    data, sentence = TOLD[what]
+    with pytest.raises(FileError, match=rf"p\.csv(: |, ){sentence}"):
+        only(_put(truth.parent / "p.csv", data), truth, space=5)
+
+
+HEADERS = (
+    "id,y\n1,y\n2,n\n3,y\n",  # the class y, as in yes
+    "0,1,2\n0,1,0\n1,0,0\n0,0,1\n",  # one-hot, with codes for names
+    "0.5,1.0,1.5\n0.25,0.5,0.25\n0.5,0.25,0.25\n",  # ratings
+    "0.0,1.0\n0.25,0.75\n",  # codes that were floats once
+    "case,class,p\n1,a,0.5\ncase,class,p\n2,b,0.5\n",  # is found out later: 'p' is no number
+)
+
+
+@pytest.mark.parametrize("text", HEADERS)
+def test_a_header_is_not_taken_for_a_row(text: str, tmp_path: Path) -> None:
+    schema = open_path(_put(tmp_path / "p.csv", text)).schema
+    assert schema.names == text.partition("\n")[0].split(",")
+
+
+LONG = "case,class,confidence\n1,a,0.5\n2,b,0.25\n3,c,1\n4,b,0.75\n"
+SAME = {
+    "an old Mac, blank lines first": "\r\r" + LONG.replace("\n", "\r"),
+    "Windows, blank lines first": "\r\n\r\n" + LONG.replace("\n", "\r\n"),
+    "a delimiter at the end of the header": LONG.replace("confidence\n", "confidence,\n"),
+    "a delimiter at the end of every line": LONG.replace("\n", ",\n"),
+}
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_it_says_the_same(what: str, truth: Path) -> None:
+    plain = only(_put(truth.parent / "q.csv", LONG), truth, space=5).marks[0].score.value
+    row = only(_put(truth.parent / "p.csv", SAME[what]), truth, space=5)
+    assert (row.cases, row.marks[0].score.value) == (4, plain)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
+def test_a_file_that_ends_in_megabytes_of_zeros_is_damaged(packed: bool, end: str, truth: Path) -> None:
+    data = LONG.encode() + bytes(66 << 20) + end.encode()
+    path = truth.parent / ("p.csv.gz" if packed else "p.csv")
+    with pytest.raises(FileError, match=r"p\.csv.*: this file ends in zero bytes: it was damaged"):
+        only(_put(path, gzip.compress(data, 1) if packed else data), truth, space=5, missing="reject")
+
+
+def test_a_file_that_ends_in_a_huge_line_is_refused(truth: Path) -> None:
+    with pytest.raises(FileError, match=r"p\.csv: this file ends in a line of more than 4,194,304 bytes"):
+        only(_put(truth.parent / "p.csv", LONG + "x" * (66 << 20)), truth, space=5, missing="reject")
+
+
+FASTTEXT = "__label__a 0.5 __label__b 0.25\n\n__label__c 1.0\n__label__b 0.75\n"
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.txt", "p.txt.gz"])
+def test_what_fasttext_prints_is_read_line_by_line(name: str, tmp_path: Path) -> None:
+    path = _put(tmp_path / name, gzip.compress(FASTTEXT.encode()) if name.endswith("gz") else FASTTEXT)
+    row = only(path, _put(tmp_path / "y.csv", "class\na\nb\nc\na\n"), space=4)
+    assert (row.cases, row.mean_size) == (4, 1)
+    expected = [0.34375, 0.75, 0, 0.75**2 + 3 * (0.25 / 3) ** 2 - 0.5 / 3 + 1]
+    assert row.marks[0].score.value == pytest.approx(sum(expected) / 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("p.txt", "__label__a\n__label__b\n", "p.txt, row 1: '__label__a' are not labels with a probability each"),
+        ("p.txt", "__label__a 0.5\n__label__b x\n", "p.txt, row 2: '__label__b x' are not labels"),
+        ("p.txt", "a\nb\n", "p.txt: toplist reads text without a header as fastText prints it"),
+        ("p.csv", "__label__a 0.5\nb 0.5\n", "p.csv, row 2: 'b 0.5' are not labels"),
+    ],
+)
+def test_other_lines_are_not_what_fasttext_prints(name: str, text: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=sentence):
+        only(_put(tmp_path / name, text), _put(tmp_path / "y.csv", "class\na\nb\n"), space=4)
+
+
+def test_a_text_file_beside_tables_is_no_part_of_them(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    _put(tmp_path / "parts" / "README.txt", "read me")
+    path = _put(tmp_path / "parts" / "a.csv", LONG)
+    assert open_path(tmp_path / "parts").paths == (path,)
+
+
+def _wide(width: int, cells: dict[tuple[int, int], str], rows: int = 5) -> str:
+    lines = ["case," + ",".join(f"k{i}" for i in range(width))]
+    lines += [f"{row}," + ",".join(cells.get((row, i), "") for i in range(width)) for row in range(rows)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("width", [200, 2500], ids=["columns", "entries"])
+def test_thousands_of_columns_are_read_as_a_few_are(width: int, tmp_path: Path) -> None:
+    cells = {(0, 3): "0.5", (0, 150): " 0.25", (1, 199): "1", (2, 0): "0.75", (4, 7): "0.5", (4, 5): "0.125"}
+    truth = _put(tmp_path / "y.csv", "case,class\n4,k5\n3,k1\n2,k0\n1,k199\n0,k150\n")
+    row = only(_put(tmp_path / "p.csv", _wide(width, cells)), truth, space=width)
+    assert (row.cases, row.mean_size, row.mean_mass) == (5, 1.2, 0.625)
+    share = [0.25 / (width - 2), 0, 0.25 / (width - 1), 1 / width, 0.375 / (width - 2)]
+    listed = [[0.5, 0.25], [1], [0.75], [], [0.5, 0.125]]
+    hit = [0.25, 1, 0.75, share[3], 0.125]
+    expected = [
+        sum(t * t for t in p) + (width - len(p)) * s * s - 2 * h + 1 for p, s, h in zip(listed, share, hit, strict=True)
+    ]
+    assert row.marks[0].score.value == pytest.approx(sum(expected) / 5, rel=1e-12)
+
+
+def test_thousands_of_columns_that_are_all_filled_are_a_distribution(tmp_path: Path) -> None:
+    cells = {(row, i): "0.0004" for row in range(5) for i in range(2500)}
+    truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{i},k5\n" for i in range(5)))
+    row = only(_put(tmp_path / "p.csv", _wide(2500, cells)), truth, space=2500)
+    assert (row.mean_size, row.marks[0].score.value) == (2500, pytest.approx(1 - 1 / 2500))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (",0.5,", ",half,", "row 5: 'half' in 'k7' is no number"),
+        ("\n2,", "\n2,,", "row 3: the number of fields is 2502, but 2501 in the header"),
+        ("\n2,,", "\n2,", "row 3: the number of fields is 2500, but 2501 in the header"),
+        ("\n2,", '\n2,"', "row 3: this row cannot be taken apart: is a quote without an end"),
+    ],
+)
+def test_what_is_wrong_among_thousands_of_columns_is_named(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+    text = _wide(2500, {(2, 2499): "0.5", (4, 7): "0.5"})
+    at = text.rindex(old) if "half" in new else text.index(old)
+    truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{i},k5\n" for i in range(5)))
+    with pytest.raises(FileError, match=rf"p\.csv, {sentence}"):
+        only(_put(tmp_path / "p.csv", text[:at] + new + text[at + len(old) :]), truth, space=2500)
