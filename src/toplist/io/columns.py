@@ -12,6 +12,7 @@ from toplist.io.optional import need
 from toplist.io.showing import shown
 
 Column = Any  # pyarrow.Array
+_BLANK = 32  # characters up to here are blanks
 _TYPES = {"double": "f8", "float": "f4"} | {f"int{8 * size}": f"i{size}" for size in (1, 2, 4, 8)}
 
 
@@ -58,6 +59,56 @@ def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", h
         bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
         problem = f"{shown(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
         raise FileError(source, problem, row=int(rows[bad])) from None
+
+
+def decimals(column: Any) -> NDArray[np.int64] | None:
+    """How many decimals each number shows, those of its exponent included; None where numbers are no text.
+
+    >>> import pyarrow as pa
+    >>> decimals(pa.array(["0.50", " 1", "2.5e-05", ".125 "]))
+    array([2, 0, 6, 3])
+    """
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    text = plain(column)
+    if not pa.types.is_string(text.type):
+        return None
+    at, written = _characters(text)
+    if (written <= _BLANK).any():
+        at, written = _characters(pc.utf8_trim_whitespace(text))
+    found, ends = np.zeros(len(text), np.int64), at[1:].copy()
+    exponents = np.flatnonzero((written | 32) == ord("e"))
+    holds = np.searchsorted(at, exponents, side="right") - 1
+    ends[holds] = exponents
+    dots = np.flatnonzero(written == ord("."))
+    holder = np.arange(len(text))
+    if len(dots) != len(text) or (dots < at[:-1]).any() or (dots >= at[1:]).any():
+        holder = np.searchsorted(at, dots, side="right") - 1
+    found[holder] = ends[holder] - dots - 1
+    found[holds] -= _whole(written, exponents + 1, at[1:][holds])
+    return np.clip(found, 0, 300)
+
+
+def _characters(text: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Where each text begins, and the end, and all their characters."""
+    _, starts, buffer = text.buffers()
+    if not len(text) or buffer is None:
+        return np.zeros(len(text) + 1, np.int64), np.zeros(0, np.uint8)
+    at = np.frombuffer(starts, np.int32)[text.offset : text.offset + len(text) + 1].astype(np.int64)
+    return at - at[0], np.frombuffer(buffer, np.uint8)[at[0] : at[-1]]
+
+
+def _whole(written: NDArray[np.uint8], start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The whole numbers of at most four digits that stand there, with their signs."""
+    value, negative = np.zeros(len(start), np.int64), np.zeros(len(start), bool)
+    for place in range(5):
+        inside = start + place < stop
+        if not inside.any():
+            break
+        character = written[np.where(inside, start + place, 0)]
+        digit = inside & (character >= ord("0")) & (character <= ord("9"))
+        value = np.where(digit, 10 * value + character - ord("0"), value)
+        negative |= inside & (character == ord("-"))
+    return np.where(negative, -value, value)
 
 
 def _is_number(value: str) -> bool:
@@ -133,6 +184,13 @@ def text_if_none(column: Column) -> Column:
     """A column that holds nothing, and so has no type, as text."""
     pa = need("pyarrow")
     return column.cast(pa.string()) if pa.types.is_null(column.type) else column
+
+
+def is_half(kind: Any) -> bool:
+    """Whether numbers of this type, or lists of them, are half floats."""
+    types = need("pyarrow").types
+    nested = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return is_half(kind.value_type) if nested else bool(types.is_float16(kind))
 
 
 def kind_of(kind: Any) -> str:
