@@ -60,8 +60,8 @@ def beyond(least: Array, rest: Array, unlisted: Array, *, share: Array, off: Arr
     Each listed confidence may be off by some amount, and so the rest mass by the sum of these amounts. Of all lists
     that round to the given one, the most valid has every confidence as large as it may be, and so the smallest rest
     mass. If its least confidence, `least + off`, is not below its proxy, `(rest - rest_off) / unlisted`, some list
-    within the rounding is valid, and the given one is no evidence of invalidity. A confidence that is below the proxy by
-    a relative `share` at most is none either.
+    within the rounding is valid, and the given one is no evidence of invalidity. Nor is a confidence that is below the
+    proxy by a relative `share` at most.
     """
     proxy = rest / unlisted
     return (least < proxy * (1 - share) - VALIDITY_ATOL) & (least + off + VALIDITY_ATOL < (rest - rest_off) / unlisted)
