@@ -168,3 +168,13 @@ def test_summed_duplicates_keep_the_precision_of_their_parts() -> None:
     lists = T.from_topk(codes, halves, 10, duplicates="sum")
     assert lists.is_valid().all()
     assert math.isclose(lists.mass.max(), 1.0, abs_tol=1e-6)
+
+
+def test_half_floats_are_judged_alike_by_diagnose_and_compare() -> None:
+    p = sharp(300, 10, np.float16, seed=11)
+    y = np.random.default_rng(0).integers(0, 10, len(p))
+    assert len(T.from_proba(p)) == 300
+    assert tl.diagnose(p, y) is not None
+    assert tl.compare({"half": p}, y) is not None
+    pairs = (np.broadcast_to(np.arange(9), (300, 9)), p[:, :9])
+    assert tl.diagnose(pairs, y, space=10) is not None

@@ -12,7 +12,7 @@ from toplist.io.optional import need
 from toplist.io.showing import shown
 
 Column = Any  # pyarrow.Array
-_BLANK = 32  # characters up to here are blanks
+_BLANKS = (b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c")
 _TYPES = {"double": "f8", "float": "f4"} | {f"int{8 * size}": f"i{size}" for size in (1, 2, 4, 8)}
 
 
@@ -73,28 +73,30 @@ def decimals(column: Any) -> NDArray[np.int64] | None:
     if not pa.types.is_string(text.type):
         return None
     at, written = _characters(text)
-    if (written <= _BLANK).any():
+    if not written.isascii() or any(blank in written for blank in _BLANKS):
         at, written = _characters(pc.utf8_trim_whitespace(text))
-    found, ends = np.zeros(len(text), np.int64), at[1:].copy()
-    exponents = np.flatnonzero((written | 32) == ord("e"))
-    holds = np.searchsorted(at, exponents, side="right") - 1
-    ends[holds] = exponents
-    dots = np.flatnonzero(written == ord("."))
-    holder = np.arange(len(text))
-    if len(dots) != len(text) or (dots < at[:-1]).any() or (dots >= at[1:]).any():
-        holder = np.searchsorted(at, dots, side="right") - 1
-    found[holder] = ends[holder] - dots - 1
-    found[holds] -= _whole(written, exponents + 1, at[1:][holds])
+    characters, ends = np.frombuffer(written, np.uint8), at[1:]
+    dots = np.flatnonzero(characters == ord("."))
+    each = len(dots) == len(text) and bool((dots >= at[:-1]).all() and (dots < ends).all())
+    if each and b"e" not in written and b"E" not in written:
+        return ends - dots - 1
+    exponents = np.flatnonzero((characters | 32) == ord("e"))
+    small = np.searchsorted(at, exponents, side="right") - 1
+    stops, holder = ends.copy(), np.arange(len(text)) if each else np.searchsorted(at, dots, side="right") - 1
+    stops[small] = exponents
+    found = np.zeros(len(text), np.int64)
+    found[holder] = stops[holder] - dots - 1
+    found[small] -= _whole(characters, exponents + 1, ends[small])
     return np.clip(found, 0, 300)
 
 
-def _characters(text: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+def _characters(text: Any) -> tuple[NDArray[np.int64], bytes]:
     """Where each text begins, and the end, and all their characters."""
     _, starts, buffer = text.buffers()
     if not len(text) or buffer is None:
-        return np.zeros(len(text) + 1, np.int64), np.zeros(0, np.uint8)
+        return np.zeros(len(text) + 1, np.int64), b""
     at = np.frombuffer(starts, np.int32)[text.offset : text.offset + len(text) + 1].astype(np.int64)
-    return at - at[0], np.frombuffer(buffer, np.uint8)[at[0] : at[-1]]
+    return at - at[0], buffer[int(at[0]) : int(at[-1])].to_pybytes()
 
 
 def _whole(written: NDArray[np.uint8], start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int64]:
