@@ -296,7 +296,8 @@ class Rectangle:
     def inspect(self, bits: int) -> tuple[Floats, NDArray[np.int32]]:
         """See `rectangles.inspect`; tolerances follow the given precision, arithmetic is in double."""
         t = self.confidences.astype(np.float64, copy=False)
-        return rectangles.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, bits=bits)
+        with np.errstate(over="ignore", invalid="ignore"):  # weights too large to be added up
+            return rectangles.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, bits=bits)
 
     def reduce(
         self, kind: str, exponent: float, slack: Floats, flags: NDArray[np.uint16], codes: NDArray[np.int64] | None
