@@ -56,6 +56,7 @@ bench: $(VENV)/dev
 
 oracle: $(VENV)/dev
 	$(BIN)/python -m tests.oracle.million
+	$(BIN)/python -m tests.oracle.rounded
 
 mutations: $(VENV)/dev
 	$(BIN)/python -m tests.io.mutations --count 1000

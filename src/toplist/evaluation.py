@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -17,7 +17,7 @@ from toplist.io.columns import plain
 from toplist.io.showing import shown
 from toplist.io.sources import Source
 from toplist.labelsets import LabelSets
-from toplist.lists import TopLists
+from toplist.lists import TopLists, sources
 from toplist.lists.door import Repairs
 from toplist.rules import Rule
 from toplist.sheets import Sheet, sheet
@@ -134,7 +134,7 @@ def require_all_columns(source: Source, space: ClassSpace) -> None:
 
 def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:
     """Checked lists; an error names the file, the row, and the classes as the file does."""
-    options: dict[str, Any] = {"units": repairs.units, "normalize": repairs.normalize}
+    rounding: dict[str, Any] = {"precision": batch.precision, "shown": batch.shown}
     bare = ClassSpace(space.size) if space.labels is not None or isinstance(space, LabelSets) else space
     every = codes
     try:
@@ -143,11 +143,11 @@ def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpa
             if width == space.size:
                 order = np.argsort(codes)
                 dense = batch.confidences.reshape(len(batch), width)
-                return TopLists.from_proba(dense if (np.diff(order) == 1).all() else dense[:, order], bare, **options)
+                whole, bare = sources.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
+                return TopLists._admit_whole(replace(whole, **rounding), bare, None, repairs)
             codes = np.tile(codes, len(batch))
-        return TopLists.from_ragged(
-            batch.offsets, codes, batch.confidences, bare, duplicates=repairs.duplicates, **options
-        )
+        rows, bare = sources.ragged(batch.offsets, codes, batch.confidences, bare, None)
+        return TopLists._admit(replace(rows, **rounding), bare, None, repairs)
     except CaseError as error:
         raise _named(error, batch, names, every, space, repairs) from None
 

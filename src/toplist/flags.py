@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 BELOW: Final = 1  # a listed confidence is below the proxy: the largest valid sublist is scored
-INVALID: Final = 2  # ... by more than the tolerance: the penalty applies
+INVALID: Final = 2  # ... by more than rounding explains: the penalty applies
 NOT_FINITE: Final = 4
 NEGATIVE: Final = 8
 ABOVE_ONE: Final = 16

@@ -51,14 +51,25 @@ class Rows:
     size: Floats  # one entry, or one per case; infinite from about 1e308 on
     log_size: Floats
     log_confidences: Floats | None = None  # beside the confidences, where any is too small to be a number
+    precision: int | None = None  # significant bits of the numbers as they were given, where the type has more
+    shown: Floats | None = None  # (rows, 2): what each confidence may be off by as its text shows: an amount, a share
+
+    @property
+    def bits(self) -> int:
+        """The significant bits of the numbers as they were given."""
+        own = 24 if self.confidences.dtype == np.float32 else 53
+        return own if self.precision is None else min(own, self.precision)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def block(self, lo: int, hi: int) -> Rows:
         """Rows lo to hi; the flat arrays stay whole, the offsets say where they are."""
-        here = self.per_case(slice(lo, hi))
-        return Rows(self.offsets[lo : hi + 1], self.classes, self.confidences, *here, self.log_confidences)
+        log_rest, size, log_size = self.per_case(slice(lo, hi))
+        shown = None if self.shown is None else self.shown[lo:hi]
+        return replace(
+            self, offsets=self.offsets[lo : hi + 1], log_rest=log_rest, size=size, log_size=log_size, shown=shown
+        )
 
     def per_case(self, at: Any) -> tuple[Floats | None, Floats, Floats]:
         """The log of the rest mass, the size and its logarithm of some rows."""
@@ -132,12 +143,13 @@ def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
         if _compiled is not None:
             seen.append(
                 _compiled.inspect(
-                    r.offsets, r.classes, r.confidences, r.log_rest, r.size, r.log_size, slack[lo:hi], flags[lo:hi]
+                    r.offsets, r.classes, r.confidences, r.log_rest, r.size, r.log_size, r.bits,
+                    slack[lo:hi], flags[lo:hi],
                 )
-            )
+            )  # fmt: skip
             return
         for at, part in by_length(r):
-            slack[lo + at], found = part.inspect()
+            slack[lo + at], found = part.inspect(r.bits)
             flags[lo + at] = found
             seen.append(int(np.bitwise_or.reduce(found)))
 
@@ -281,10 +293,11 @@ class Rectangle:
     size: Floats
     log_size: Floats
 
-    def inspect(self) -> tuple[Floats, NDArray[np.int32]]:
-        """See `rectangles.inspect`; tolerances follow the stored precision, arithmetic is in double."""
-        t, single = self.confidences.astype(np.float64, copy=False), self.confidences.dtype == np.float32
-        return rectangles.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, single=single)
+    def inspect(self, bits: int) -> tuple[Floats, NDArray[np.int32]]:
+        """See `rectangles.inspect`; tolerances follow the given precision, arithmetic is in double."""
+        t = self.confidences.astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # weights too large to be added up
+            return rectangles.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, bits=bits)
 
     def reduce(
         self, kind: str, exponent: float, slack: Floats, flags: NDArray[np.uint16], codes: NDArray[np.int64] | None

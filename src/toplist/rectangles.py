@@ -6,6 +6,7 @@ arrays. `xp` is the array's own namespace; nothing here copies to numpy or looks
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from toplist import flags
@@ -28,9 +29,53 @@ class Sums(NamedTuple):
     hit: Array
 
 
-def tolerances(k: int, *, single: bool) -> tuple[float, float]:
-    """How far a mass may be off one, and a confidence below the proxy, before it is held against a list."""
-    return (max(1e-6, 4 * k * 2.0**-24), 1e-5) if single else (1e-8, 1e-9)
+class Rounding(NamedTuple):
+    """How far off numbers may be that were given with so many significant bits: 53, 24, 11 or 8.
+
+    float64 numbers come from sums that are good to about 1e-12, float32 numbers have a rest mass of 1e-6 or of four
+    roundings per class, float16 and bfloat16 numbers one of four roundings of a one. A mass above one is divided out
+    up to `mass`.
+    """
+
+    mass: float  # how far a mass may be off one
+    share: float  # how far a confidence may be below the proxy, relatively
+    entry: float  # how far a confidence may be off, relatively
+    rest: float  # how far the rest mass may be off
+
+    @classmethod
+    def of(cls, bits: int, k: int) -> Rounding:
+        """The rounding of lists of k classes."""
+        single = max(1e-6, 4 * k * 2.0**-24)
+        if bits > 24:
+            return cls(1e-8, 1e-9, 2.0**-53, max(1e-12, k * 2.0**-52))
+        if bits > 11:
+            return cls(single, 1e-5, 2.0**-24, single)
+        unit = 2.0**-11 if bits > 8 else 2.0**-8
+        return cls(max(4 * unit, single), unit, unit, max(4 * unit, single))
+
+
+def beyond(least: Array, rest: Array, unlisted: Array, *, share: Array, off: Array, rest_off: Array) -> Array:
+    """Is a list invalid by more than rounding explains? This decides on the penalty, and on nothing else.
+
+    Each listed confidence may be off by some amount, and so the rest mass by the sum of these amounts. Of all lists
+    that round to the given one, the most valid has every confidence as large as it may be, and so the smallest rest
+    mass. If its least confidence, `least + off`, is not below its proxy, `(rest - rest_off) / unlisted`, some list
+    within the rounding is valid, and the given one is no evidence of invalidity. Nor is a confidence that is below the
+    proxy by a relative `share` at most.
+    """
+    proxy = rest / unlisted
+    return (least < proxy * (1 - share) - VALIDITY_ATOL) & (least + off + VALIDITY_ATOL < (rest - rest_off) / unlisted)
+
+
+def fits(xp: Any, t: Array, bits: int) -> Array:
+    """Per row: has every number at most so many significant bits? Those above 2 do not matter."""
+    own = round(1 - math.log2(float(xp.finfo(t.dtype).eps)))
+    if own <= bits:
+        return zeros(xp, t) == 0
+    safe = xp.where(xp.abs(t) <= 2, t, xp.zeros_like(t))
+    grown = safe * (2.0 ** (own - bits) + 1)
+    rounded = grown - (grown - safe)  # to so many bits (Veltkamp)
+    return xp.all((rounded == safe) & ((safe == 0) | (xp.abs(safe) >= 2.0**-126)), axis=1)
 
 
 def zeros(xp: Any, t: Array) -> Array:
@@ -78,15 +123,16 @@ def inspect(
     size: Array,
     log_size: Array,
     *,
-    single: bool,
+    bits: int,
     limit: Array | None = None,
 ) -> tuple[Array, Array]:
     """The door's pass: the signed rest mass and the flags of every row.
 
-    `single`: stored in single precision. `limit`: the sizes as integers, where floats of this precision are not exact.
+    `bits`: significant ones of the numbers as they were given. `limit`: the sizes as integers, where floats of this
+    precision are not exact.
     """
     k = t.shape[1]
-    tolerance, rtol = tolerances(k, single=single)
+    tolerance = Rounding.of(bits, k).mass
     none = zeros(xp, t)
     zero = xp.astype(none, xp.int32)
     unlisted = size - k + none
@@ -125,8 +171,12 @@ def inspect(
         least = xp.min(t, axis=1)
         log_unlisted = log_or(xp, unlisted, xp.where(full, -xp.inf, log_size + xp.zeros_like(rest)))
         below = below_proxy(xp, least, unlisted, log_unlisted, rest, log) & (unlisted > 0)
-        proxy = rest / xp.where(unlisted > 0, unlisted, xp.ones_like(unlisted))
-        invalid = below & (least < proxy * (1 - rtol) - VALIDITY_ATOL)
+        among, invalid = xp.where(unlisted > 0, unlisted, xp.ones_like(unlisted)), below
+        for fewer in (bits, 24, 11):  # numbers of a narrower type, whatever holds them now, are rounded as that is
+            if fewer <= bits and bool(xp.any(invalid)):
+                _, share, entry, rest_off = Rounding.of(fewer, k)
+                far = beyond(least, rest, among, share=share, off=least * entry, rest_off=rest_off)
+                invalid = invalid & (far if fewer == bits else far | ~fits(xp, t, fewer))
         found = found + flag(below, flags.BELOW) + flag(invalid, flags.INVALID)
     return rest, found
 

@@ -3,11 +3,15 @@
 A list is valid if no listed confidence is below the proxy, the share of the rest mass that each unlisted class
 gets. Removing the smallest confidence until that holds leaves the one largest valid sublist. Lists with a confidence
 that is too small to be a number are judged by logarithms.
+
+What rounding explains is not held against a list: `rectangles.beyond` is the rule, and `inspect` here knows in addition
+what the text of a file shows.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +23,7 @@ from toplist.kernel import Rows
 
 Floats = NDArray[np.float64]
 SMALL: Final = 1e-290  # masses below this are better known by their logarithms
+_SIX_DECIMALS: Final = 4.9e-7  # less than half a unit of the sixth
 _LEAST: Final = {np.dtype(np.float64): math.log(SMALL), np.dtype(np.float32): math.log(1e-37)}
 
 
@@ -54,8 +59,14 @@ def doubles(rows: Rows) -> Floats:
 
 
 def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
-    """See `kernel.inspect`; whether a confidence that is no number is below the proxy, its logarithm says."""
+    """See `kernel.inspect`; whether a confidence that is no number is below the proxy, its logarithm says.
+
+    Lists that the rounding of their text explains are not invalid.
+    """
     slack, found, seen = kernel.inspect(rows)
+    if rows.shown is not None and seen & flags.INVALID:
+        _forgive(rows, rows.shown, slack, found)
+        seen = int(np.bitwise_or.reduce(found))
     low = _with_small(rows)
     if not len(low):
         return slack, found, seen
@@ -70,6 +81,62 @@ def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
     # The penalty begins far above where numbers end, so that it needs no second look.
     found[low] = np.where(below, found[low] | flags.BELOW, found[low] & ~np.uint16(flags.BELOW | flags.INVALID))
     return slack, found, int(np.bitwise_or.reduce(found))
+
+
+def _forgive(rows: Rows, shown: Floats, slack: Floats, found: NDArray[np.uint16]) -> None:
+    """Take the mark of invalidity from lists that are valid within the rounding that their text shows.
+
+    Numbers of more than six decimals were not cut at a decimal, but at a significant digit; with up to nine of these
+    they may come from a float32, and are rounded at least as that is.
+    """
+    low = np.flatnonzero(found & flags.INVALID)
+    some, (amount, share), rest = gather(rows, low), shown[low].T, slack[low]
+    t, starts, sizes = doubles(some), some.offsets[:-1], np.diff(some.offsets)
+    amount = np.where(np.isnan(amount), last_places(t, some.offsets), amount)
+    amount = np.where(amount < 0.5, amount, 0.0)  # a 0 or 1 without decimals is exact
+    least, mass, unlisted = np.minimum.reduceat(t, starts), np.add.reduceat(t, starts), some.size - sizes
+    off, rest_off = amount + share * least, sizes * amount + share * mass
+    far = rectangles.beyond(least, rest, unlisted, share=0.0, off=off, rest_off=rest_off + 1e-12)
+    cut = far & (amount > 0) & (amount < _SIX_DECIMALS)
+    if cut.any():
+        share = 0.5 * 10.0 ** (1 - significant_digits(t, some.offsets))
+        single = np.where(share > 0, np.maximum(1e-6, 4 * sizes * 2.0**-24), 0.0)
+        rest_off = np.maximum(single, sizes * amount + share * mass) + 1e-12
+        also = rectangles.beyond(least, rest, unlisted, share=0.0, off=amount + share * least, rest_off=rest_off)
+        far &= also | ~cut
+    found[low[~far]] &= ~np.uint16(flags.INVALID)
+
+
+def last_places(t: Floats, offsets: NDArray[np.int64]) -> Floats:
+    """Half a unit of the last decimal of each row, of all that its numbers need: 0.5 for whole numbers.
+
+    >>> last_places(np.array([0.25, 0.5, 1.0, 1 / 3]), np.array([0, 2, 3, 4]))
+    array([5.e-03, 5.e-01, 5.e-18])
+    """
+    return 0.5 * 10.0 ** -_fewest(np.arange(11), lambda d: t * 10.0**d, t, offsets, otherwise=17.0)
+
+
+def significant_digits(t: Floats, offsets: NDArray[np.int64]) -> Floats:
+    """How many the numbers of each row need, up to nine; infinitely many if it is more.
+
+    >>> significant_digits(np.array([0.991, 1.2e-05, 1 / 3]), np.array([0, 2, 3]))
+    array([ 3., inf])
+    """
+    first = np.floor(np.log10(np.where(t > 0, t, 1.0)))
+    return _fewest(np.arange(1, 10), lambda s: t * 10.0 ** (s - 1 - first), t, offsets, otherwise=np.inf)
+
+
+def _fewest(
+    digits: NDArray[Any], scaled: Callable[[Any], Floats], t: Floats, offsets: NDArray[np.int64], *, otherwise: float
+) -> Floats:
+    """The fewest digits with which all numbers of a row are whole when scaled, up to rounding."""
+    found, starts = np.full(len(offsets) - 1, otherwise), offsets[:-1]
+    for d in digits[::-1]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = scaled(d)
+            off = np.abs(x - np.rint(x)) > 2.0**-49 * np.abs(x)
+        found[np.add.reduceat(off, starts, dtype=np.int64) == 0] = d
+    return found
 
 
 def largest_valid(rows: Rows, slack: Floats, which: NDArray[np.bool_]) -> Sublists:
@@ -100,7 +167,8 @@ def gather(rows: Rows, at: NDArray[Any]) -> Rows:
     where = np.repeat(rows.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
     classes = None if rows.classes is None else rows.classes[where]
     logs = None if rows.log_confidences is None else rows.log_confidences[where]
-    return Rows(offsets, classes, rows.confidences[where], *rows.per_case(at), logs)
+    shown = None if rows.shown is None else rows.shown[at]
+    return Rows(offsets, classes, rows.confidences[where], *rows.per_case(at), logs, rows.precision, shown)
 
 
 Cut = tuple[NDArray[np.bool_], Floats, Floats, Floats]  # what is kept, the rest mass, for how many, its logarithm

@@ -87,7 +87,7 @@ def test_single_precision_allows_a_millionth_or_four_roundings_per_class(k: int,
         T.from_topk(codes(t), single(k, allowed + 1), k + room)
 
 
-def test_half_precision_is_held_to_the_single_standard() -> None:
+def test_half_precision_is_held_in_single_precision() -> None:
     lists = T.from_topk([[0, 1]], np.array([[0.5, 0.25]], np.float16), 4)
     assert lists.confidences.dtype == np.float32
     assert lists.rest[0] == 0.25

@@ -39,6 +39,15 @@ class Sums:
     invalid: Bools
 
 
+def _significant_bits(t: Floats) -> NDArray[np.int64]:
+    """11, 24 or 53 for each number."""
+    mantissa = np.frexp(t)[0]
+    found = np.full(t.shape, 53)
+    for bits in (24, 11):
+        found[(mantissa * 2.0**bits) % 1 == 0] = bits
+    return np.where((t > 0) & (t < 2.0**-126), 53, found)
+
+
 def sums(draw: Draw, dtype: str) -> Sums:
     """Clean, cut, pad and add up."""
     with np.errstate(invalid="ignore", divide="ignore"):  # where a sure class did not happen
@@ -61,7 +70,14 @@ def _sums(draw: Draw, dtype: str) -> Sums:
     scaled = (unlisted == 0) | (rest.hi < 0)
     divisor = dd.where(scaled, mass, 1.0)
     rest = dd.where(scaled | (rest.hi <= draw.lengths * EPS), 0.0, rest)
-    bound = _share(rest, unlisted).hi * (1 - (1e-5 if dtype == "float32" else 1e-9)) - 1e-15
+    bits = np.minimum(_significant_bits(t).max(axis=1), 24 if dtype == "float32" else 53)
+    single = np.maximum(1e-6, draw.lengths * 2.0**-22)
+    off = np.choose(np.searchsorted((11, 24), bits), (np.maximum(2.0**-9, single), single, 1e-12))
+    relative = np.choose(np.searchsorted((11, 24), bits), (2.0**-11, 1e-5, 1e-9))
+    bound = np.minimum(
+        _share(rest, unlisted).hi * (1 - relative) - 1e-15,
+        (_share(rest, unlisted).hi - off / np.maximum(unlisted, 1) - 1e-15) / (1 + 2.0**-bits),
+    )
     invalid = (draw.lengths > 0) & (unlisted > 0) & (t[:, 0] < bound)
     top = np.where(inside, t, -1.0).max(axis=1)
     best = inside & (t == top[:, None])

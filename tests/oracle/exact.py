@@ -20,7 +20,7 @@ import toplist as tl
 
 DIGITS = 90
 EPS = Fraction(1, 2**52)
-VALIDITY = {"float64": Fraction(1, 10**9), "float32": Fraction(1, 10**5)}
+BITS = {"float64": 53, "float32": 24}
 VALIDITY_ATOL = Fraction(1, 10**15)
 PENALTY = Fraction(1, 100)
 VANISHING = 1e-30  # a score that is zero but for the square of the rounding that the door ignores
@@ -63,13 +63,36 @@ def cleaned(confidences: Sequence[float], size: int) -> tuple[list[Fraction], Fr
     return values, Fraction(0) if rest <= len(values) * EPS else rest
 
 
+def significant_bits(x: float) -> int:
+    """11, 24 or 53: which type holds this number, if it is not too small for single precision."""
+    mantissa = Fraction(x).numerator
+    if x and abs(x) < 2.0**-126:
+        return 53
+    length = (mantissa // (mantissa & -mantissa)).bit_length() if mantissa else 0
+    return next(bits for bits in (11, 24, 53) if length <= bits)
+
+
+def is_invalid(least: Fraction, rest: Fraction, unlisted: int, k: int, bits: int) -> bool:
+    """No list within the rounding is valid: the largest one is not, which has the smallest rest mass."""
+    unit = Fraction(1, 2**bits)
+    single = max(Fraction(1, 10**6), 4 * k * Fraction(1, 2**24))
+    share, off = {
+        53: (Fraction(1, 10**9), max(Fraction(1, 10**12), 2 * k * unit)),
+        24: (Fraction(1, 10**5), single),
+        11: (unit, max(4 * unit, single)),
+    }[bits]
+    beyond = least * (1 + unit) + VALIDITY_ATOL < (rest - off) / unlisted
+    return beyond and least < rest / unlisted * (1 - share) - VALIDITY_ATOL
+
+
 def pad(confidences: Sequence[float], size: int, place: int, dtype: str = "float64") -> Padded:
     """Clean a list, cut it to its largest valid sublist, pad it. The outcome stands at `place`, or nowhere (-1)."""
     values, rest = cleaned(confidences, size)
     unlisted, order = size - len(values), sorted(range(len(values)), key=values.__getitem__)
     invalid = False
     if order and unlisted:
-        invalid = values[order[0]] < rest / unlisted * (1 - VALIDITY[dtype]) - VALIDITY_ATOL
+        bits = min(BITS[dtype], max(map(significant_bits, confidences)))
+        invalid = is_invalid(values[order[0]], rest, unlisted, len(values), bits)
     while order and unlisted and values[order[0]] < rest / unlisted:
         rest, unlisted = rest + values[order.pop(0)], unlisted + 1
     proxy = rest / unlisted if unlisted else Fraction(0)

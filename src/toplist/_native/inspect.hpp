@@ -1,23 +1,52 @@
 // The door: one pass that checks every value, accumulates the rest mass without rounding error and says
 // which lists are valid.
 #pragma once
+#include <cstring>
+
 #include "rows.hpp"
 
 namespace toplist {
 
-template <class T>
-struct Tolerance;
-template <>
-struct Tolerance<double> {
-  static double mass(std::size_t) { return 1e-8; }
-  static constexpr double validity = 1e-9;
-};
-template <>
-struct Tolerance<float> {
-  static double mass(std::size_t k) { return std::max(1e-6, 4.0 * static_cast<double>(k) * 0x1p-24); }
-  static constexpr double validity = 1e-5;
-};
 constexpr double VALIDITY_ATOL = 1e-15;
+constexpr double EPS = std::numeric_limits<double>::epsilon();
+
+// What rounding explains, by the significant bits of the numbers as they were given; see rectangles.Rounding.
+struct Rounding {
+  double mass;   // how far a mass may be off one
+  double share;  // how far a confidence may be below the proxy, relatively
+  double entry;  // how far a confidence may be off, relatively
+  double rest;   // how far the rest mass may be off
+};
+
+TOPLIST_INLINE Rounding rounding(int bits, std::size_t k) {
+  const double n = static_cast<double>(k), single = std::max(1e-6, 4.0 * n * 0x1p-24);
+  if (bits > 24) return {1e-8, 1e-9, 0x1p-53, std::max(1e-12, n * EPS)};
+  if (bits > 11) return {single, 1e-5, 0x1p-24, single};
+  const double unit = bits > 8 ? 0x1p-11 : 0x1p-8, off = std::max(4.0 * unit, single);
+  return {off, unit, unit, off};
+}
+
+// How many significant bits the numbers of a row have, in steps: 11, 24 or 53. Those above 2 do not matter.
+template <class T>
+int significant_bits(const T* t, std::size_t k) {
+  std::uint32_t low = 0;
+  for (std::size_t j = 0; j < k; ++j) {
+    const double v = std::abs(static_cast<double>(t[j]));
+    if (!(v <= 2.0) || v == 0.0) continue;
+    const float single = static_cast<float>(v);
+    if (v < 0x1p-126 || static_cast<double>(single) != v) return 53;
+    std::uint32_t bits;
+    std::memcpy(&bits, &single, sizeof bits);
+    low |= bits & 0x1FFFu;
+  }
+  return low == 0 ? 11 : 24;
+}
+
+// The twin of rectangles.beyond.
+inline bool beyond(double least, double rest, double unlisted, const Rounding& off) {
+  return least < rest / unlisted * (1.0 - off.share) - VALIDITY_ATOL &&
+         least * (1.0 + off.entry) + VALIDITY_ATOL < (rest - off.rest) / unlisted;
+}
 
 template <class T>
 struct RowSum {
@@ -144,17 +173,17 @@ TOPLIST_INLINE bool any_outside(const C* c, std::size_t k, double count) {
   return outside != 0;
 }
 
-// Fills `slack` (the signed 1 - mass, or the given rest mass) and `flags`; returns all flags ored together.
+// Fills `slack` (the signed 1 - mass, or the given rest mass) and `flags`; returns all flags ored together. `bits` are
+// the significant bits of the numbers as they were given.
 template <class C, class T>
-TOPLIST_INLINE std::uint16_t inspect(const Lists<C, T>& lists, double* slack, std::uint16_t* flags) {
+TOPLIST_INLINE std::uint16_t inspect(const Lists<C, T>& lists, int bits, double* slack, std::uint16_t* flags) {
   Repeats<C> twice;
   std::uint16_t all = 0;
-  constexpr double eps = std::numeric_limits<double>::epsilon();
   for (std::size_t i = 0; i < lists.rows; ++i) {
     const std::int64_t start = lists.offsets[i];
     const std::size_t k = static_cast<std::size_t>(lists.offsets[i + 1] - start);
     const T* t = lists.confidences + start;
-    const double count = lists.space.count(i), tolerance = Tolerance<T>::mass(k);
+    const double count = lists.space.count(i), tolerance = rounding(bits, k).mass;
     const double unlisted = count - static_cast<double>(k);
     const bool full = unlisted == 0.0;
     const RowSum<T> row = sum_row(t, k);
@@ -168,7 +197,7 @@ TOPLIST_INLINE std::uint16_t inspect(const Lists<C, T>& lists, double* slack, st
     } else {
       if (full && !(std::abs(rest) <= tolerance)) flag |= NOT_FULL;
       if (!full && rest < -tolerance) flag |= MASS;
-      if (!full && rest > 0.0 && rest <= static_cast<double>(k) * eps) rest = 0.0;  // rounding, not mass
+      if (!full && rest > 0.0 && rest <= static_cast<double>(k) * EPS) rest = 0.0;  // rounding, not mass
     }
     if (unlisted < 0.0) flag |= TOO_LONG;
     if (lists.classes != nullptr) {
@@ -181,7 +210,9 @@ TOPLIST_INLINE std::uint16_t inspect(const Lists<C, T>& lists, double* slack, st
                  : below_proxy(row.least, unlisted, log_unlisted(unlisted, lists.space.log_count(i)), rest,
                                given ? log_rest : std::log(rest))) {
         flag |= BELOW;
-        if (row.least < rest / unlisted * (1.0 - Tolerance<T>::validity) - VALIDITY_ATOL) flag |= INVALID;
+        if (beyond(row.least, rest, unlisted, rounding(bits, k)) &&
+            beyond(row.least, rest, unlisted, rounding(std::min(bits, significant_bits(t, k)), k)))
+          flag |= INVALID;
       }
     }
     slack[i] = rest;

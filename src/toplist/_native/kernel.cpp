@@ -33,8 +33,9 @@ using Out2 = nb::ndarray<V, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 #define TOPLIST_PAIRS(X) X(std::int32_t, float) X(std::int32_t, double) X(std::int64_t, float) X(std::int64_t, double)
 
 #define TOPLIST_INSPECT(C, T)                                                                                       \
-  TOPLIST_CLONES std::uint16_t run_inspect(const Lists<C, T>& lists, double* slack, std::uint16_t* flags) {         \
-    return inspect(lists, slack, flags);                                                                            \
+  TOPLIST_CLONES std::uint16_t run_inspect(const Lists<C, T>& lists, int bits, double* slack,                       \
+                                           std::uint16_t* flags) {                                                  \
+    return inspect(lists, bits, slack, flags);                                                                      \
   }
 TOPLIST_PAIRS(TOPLIST_INSPECT)
 
@@ -103,14 +104,15 @@ template <class C, class T>
 void bind(nb::module_& m) {
   m.def("inspect",
         [](In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences,
-           std::optional<In<double>> log_rest, In<double> size, In<double> log_size, Out<double> slack,
+           std::optional<In<double>> log_rest, In<double> size, In<double> log_size, int bits, Out<double> slack,
            Out<std::uint16_t> flags) -> int {
           const auto lists = view<C, T>(offsets, classes, confidences, log_rest, size, log_size);
           nb::gil_scoped_release release;
-          return run_inspect(lists, slack.data(), flags.data());
+          return run_inspect(lists, bits, slack.data(), flags.data());
         },
         nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences").noconvert(), nb::arg("log_rest").none(),
-        nb::arg("size"), nb::arg("log_size"), nb::arg("slack").noconvert(), nb::arg("flags").noconvert());
+        nb::arg("size"), nb::arg("log_size"), nb::arg("bits"), nb::arg("slack").noconvert(),
+        nb::arg("flags").noconvert());
   m.def("reduce",
         [](int sum, double exponent, In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences,
            std::optional<In<double>> log_rest, In<double> size, In<double> log_size, In<double> slack,

@@ -229,12 +229,10 @@ def _shapes(lists: TopLists, sheet: Sheet, lengths: Mapping[int, int]) -> tuple[
     written down: it says all there is to say about every class.
     """
     sizes = sheet.sizes
-    single = lists.confidences.dtype == np.float32
-    allowed: Any = rectangles.tolerances(0, single=False)[0]
-    if single and len(sizes):
-        known = np.array(sorted(lengths))
-        each = np.array([rectangles.tolerances(length, single=True)[0] for length in known.tolist()])
-        allowed = each[np.searchsorted(known, sizes)]
+    bits = lists.admitted.rows.bits
+    known = np.array(sorted(lengths), np.int64)
+    each = np.array([rectangles.Rounding.of(bits, length).mass for length in known.tolist()])
+    allowed = each[np.searchsorted(known, sizes)]
     kinds = np.minimum(sizes, 2).astype(np.int32)
     kinds[((1.0 - sheet.mass <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
     kinds[(sizes == 1) & (1.0 - sheet.mass > allowed)] = 2

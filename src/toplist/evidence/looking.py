@@ -97,7 +97,8 @@ def rows_of(batch: Batch, codes: Codes, space: ClassSpace) -> Rows:
         classes = None if every else np.tile(codes, len(batch))
     size, log_size = space.as_floats
     codes_ = None if classes is None else np.ascontiguousarray(classes)
-    return Rows(batch.offsets, codes_, np.ascontiguousarray(batch.confidences), None, size, log_size)
+    t = np.ascontiguousarray(batch.confidences)
+    return Rows(batch.offsets, codes_, t, None, size, log_size, precision=batch.precision, shown=batch.shown)
 
 
 def _with_foreign(values: Any, labels: Any) -> Codes:

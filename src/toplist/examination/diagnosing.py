@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,8 +165,7 @@ def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lis
 
 def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:
     if rows.classes is None:
-        dense = rows.confidences.reshape(len(rows), len(rows.confidences) // max(len(rows), 1) or space.size)
-        return TopLists.from_proba(dense, space, units=repairs.units, normalize=repairs.normalize)
+        return TopLists._admit_whole(rows, space, None, replace(repairs, duplicates="error"))
     return TopLists._admit(rows, space, None, repairs)  # codes, also where labels are numbers
 
 

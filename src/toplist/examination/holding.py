@@ -7,7 +7,7 @@ every list is kept with the places of its entries as codes, and its outcome as a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from toplist.annotations import clusters_in_order
 from toplist.diagnosis import Binned
 from toplist.io.optional import need
-from toplist.lists import TopLists, from_logs
+from toplist.lists import TopLists
 from toplist.lists.joining import join
 from toplist.outcomes import as_happened
 from toplist.space import ClassSpace
@@ -51,11 +51,8 @@ def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
     out = sizes.astype(np.int64)
     out[np.repeat(np.arange(len(lists)), sizes)[hit]] = place[hit]
     space = ClassSpace(lists.space.size)
-    if lists.log_confidences is not None:
-        made = from_logs(lists.offsets, place, lists.log_confidences, space, log_rest=lists.log_rest)
-    else:
-        made = TopLists.from_ragged(lists.offsets, place, lists.confidences, space, log_rest=lists.log_rest)
-    return made, out
+    admitted = replace(lists.admitted, rows=replace(lists.admitted.rows, classes=place), repairs={})
+    return TopLists(space, None, admitted), out
 
 
 def thinned(lists: TopLists, limit: int) -> int:

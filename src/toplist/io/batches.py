@@ -14,6 +14,7 @@ from toplist.io.columns import (
     Column,
     as_numpy,
     blanks,
+    decimals,
     identifiers,
     is_list,
     kind_of,
@@ -44,6 +45,13 @@ class Batch:
     confidences: NDArray[Any]
     extra: Mapping[str, Column] = field(default_factory=dict)
     halves: NDArray[np.int64] | None = None  # classes without a confidence, the reverse, and their first row, by case
+    rounding: NDArray[np.float64] | None = None  # by case: half a unit of the last decimal shown, NaN: see the numbers
+    precision: int | None = None  # significant bits of the numbers, where their type here has more
+
+    @property
+    def shown(self) -> NDArray[np.float64] | None:
+        """The rounding as `Rows` have it: an amount, and no share of the confidence."""
+        return shown_of(self.rounding)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -62,7 +70,13 @@ class Batch:
             confidences=self.confidences[start:stop],
             extra={name: column.slice(lo, hi - lo) for name, column in self.extra.items()},
             halves=None if self.halves is None else self.halves[lo:hi],
+            rounding=None if self.rounding is None else self.rounding[lo:hi],
         )
+
+
+def shown_of(rounding: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """By case an amount that each confidence may be off by, and a share of it."""
+    return None if rounding is None else np.stack([rounding, np.zeros(len(rounding))], axis=1)
 
 
 def to_batch(piece: Piece, layout: Layout, *, halves: bool = False) -> Batch:
@@ -76,10 +90,10 @@ def to_batch(piece: Piece, layout: Layout, *, halves: bool = False) -> Batch:
     ids = None if layout.case is None else identifiers(table.column(layout.case), piece.source, rows)
     missing = np.zeros((len(rows), 3), np.int64) if halves else None
     if piece.entries is not None:
-        offsets, classes, confidences = _from_entries(piece.entries, layout, piece.source, rows)
+        offsets, classes, confidences, places = _from_entries(piece.entries, layout, piece.source, rows)
     else:
-        offsets, classes, confidences = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
-    return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing)
+        offsets, classes, confidences, places = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
+    return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing, _last(places, offsets))
 
 
 def to_batches(pieces: Iterator[Piece], layout: Layout, *, halves: bool = False) -> Iterator[Batch]:
@@ -139,19 +153,31 @@ def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout, h
         raise FileError(source, "a blank row stands for an empty list, but the case has other rows.", row=row)
     kept = np.flatnonzero(~(blank | half))
     listed = np.bincount(case[kept], minlength=len(sizes))
-    values = numbers(t, source, rows, layout.confidences[0])[kept]
+    values, places = numbers(t, source, rows, layout.confidences[0])[kept], decimals(t)
     order = np.lexsort((-values, case[kept]))
-    firsts = np.flatnonzero(starts)
+    firsts, offsets = np.flatnonzero(starts), offsets_of(listed)
     return Batch(
         source,
         rows[firsts],
         ids.take(pa.array(firsts)),
-        offsets_of(listed),
+        offsets,
         text_if_none(classes).take(pa.array(kept[order])),
         values[order],
         {name: plain(table.column(name)).take(pa.array(firsts)) for name in layout.extra},
         missing,
+        _last(None if places is None else places[kept], offsets),
     )
+
+
+def _last(places: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Half a unit of the last decimal that any confidence of a case shows."""
+    if places is None:
+        return None
+    most, some = np.zeros(len(offsets) - 1), offsets[1:] > offsets[:-1]
+    if some.any():
+        most[some] = np.maximum.reduceat(places, offsets[:-1][some])
+    last: NDArray[np.float64] = 0.5 * 10.0**-most
+    return last
 
 
 Halves = NDArray[np.int64] | None
@@ -181,7 +207,8 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
         if values.null_count:
             case = int(np.searchsorted(at, np.flatnonzero(blanks(values))[0], side="right")) - 1
             raise FileError(source, f"a value in {shown(name)} is null.", row=int(rows[case]))
-    return at, text_if_none(classes), numbers(t, source, np.repeat(rows, np.diff(at)), layout.confidences[0])
+    values = numbers(t, source, np.repeat(rows, np.diff(at)), layout.confidences[0])
+    return at, text_if_none(classes), values, decimals(t)
 
 
 def _paired(at: NDArray[np.int64], classes: Column, also: NDArray[np.int64], t: Column, halves: Any) -> Any:
@@ -214,11 +241,11 @@ def _flat(column: Any) -> tuple[NDArray[np.int64], Column]:
 def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
     pa, column = need("pyarrow"), table.column(layout.classes[0])
     if is_list(column.type):
-        return np.arange(len(column) + 1, dtype=np.int64), column, np.ones(len(column))
+        return np.arange(len(column) + 1, dtype=np.int64), column, np.ones(len(column)), None
     classes = text_if_none(plain(column))
     blank = blanks(classes)
     kept = classes if not blank.any() else classes.filter(pa.array(~blank))
-    return offsets_of((~blank).astype(np.int64)), kept, np.ones(len(kept))
+    return offsets_of((~blank).astype(np.int64)), kept, np.ones(len(kept)), None
 
 
 def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
@@ -232,16 +259,26 @@ def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
     if len(kinds) > 1:
         columns = [pc.cast(column, pa.string()) for column in columns]
     values = np.empty((n, k))
-    there = np.empty((n, k), bool)
+    there, places = np.empty((n, k), bool), None
     for i, (column, name) in enumerate(zip(columns, layout.confidences, strict=True)):
         t = table.column(name)
         half = _without_pair(column, t, source, rows, halves, np.arange(n))
         there[:, i] = ~(blanks(column) | half)
         values[:, i] = numbers(t, source, rows, name)
+        places = _beside(places, decimals(t), i, (n, k))
     # Column after column as Arrow has them; row after row as lists are.
     order = (np.arange(n)[:, None] + n * np.arange(k)).ravel()[there.ravel()]
     classes = pa.chunked_array(columns, columns[0].type).combine_chunks().take(pa.array(order))
-    return offsets_of(there.sum(axis=1)), plain(classes), values.ravel()[there.ravel()]
+    return offsets_of(there.sum(axis=1)), plain(classes), values[there], None if places is None else places[there]
+
+
+def _beside(places: Any, column: NDArray[np.int64] | None, i: int, shape: tuple[int, int]) -> Any:
+    """A further column of decimals; those of numbers that are no text are none."""
+    if column is None:
+        return places
+    places = np.zeros(shape, np.int64) if places is None else places
+    places[:, i] = column
+    return places
 
 
 def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
@@ -249,26 +286,27 @@ def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64],
     columns = [table.column(name) for name in layout.classes]
     single = all(column.type == pa.float32() for column in columns)
     values = np.empty((n, m), np.float32 if single else np.float64)
-    there = np.ones((n, m), bool)
+    there, places = np.ones((n, m), bool), None
     for i, (column, name) in enumerate(zip(columns, layout.classes, strict=True)):
         values[:, i] = numbers(column, source, rows, name, _WIDE)
+        places = _beside(places, decimals(column), i, (n, m))
         if column.null_count:
             there[:, i] = ~blanks(column)
     if there.all():
-        return np.arange(n + 1, dtype=np.int64) * m, None, values.ravel()
+        return np.arange(n + 1, dtype=np.int64) * m, None, values.ravel(), None if places is None else places.ravel()
     names = pa.array(layout.class_names, pa.string()).take(pa.array(np.nonzero(there)[1]))
-    return offsets_of(there.sum(axis=1)), names, values[there]
+    return offsets_of(there.sum(axis=1)), names, values[there], None if places is None else places[there]
 
 
 def _from_entries(entries: Entries, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
     """A wide table with very many columns."""
-    values = entries.values
+    values, places = entries.values, None
     if not isinstance(values, np.ndarray):
-        values = _entry_numbers(entries, layout, source, rows)
+        values, places = _entry_numbers(entries, layout, source, rows), decimals(entries.values)
     if len(values) == len(rows) * len(layout.classes):
-        return entries.offsets, None, values
+        return entries.offsets, None, values, places
     pa = need("pyarrow")
-    return entries.offsets, pa.array(layout.classes, pa.string()).take(pa.array(entries.places)), values
+    return entries.offsets, pa.array(layout.class_names, pa.string()).take(pa.array(entries.places)), values, places
 
 
 def _entry_numbers(entries: Entries, layout: Layout, source: str, rows: NDArray[np.int64]) -> NDArray[Any]:

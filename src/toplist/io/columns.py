@@ -12,6 +12,7 @@ from toplist.io.optional import need
 from toplist.io.showing import shown
 
 Column = Any  # pyarrow.Array
+_BLANKS = (b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c")
 _TYPES = {"double": "f8", "float": "f4"} | {f"int{8 * size}": f"i{size}" for size in (1, 2, 4, 8)}
 
 
@@ -58,6 +59,58 @@ def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", h
         bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
         problem = f"{shown(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
         raise FileError(source, problem, row=int(rows[bad])) from None
+
+
+def decimals(column: Any) -> NDArray[np.int64] | None:
+    """How many decimals each number shows, those of its exponent included; None where numbers are no text.
+
+    >>> import pyarrow as pa
+    >>> decimals(pa.array(["0.50", " 1", "2.5e-05", ".125 "]))
+    array([2, 0, 6, 3])
+    """
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    text = plain(column)
+    if not pa.types.is_string(text.type):
+        return None
+    at, written = _characters(text)
+    if not written.isascii() or any(blank in written for blank in _BLANKS):
+        at, written = _characters(pc.utf8_trim_whitespace(text))
+    characters, ends = np.frombuffer(written, np.uint8), at[1:]
+    dots = np.flatnonzero(characters == ord("."))
+    each = len(dots) == len(text) and bool((dots >= at[:-1]).all() and (dots < ends).all())
+    if each and b"e" not in written and b"E" not in written:
+        return ends - dots - 1
+    exponents = np.flatnonzero((characters | 32) == ord("e"))
+    small = np.searchsorted(at, exponents, side="right") - 1
+    stops, holder = ends.copy(), np.arange(len(text)) if each else np.searchsorted(at, dots, side="right") - 1
+    stops[small] = exponents
+    found = np.zeros(len(text), np.int64)
+    found[holder] = stops[holder] - dots - 1
+    found[small] -= _whole(characters, exponents + 1, ends[small])
+    return np.clip(found, 0, 300)
+
+
+def _characters(text: Any) -> tuple[NDArray[np.int64], bytes]:
+    """Where each text begins, and the end, and all their characters."""
+    _, starts, buffer = text.buffers()
+    if not len(text) or buffer is None:
+        return np.zeros(len(text) + 1, np.int64), b""
+    at = np.frombuffer(starts, np.int32)[text.offset : text.offset + len(text) + 1].astype(np.int64)
+    return at - at[0], buffer[int(at[0]) : int(at[-1])].to_pybytes()
+
+
+def _whole(written: NDArray[np.uint8], start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The whole numbers of at most four digits that stand there, with their signs."""
+    value, negative = np.zeros(len(start), np.int64), np.zeros(len(start), bool)
+    for place in range(5):
+        inside = start + place < stop
+        if not inside.any():
+            break
+        character = written[np.where(inside, start + place, 0)]
+        digit = inside & (character >= ord("0")) & (character <= ord("9"))
+        value = np.where(digit, 10 * value + character - ord("0"), value)
+        negative |= inside & (character == ord("-"))
+    return np.where(negative, -value, value)
 
 
 def _is_number(value: str) -> bool:
@@ -139,6 +192,13 @@ def text_if_none(column: Column) -> Column:
     """A column that holds nothing, and so has no type, as text."""
     pa = need("pyarrow")
     return column.cast(pa.string()) if pa.types.is_null(column.type) else column
+
+
+def is_half(kind: Any) -> bool:
+    """Whether numbers of this type, or lists of them, are half floats."""
+    types = need("pyarrow").types
+    nested = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return is_half(kind.value_type) if nested else bool(types.is_float16(kind))
 
 
 def kind_of(kind: Any) -> str:

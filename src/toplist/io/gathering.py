@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.io.batches import Batch
+from toplist.io.batches import Batch, shown_of
 from toplist.io.columns import as_numpy, offsets_of, plain
 from toplist.io.optional import need
 from toplist.io.temporary import room
@@ -32,6 +32,7 @@ def some(batch: Batch, at: NDArray[Any]) -> Batch:
         confidences=batch.confidences[entries],
         extra={name: column.take(where) for name, column in batch.extra.items()},
         halves=None if batch.halves is None else batch.halves[at],
+        rounding=None if batch.rounding is None else batch.rounding[at],
     )
 
 
@@ -48,7 +49,24 @@ def gathered(batches: Sequence[Batch], source: str) -> Batch:
         np.concatenate([batch.confidences for batch in batches]),
         {name: _one([batch.extra[name] for batch in batches]) for name in batches[0].extra},
         _stacked([batch.halves for batch in batches]),
+        **together(batches),
     )
+
+
+def together(batches: Sequence[Batch]) -> dict[str, Any]:
+    """The rounding of all batches as one: by case where any shows it, and the least precision."""
+    known = None
+    if any(batch.rounding is not None for batch in batches):
+        parts = [np.zeros(len(batch)) if batch.rounding is None else batch.rounding for batch in batches]
+        known = np.concatenate(parts)
+    given = [batch.precision for batch in batches if batch.precision is not None]
+    return {"rounding": known, "precision": min(given, default=None)}
+
+
+def rounding_of(batches: Sequence[Batch]) -> dict[str, Any]:
+    """The same as `Rows` have it."""
+    found = together(batches)
+    return {"precision": found["precision"], "shown": shown_of(found["rounding"])}
 
 
 def _stacked(halves: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
@@ -70,17 +88,19 @@ class Spill:
 
     path: Path
     files: tuple[str, ...]
+    precision: int | None = None
 
     @classmethod
     def of(cls, batches: Iterator[Batch], path: Path) -> Spill:
         """Write them down."""
         pa, ipc = need("pyarrow"), need("pyarrow.ipc")
         files: list[str] = []
-        writer = None
+        writer, precision = None, None
         with room(), pa.OSFile(str(path), "wb") as sink:
             for batch in batches:
                 if not files or files[-1] != batch.source:
                     files.append(batch.source)
+                precision = batch.precision
                 at = pa.array(batch.offsets)
                 columns = {
                     "id": batch.ids,
@@ -89,6 +109,8 @@ class Spill:
                     "classes": pa.LargeListArray.from_arrays(at, plain(batch.classes)),
                     "confidences": pa.LargeListArray.from_arrays(at, pa.array(batch.confidences)),
                 }
+                if batch.rounding is not None:
+                    columns["rounding"] = pa.array(batch.rounding)
                 if batch.halves is not None:
                     columns["halves"] = pa.FixedSizeListArray.from_arrays(pa.array(batch.halves.ravel()), 3)
                 table = pa.record_batch(list(columns.values()), names=list(columns))
@@ -96,7 +118,7 @@ class Spill:
                 writer.write_batch(table)
             if writer is not None:
                 writer.close()
-        return cls(path, tuple(files))
+        return cls(path, tuple(files), precision)
 
     def batches(self) -> Iterator[Batch]:
         """Read them again."""
@@ -117,4 +139,6 @@ class Spill:
                     halves=as_numpy(table.column("halves").flatten()).reshape(-1, 3)
                     if "halves" in table.schema.names
                     else None,
+                    rounding=as_numpy(table.column("rounding")) if "rounding" in table.schema.names else None,
+                    precision=self.precision,
                 )

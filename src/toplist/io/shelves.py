@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, offsets_of, plain
-from toplist.io.gathering import some
+from toplist.io.gathering import some, together
 from toplist.io.optional import need
 from toplist.io.sources import Source
 from toplist.io.temporary import room
@@ -64,6 +64,7 @@ class Shelf:
             classes,
             np.concatenate([part.confidences for part in parts] or [np.zeros(0)]),
             halves=np.concatenate(halves) if halves else None,
+            **together(parts),
         )
 
     def _classes(self, batch: Batch) -> Column:
@@ -87,5 +88,5 @@ def _mapped(batch: Batch, classes: Column, path: Path) -> Batch:
     t = kept.column("confidences")
     return Batch(
         batch.source, as_numpy(kept.column("row")), None, as_numpy(t.offsets), kept.column("classes").values,
-        as_numpy(t.values), halves=batch.halves,
+        as_numpy(t.values), halves=batch.halves, rounding=batch.rounding, precision=batch.precision,
     )  # fmt: skip

@@ -13,12 +13,12 @@ import numpy as np
 
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
-from toplist.io.columns import as_numpy, identifiers, kind_of, plain, text_if_none
+from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
 from toplist.io.engine import connect, guarded
 from toplist.io.layouts import Hints, Layout, ignored, recognise, require_columns, table_of
 from toplist.io.matching import Asked, case_columns
 from toplist.io.optional import need
-from toplist.io.readers import MemoryReader, Piece, Reader, open_frame, open_path, prepare
+from toplist.io.readers import JsonReader, MemoryReader, Piece, Reader, open_frame, open_path, prepare
 from toplist.io.showing import shown
 from toplist.io.soundness import sound
 
@@ -59,10 +59,21 @@ class Source:
         halves = halves or self.drops
         pieces = self._pieces(self.layout.columns)
         if self.layout.kind != "long":
-            yield from _of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces)
+            yield from self._rounded(_of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
         grouped = to_batches(_together(pieces, self) if together else pieces, self.layout, halves=halves)
-        yield from _of_one_kind(grouped)
+        yield from self._rounded(_of_one_kind(grouped))
+
+    def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Batches that know what their numbers were: text, as in JSON, or half floats."""
+        columns = self.layout.classes if self.layout.kind == "wide" else self.layout.confidences
+        kinds = [field.type for field in self.reader.schema if field.name in columns]
+        half = bool(kinds) and all(map(is_half, kinds))
+        for batch in batches:
+            made = replace(batch, precision=11) if half else batch
+            if isinstance(self.reader, JsonReader) and made.rounding is None and columns:
+                made = replace(made, rounding=np.full(len(made), np.nan))
+            yield made
 
     def _pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         pieces = self.reader.pieces(columns)

@@ -121,7 +121,7 @@ class TopLists(Constructors):
     # Validity
 
     def is_valid(self) -> NDArray[np.bool_]:
-        """Per case: is no listed confidence below the proxy (beyond the tolerance of the precision)?"""
+        """Per case: is no listed confidence below the proxy by more than the rounding of the input explains?"""
         valid: NDArray[np.bool_] = (self.admitted.flags & flags.INVALID) == 0
         return valid
 

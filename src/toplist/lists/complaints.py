@@ -111,6 +111,8 @@ def _too_long(bad: BadCase) -> tuple[str, str]:
 def _not_full(bad: BadCase) -> tuple[str, str]:
     mass = float(bad.confidences.sum())
     problem = f"all {bad.size} classes are listed, but the confidences sum to {_show(mass)}."
+    if mass == 0:
+        return problem, "There is nothing to divide by: leave the case out, or give an empty list, which is a reject."
     if mass > _ROUNDED:
         return problem, LABEL_SETS if np.isin(bad.confidences, (0, 1)).all() else _MARGINALS
     return problem, "A complete list is a distribution: correct it, or pass normalize=True to divide by the sum."

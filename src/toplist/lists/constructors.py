@@ -123,12 +123,7 @@ class Constructors:
         TopList({1: 0.5}, rest=0.5 over 2 classes)
         """
         rows, space = sources.dense(p, space)
-        try:
-            full = cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
-        except MassError as error:
-            if units != "probability":
-                raise
-            raise as_a_whole(error, rows.confidences.reshape(len(rows), -1)) from None
+        full = cls._admit_whole(rows, space, ids, Repairs(units=units, normalize=normalize))
         return full if k is None else full.truncate(k)
 
     @classmethod
@@ -193,8 +188,9 @@ class Constructors:
         repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
         options = ReadOptions(layout, case, classes, confidences, None, ignore, by_position)
         hints = options.of("frame", None if space is None else as_space(space), None, repairs.blanks)
-        offsets, named, t, declared, ids, dropped = from_table(frame, space, hints)
+        offsets, named, t, declared, ids, dropped, rounding = from_table(frame, space, hints)
         rows, declared = sources.ragged(offsets, named, t, declared, None)
+        rows = replace(rows, **rounding)
         return cls._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})
 
     @classmethod
@@ -211,6 +207,16 @@ class Constructors:
             raise ShapeError("ids must be one per case.")
         admitted = admit(rows, space, ids=names, repairs=repairs)
         return cls._of(space, names, replace(admitted, repairs={**admitted.repairs, **before}) if before else admitted)
+
+    @classmethod
+    def _admit_whole(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> Self:
+        """Distributions; where most of them are none, the error says what the matrix is instead."""
+        try:
+            return cls._admit(rows, space, ids, repairs)
+        except MassError as error:
+            if repairs.units != "probability":
+                raise
+            raise as_a_whole(error, rows.confidences.reshape(len(rows), -1)) from None
 
     @classmethod
     @abstractmethod

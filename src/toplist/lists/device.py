@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +51,7 @@ class DeviceLists:
     slack: Array
     flags: Array
     xp: Any
+    bits: int  # significant ones of the confidences as they were given
 
     @classmethod
     def from_topk(
@@ -76,13 +78,16 @@ class DeviceLists:
                 raise ShapeError(f"{values.shape[0]} {name} for {cases} cases.", "One per case.")
         if classes.dtype == xp.uint64:
             classes = xp.astype(classes, xp.int64)
-        return cls(space, names, classes, confidences, log_rest, None, None, xp)._checked()
+        bits = round(1 - math.log2(float(xp.finfo(confidences.dtype).eps)))
+        if bits < 24:  # arithmetic is in single precision, as it is for numpy's half floats
+            confidences = xp.astype(confidences, xp.float32)
+        return cls(space, names, classes, confidences, log_rest, None, None, xp, bits)._checked()
 
     def _checked(self) -> DeviceLists:
         xp, t = self.xp, self.confidences
         size, log_size = self.sizes_on_device()
         slack, found = rectangles.inspect(
-            xp, self.classes, t, self.log_rest, size, log_size, single=t.dtype != xp.float64, limit=self.limit()
+            xp, self.classes, t, self.log_rest, size, log_size, bits=self.bits, limit=self.limit()
         )
         if bool(xp.any((found & flags.PROBLEMS) != 0)):
             self._complain(found)
@@ -144,7 +149,7 @@ class DeviceLists:
         return int(self.confidences.shape[0])
 
     def is_valid(self) -> Array:
-        """Per case: is no listed confidence below the proxy (beyond the tolerance of the precision)?"""
+        """Per case: is no listed confidence below the proxy by more than rounding explains?"""
         return (self.flags & flags.INVALID) == 0
 
     def __repr__(self) -> str:

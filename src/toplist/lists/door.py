@@ -13,7 +13,7 @@ from toplist.errors import CaseError, ShapeError, TopListError
 from toplist.kernel import Rows
 from toplist.lists.admitted import Admitted, row_log_sums, row_sums
 from toplist.lists.complaints import SENTINEL, bad_case, complain, first_bad
-from toplist.lists.sources import exponentiate, keep_logs
+from toplist.lists.sources import exponentiate, from_percent, keep_logs
 from toplist.space import ClassSpace
 from toplist.validity import doubles, inspect
 
@@ -50,7 +50,7 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
         _refuse_sentinels(rows, space, ids)
         rows = exponentiate(rows)
     elif repairs.units == "percent":
-        rows = replace(rows, confidences=rows.confidences / rows.confidences.dtype.type(100))
+        rows = from_percent(rows)
     if repairs.units != "probability":
         counts[f"units: {repairs.units}"] = len(rows)
     slack, found, seen = inspect(rows)
@@ -99,16 +99,26 @@ def _clip(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
 
 
 def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
+    """Divide some rows by their mass; the others are held to the precision in which they were given, as before."""
     if rows.log_confidences is not None:
         return _normalize_in_logs(rows, rows.log_confidences, bad)
-    mass = row_sums(rows.confidences, rows.offsets)
-    if rows.log_rest is not None:
-        mass = mass + np.exp(rows.log_rest)
+    sizes, t = np.diff(rows.offsets), doubles(rows)
+    with np.errstate(over="ignore"):
+        mass = row_sums(t, rows.offsets)
+        if rows.log_rest is not None:
+            mass = mass + np.exp(rows.log_rest)
+    if not np.isfinite(mass[bad]).all():  # weights too large to be added up
+        smaller = np.where(bad, 2.0**-64, 1.0)
+        log_rest = None if rows.log_rest is None else rows.log_rest + np.log(smaller)
+        t = t * np.repeat(smaller, sizes)
+        return _normalize(replace(rows, confidences=t, log_rest=log_rest, precision=rows.bits), bad)
     scale = np.where(bad & (mass > 0), mass, 1.0)
     return replace(
         rows,
-        confidences=rows.confidences / np.repeat(scale, np.diff(rows.offsets)),
+        confidences=t / np.repeat(scale, sizes),
         log_rest=None if rows.log_rest is None else rows.log_rest - np.log(scale),
+        precision=rows.bits,
+        shown=None if rows.shown is None else rows.shown / np.stack([scale, np.ones(len(scale))], axis=1),
     )
 
 
@@ -123,7 +133,13 @@ def _normalize_in_logs(rows: Rows, logs: NDArray[np.float64], bad: NDArray[np.bo
     logs = logs - np.repeat(scale, sizes)
     t = np.where(np.repeat(bad, sizes), np.exp(logs), doubles(rows))
     return keep_logs(
-        replace(rows, confidences=t, log_rest=None if rows.log_rest is None else rows.log_rest - scale), logs
+        replace(
+            rows,
+            confidences=t,
+            log_rest=None if rows.log_rest is None else rows.log_rest - scale,
+            precision=rows.bits,
+        ),
+        logs,
     )
 
 
@@ -140,5 +156,20 @@ def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
     first = order[new]
     back = np.argsort(first, stable=True)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(case[first], minlength=len(rows)))))
-    made = replace(rows, offsets=offsets, classes=classes[first[back]], confidences=sums[back])
+    made = replace(
+        rows,
+        offsets=offsets,
+        classes=classes[first[back]],
+        confidences=sums[back],
+        precision=rows.bits,
+        shown=_shown_of_sums(rows, offsets),
+    )
     return made if logs is None else keep_logs(made, np.logaddexp.reduceat(logs[order], starts)[back])
+
+
+def _shown_of_sums(rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """What sums of entries may be off by, if every entry that went was added to one of those that stayed."""
+    if rows.shown is None:
+        return None
+    gone = np.diff(rows.offsets) - np.diff(offsets)
+    return rows.shown * np.stack([1.0 + gone, np.ones(len(rows))], axis=1)

@@ -10,14 +10,20 @@ from numpy.typing import NDArray
 from toplist.errors import ClassError, ShapeError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
+from toplist.io.gathering import rounding_of
 from toplist.io.layouts import Hints
 from toplist.io.optional import need
 from toplist.io.sources import Source, open_source
 from toplist.space import ClassSpace, as_space
 
+Table = tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int, dict[str, Any]]
 
-def from_table(what: Any, space: Any, hints: Hints) -> tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int]:
-    """Offsets, classes (codes or names), confidences, the space, the case ids, and how many had a blank left out."""
+
+def from_table(what: Any, space: Any, hints: Hints) -> Table:
+    """Offsets, classes (codes or names), confidences, the space, the case ids, how many had a blank left out, rounding.
+
+    The last is what `Rows` knows of it.
+    """
     source = open_source(what, "frame", hints)
     batches = list(source.batches(together=True))
     if space is None and not source.names:
@@ -36,7 +42,7 @@ def from_table(what: Any, space: Any, hints: Hints) -> tuple[Any, Any, Any, Clas
         pa = need("pyarrow")
         ids = np.array(pa.chunked_array([batch.ids for batch in batches]).to_pylist())
     dropped = sum(int(np.count_nonzero(batch.halves.any(axis=1))) for batch in batches if batch.halves is not None)
-    return offsets, np.array(names) if names else np.zeros(0, np.int64), t, known, ids, dropped
+    return offsets, np.array(names) if names else np.zeros(0, np.int64), t, known, ids, dropped, rounding_of(batches)
 
 
 def _names(batch: Batch, source: Source) -> list[Any]:

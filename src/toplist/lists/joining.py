@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.kernel import Rows
+from toplist.lists.admitted import Admitted
 from toplist.lists.batch import TopLists
-from toplist.lists.door import Repairs
-from toplist.lists.sources import exponentiate, to_rows
 from toplist.space import ClassSpace
 
 
@@ -23,17 +23,32 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
     >>> join([a, b], [a.classes, b.classes[::-1]], ClassSpace(labels=["x", "y", "z"]))[1]
     TopList({'y': 0.5, 'x': 0.4}, rest=0.1 over 1 class)
     """
+    every = [one.admitted for one in parts]
     sizes = np.concatenate([one.sizes for one in parts])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
-    codes, log_rest = np.concatenate(classes), None
+    log_rest, logs, shown = None, None, None
     if any(one.log_rest is not None for one in parts):
         log_rest = np.concatenate([_log(one.rest) if one.log_rest is None else one.log_rest for one in parts])
     if any(one.log_confidences is not None for one in parts):
-        logs = [_log(one.confidences) if one.log_confidences is None else one.log_confidences for one in parts]
-        rows = exponentiate(to_rows(offsets, codes, np.concatenate(logs), space, log_rest))
-    else:
-        rows = to_rows(offsets, codes, np.concatenate([one.confidences for one in parts]), space, log_rest)
-    return TopLists._admit(rows, space, None, Repairs())
+        known = [_log(one.confidences) if one.log_confidences is None else one.log_confidences for one in parts]
+        logs = np.concatenate(known)
+    if any(one.rows.shown is not None for one in every):
+        exact = [
+            np.zeros((len(one), 2)) if one.admitted.rows.shown is None else one.admitted.rows.shown for one in parts
+        ]
+        shown = np.concatenate(exact)
+    rows = Rows(
+        offsets,
+        np.concatenate(classes),
+        np.concatenate([one.rows.confidences for one in every]),
+        log_rest,
+        *space.as_floats,
+        logs,
+        min((one.rows.bits for one in every), default=None),
+        shown,
+    )
+    slack, found = np.concatenate([one.slack for one in every]), np.concatenate([one.flags for one in every])
+    return TopLists(space, None, Admitted(rows, slack, found, {}))  # they are checked, and stay what they are
 
 
 def _log(x: NDArray[Any]) -> NDArray[np.float64]:

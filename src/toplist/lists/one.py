@@ -89,7 +89,7 @@ class TopList:
         return row
 
     def is_valid(self) -> bool:
-        """Whether some distribution has this as a true list."""
+        """Whether some distribution has this as a true list, up to rounding."""
         return bool(self.batch.is_valid()[0])
 
     def valid(self) -> TopList:

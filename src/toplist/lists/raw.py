@@ -17,7 +17,7 @@ from toplist.labelsets import LabelSets, Sets
 from toplist.lists.batch import TopLists
 from toplist.lists.door import Repairs, Units
 from toplist.lists.one import TopList
-from toplist.lists.sources import as_classes, encode_labels, to_rows
+from toplist.lists.sources import as_classes, encode_labels, precision_of, to_rows
 from toplist.space import ClassSpace, as_space
 
 
@@ -44,7 +44,8 @@ def raw_rows(predictions: Any, space: Any = None, *, units: Units = "probability
         known = as_space(columns if space is None else space)
         at = as_array(predictions.indptr, "offsets").astype(np.int64)
         codes = as_array(predictions.indices, "classes").astype(np.int64)
-        return to_rows(at, codes, _numbers(predictions.data), known), known
+        t = _numbers(predictions.data)
+        return to_rows(at, codes, t, known, precision=precision_of(predictions.data)), known
     if isinstance(predictions, tuple) and len(predictions) in (2, 3):
         return _pairs(predictions, _known(space))
     several = isinstance(predictions, list | tuple)
@@ -76,12 +77,14 @@ def _dense(values: NDArray[Any], space: Any) -> tuple[Rows, ClassSpace]:
     known = as_space(width if space is None else space)
     whole = not known.per_case and known.size == width
     classes = None if whole else np.tile(np.arange(width), n)
-    return to_rows(np.arange(n + 1) * width, classes, _numbers(values.ravel()), known), known
+    t = _numbers(values.ravel())
+    return to_rows(np.arange(n + 1) * width, classes, t, known, precision=precision_of(values)), known
 
 
 def _pairs(given: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:
     """Classes and confidences side by side."""
     *start, classes, confidences = given
+    precision = precision_of(confidences)
     if start:
         at = as_array(start[0], "offsets").astype(np.int64)
     else:
@@ -93,12 +96,11 @@ def _pairs(given: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:
             raise ShapeError(f"{sizes[odd]} classes but {others[odd]} confidences.", case=odd)
         at = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         classes, confidences = ([*chain.from_iterable(_plain(column))] for column in (classes, confidences))
-    named = _plain(classes)
-    t = _numbers(_plain(confidences))
+    named, t = _plain(classes), _numbers(_plain(confidences))
     if len(named) != len(t):
         raise ShapeError(f"{len(named)} classes but {len(t)} confidences.", "Each class needs one confidence.")
     codes, known = _codes(named, space)
-    return to_rows(at, codes, t, known), known
+    return to_rows(at, codes, t, known, precision=precision), known
 
 
 def _mappings(lists: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:

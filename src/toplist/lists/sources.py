@@ -16,7 +16,7 @@ from toplist.kernel import Rows
 from toplist.labelsets import Book, LabelSets, Sets
 from toplist.lists.mistakes import wrong_width
 from toplist.space import ClassSpace, as_space
-from toplist.validity import any_too_small
+from toplist.validity import any_too_small, gather, last_places
 
 _LOW = -600.0  # no logit this near to the largest has a probability too small to be a number
 
@@ -100,6 +100,7 @@ def to_rows(
     confidences: NDArray[Any],
     space: ClassSpace,
     log_rest: Any = None,
+    precision: int | None = None,
 ) -> Rows:
     """Flat columns as the kernels take them."""
     size, log_size = space.as_floats
@@ -109,13 +110,40 @@ def to_rows(
         offsets, confidences = offsets - start, confidences[start:stop]
         classes = None if classes is None else classes[start:stop]
     rest = None if log_rest is None else as_vector(log_rest, "log_rest")
-    return Rows(offsets, classes, confidences, rest, size, log_size)
+    return Rows(offsets, classes, confidences, rest, size, log_size, precision=precision)
 
 
 def exponentiate(rows: Rows) -> Rows:
-    """Rows whose confidences were given by their logarithms."""
-    logs = rows.confidences
-    return keep_logs(replace(rows, confidences=np.exp(logs)), logs)
+    """Rows whose confidences were given by their logarithms; what rounds these off is a share of the confidences."""
+    logs, shown = rows.confidences, _shown(rows)
+    if rows.precision is not None:
+        shown = np.full((len(rows), 2), [16 * 2.0**-rows.precision, 0.0])  # of a logarithm down to -16
+    if shown is not None:
+        shown = np.stack([np.zeros(len(rows)), np.expm1(np.minimum(shown[:, 0], 1.0))], axis=1)
+    return keep_logs(replace(rows, confidences=np.exp(logs), shown=shown), logs)
+
+
+def from_percent(rows: Rows) -> Rows:
+    """Rows whose confidences were given in percent."""
+    t, shown = rows.confidences, _shown(rows)
+    return replace(rows, confidences=t / t.dtype.type(100), shown=None if shown is None else shown / 100)
+
+
+def _shown(rows: Rows) -> NDArray[np.float64] | None:
+    """What the text shows, in the units that it is in."""
+    if rows.shown is None or not np.isnan(rows.shown).any():
+        return rows.shown
+    shown, filled = rows.shown.copy(), np.flatnonzero(np.diff(rows.offsets) > 0)
+    some = gather(rows, filled)
+    found = np.zeros(len(rows))
+    found[filled] = last_places(some.confidences.astype(np.float64), some.offsets)
+    shown[:, 0] = np.where(np.isnan(shown[:, 0]), found, shown[:, 0])
+    return shown
+
+
+def precision_of(values: Any) -> int | None:
+    """The significant bits of an array whose type the kernels do not have."""
+    return 11 if getattr(values, "dtype", None) == np.float16 else None
 
 
 def keep_logs(rows: Rows, logs: NDArray[Any]) -> Rows:
@@ -134,7 +162,8 @@ def rectangle(classes: Any, confidences: Any, space: Any, log_rest: Any) -> tupl
             "A single list is one row: pass arrays of shape (1, k).",
         )
     n, k = t.shape
-    return to_rows(np.arange(n + 1) * k, codes.ravel(), t.ravel(), space, log_rest), space
+    offsets = np.arange(n + 1) * k
+    return to_rows(offsets, codes.ravel(), t.ravel(), space, log_rest, precision_of(confidences)), space
 
 
 def ragged(offsets: Any, classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
@@ -148,7 +177,7 @@ def ragged(offsets: Any, classes: Any, confidences: Any, space: Any, log_rest: A
     if at[0] < 0 or at[-1] > len(t) or (at[1:] < at[:-1]).any():
         raise ShapeError(f"offsets must rise from 0 to the number of entries ({len(t)}), one more than cases.")
     end = int(at[-1])
-    return to_rows(at, codes[:end], t[:end], space, log_rest), space
+    return to_rows(at, codes[:end], t[:end], space, log_rest, precision_of(confidences)), space
 
 
 def dicts(lists: Sequence[Mapping[Any, float]], space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
@@ -175,7 +204,7 @@ def dense(p: Any, space: Any) -> tuple[Rows, ClassSpace]:
         raise ShapeError(f"probabilities must be a (cases, classes) array, not {t.shape}.")
     n, m = t.shape
     known = _of_width(m, space, t)
-    return to_rows(np.arange(n + 1) * m, None, t.ravel(), known), known
+    return to_rows(np.arange(n + 1) * m, None, t.ravel(), known, precision=precision_of(p)), known
 
 
 def _of_width(m: int, space: Any, values: NDArray[Any] | None = None) -> ClassSpace:

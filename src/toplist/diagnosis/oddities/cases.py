@@ -13,7 +13,7 @@ from toplist import flags
 from toplist.kernel import Rows
 from toplist.lists.admitted import row_sums
 from toplist.lists.complaints import SENTINEL
-from toplist.lists.sources import exponentiate
+from toplist.lists.sources import exponentiate, from_percent
 from toplist.validity import doubles, gather, inspect
 
 Bools = NDArray[np.bool_]
@@ -66,7 +66,7 @@ def look(rows: Rows, units: str = "probability") -> Cases:
             rows = exponentiate(rows)
         rows = replace(rows, confidences=np.where(written <= SENTINEL, written, rows.confidences))
     elif units == "percent":
-        rows = replace(rows, confidences=written / written.dtype.type(100))
+        rows = from_percent(rows)
     with np.errstate(invalid="ignore", over="ignore"):
         found = inspect(rows)[1]
         t, sizes = doubles(rows), np.diff(rows.offsets)
@@ -123,7 +123,8 @@ def _invalid(rows: Rows, found: NDArray[np.uint16]) -> Bools:
     keep = np.sort(order[first])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(case[keep], minlength=len(again)))))
     logs = None if part.log_confidences is None else part.log_confidences[keep]
-    once = Rows(offsets, codes[keep], part.confidences[keep], part.log_rest, part.size, part.log_size, logs)
+    t = part.confidences[keep]
+    once = replace(part, offsets=offsets, classes=codes[keep], confidences=t, log_confidences=logs)
     invalid[again] = (inspect(once)[1] & flags.INVALID) > 0
     return invalid
 
