@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from toplist.io.showing import shown
 from toplist.lists.door import Repairs
 from toplist.rules import RULES
 from toplist.space import ClassSpace
+from toplist.spelling import meant, nearest, nearest_file
 
 _PACKED = re.compile(
     r"(\.(csv|tsv|tab|jsonl|ndjson|parquet|pq|arrow|feather|ipc|npy|npz))?(\.(gz|zst))?$", re.IGNORECASE
@@ -71,8 +71,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[ClassSpace | None, st
     columns = open_path(truth).schema.names if truth is not None else []
     if word in columns:
         return None, word
-    near = difflib.get_close_matches(word, [*columns, *_files_beside(word)], n=1) if not Path(word).exists() else []
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = "" if Path(word).exists() else _near_count(word, columns)
     raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
 
 
@@ -102,6 +101,12 @@ def read_labels(path: Path) -> list[str]:
             raise FileError(str(path), f"the label {shown(label)} is there twice.", row=row)
         seen.add(label)
     return labels
+
+
+def _near_count(word: str, columns: Sequence[str]) -> str:
+    """A column or a file that was perhaps meant by a word that is no number of classes."""
+    near = nearest(word, columns) or nearest_file(word, _files_beside(word))
+    return "" if near is None else f" Did you mean {near!r}?"
 
 
 def _files_beside(word: str) -> list[str]:
@@ -140,12 +145,10 @@ def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str) 
     for word in words or ():
         name, mark, value = word.rpartition("=")
         if value not in known:
-            near = difflib.get_close_matches(value, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{hint}")
+            raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{meant(value, known)}")
         if mark and name not in names:
             raise UsageError(
-                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{_near(name, names)}"
+                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{meant(name, names)}"
             )
         chosen.update({name: value} if mark else dict.fromkeys(names, value))
     return {name: chosen.get(name, known[0]) for name in names}
@@ -155,7 +158,7 @@ def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], wha
     """A switch for all predictors, or for the named ones."""
     for word in words or ():
         if word not in names:
-            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{_near(word, names)}")
+            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{meant(word, names)}")
     return {name: always or name in (words or ()) for name in names}
 
 
@@ -163,10 +166,5 @@ def rules_of(words: Sequence[str] | None) -> list[str]:
     """The rules; Brier and log by default."""
     for word in words or ():
         if word not in RULES:
-            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{_near(word, list(RULES))}")
+            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{meant(word, RULES)}")
     return list(dict.fromkeys(words or ("brier", "log")))
-
-
-def _near(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""

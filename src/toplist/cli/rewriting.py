@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json as jsonlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from toplist.cli.failures import UsageError
 from toplist.io.records import require_folder
 from toplist.lists.door import Repairs
 from toplist.rules import RULES
+from toplist.spelling import meant
 from toplist.transformation import Reading, Written
 from toplist.words.names import visible
 
@@ -58,16 +58,10 @@ def reading_of(
     return predictions, Reading(space, sets, layouts, case, class_, confidence, outcome, own, missing)
 
 
-def nearest(word: str, known: Sequence[str]) -> str:
-    """What was perhaps meant, as a sentence, or nothing."""
-    found = difflib.get_close_matches(word, known, n=1)
-    return f" Did you mean {found[0]!r}?" if found else ""
-
-
 def require_rule(rule: str) -> None:
     """A rule by its name."""
     if rule not in RULES:
-        raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{nearest(rule, list(RULES))}")
+        raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{meant(rule, RULES)}")
 
 
 def require_truth(truth: str | None, words: Mapping[str, object]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Literal, get_args
 from toplist.errors import FileError, TopListError
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
+from toplist.spelling import meant, nearest
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]
@@ -211,10 +211,11 @@ def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str)
     without = {label.strip().casefold(): label for label in labels if label not in set(names)}
     if len(without) < len(labels):
         for name in [name for name in names if name not in labels][:20]:
-            near = difflib.get_close_matches(name.strip().casefold(), without, n=1, cutoff=0.8)
-            if near:
-                meant = shown(without[near[0]])
-                raise FileError(source, f"the column {shown(name)} is not among the labels. Did you mean {meant}?")
+            near = nearest(name, without.values(), 0.8)
+            if near is not None:
+                raise FileError(
+                    source, f"the column {shown(name)} is not among the labels. Did you mean {shown(near)}?"
+                )
 
 
 _FINDERS = {"lists": _lists, "long": _long, "wide": _wide, "ranked": _ranked, "labels": _labels}
@@ -233,8 +234,7 @@ def _first(names: Sequence[str], known: Sequence[str]) -> str | None:
 
 
 def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean {shown(near[0])}?" if near else ""
+    return meant(name, known, shown)
 
 
 def _there_are(names: Sequence[str]) -> str:
