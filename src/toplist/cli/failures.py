@@ -22,6 +22,7 @@ _FLAGS = (
     (r'sets=";"', '--sets ";"'),
     (r'rule="(\w+)"', r"--rule \1"),
     (r"space= \(--classes\)", "--classes"),
+    (r"min_cases=(\d+)", r"--min-cases \1"),
 )
 
 
