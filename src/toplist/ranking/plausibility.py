@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from statistics import median
 from typing import Any
@@ -46,15 +46,23 @@ def warnings(
 
 def never_listed(results: Results, tally: Tally, names: Sequence[str], spelled: Spelled) -> list[BoardWarning]:
     """Predictors on whose lists no outcome ever stands, with the spelling that may explain it."""
-    s, found = tally.sums, []
+    s, found = tally.sums, {}
     for row in results.overall.standings:
         a = names.index(row.name)
         if s["listed"][a] or not s["size"][a]:
             continue
         why = spelling(*spelled(row.name))
         if why or row.cases >= _FEW:
-            found.append(BoardWarning("never listed", f"no outcome is ever listed{why or '.'}", (row.name,)))
-    return found
+            found[row.name] = f"no outcome is ever listed{why or '.'}"
+    return _merged("never listed", found)
+
+
+def _merged(kind: str, sentences: Mapping[str, str]) -> list[BoardWarning]:
+    """One warning for all predictors of whom the same is said."""
+    found: dict[str, list[str]] = {}
+    for name, sentence in sentences.items():
+        found.setdefault(sentence, []).append(name)
+    return [BoardWarning(kind, sentence, tuple(names)) for sentence, names in found.items()]
 
 
 def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
@@ -79,15 +87,14 @@ def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
 
 def perfect(results: Results, tally: Tally, names: Sequence[str]) -> list[BoardWarning]:
     """Predictors that are always right, and certain of it."""
-    s, found = tally.sums, []
+    s, found = tally.sums, {}
     for row in results.overall.standings:
         a = names.index(row.name)
         zero = not any(s["x"][r, a, a] or s["infinite"][r, a, a] for r in range(len(results.rules)))
         if zero and s["weight"][a] and s["hit"][a] == s["weight"][a]:
             certain = " with certainty" if set(results.rules) - {"zero-one"} else ""
-            sentence = f"every prediction is right{certain}: is this the truth itself?"
-            found.append(BoardWarning("perfect", sentence, (row.name,)))
-    return found
+            found[row.name] = f"every prediction is right{certain}: is this the truth itself?"
+    return _merged("perfect", found)
 
 
 def worse_than_uniform(results: Results) -> list[BoardWarning]:
@@ -194,4 +201,4 @@ def little_mass(results: Results, tally: Tally, names: Sequence[str]) -> list[Bo
         "the lists long enough?"
     )
     thin = [name for name in rows if 2 * s["thin"][names.index(name)] > s["weight"][names.index(name)]]
-    return [BoardWarning("little mass", sentence, (name,)) for name in thin]
+    return _merged("little mass", dict.fromkeys(thin, sentence))
