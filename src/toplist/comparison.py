@@ -136,7 +136,7 @@ def compare(
         again = partial(from_files, plan)
         many = "per case" if plan.space is None else show_size(plan.space.size)
         size = None if plan.space is None else plan.space.size
-        spelled = partial(_spelled_in_files, plan)
+        spelled = partial(spelled_in_files, plan)
     else:
         if any(one.blanks != "error" for one in repairs.values()):
             raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
@@ -219,7 +219,7 @@ def _unranked(tally: Tally, least: int | None) -> frozenset[int]:
     return frozenset(a for a, count in enumerate(counts) if least is not None and count < least)
 
 
-def _spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
+def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a predictor."""
     source = next(one for one in plan.sources if one.name == name)
     return in_file(plan.truth, plan.space), in_file(source, plan.space)
