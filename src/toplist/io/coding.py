@@ -29,6 +29,7 @@ _EMPTY = "{}"  # the empty set, where a blank is no class
 EMPTY_REMEDY = f"The empty set is written {_EMPTY}."
 _NUMBER = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a code, or a code as a column with gaps writes it; 007 is a name
 _MOST = 2**63  # codes are below this
+_EXACT = 2.0**53  # doubles below this are whole numbers to the last digit
 
 
 def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
@@ -125,7 +126,8 @@ class Coder:
             )
         both = pa.concat_arrays([_text(a), _text(b)]).dictionary_encode()
         self._count(both.dictionary, lists)
-        self._note(both.dictionary, ((_text(a), lists, "class"), (_text(b), truth, "the outcome")), any(numbers))
+        sides = ((_text(a), lists, "class"), (_text(b), truth, "the outcome"))
+        self._note(both.dictionary, sides, typed=any(numbers), wide=bool(names or truth_names))
         codes = as_numpy(both.indices).astype(np.int64)
         mine, theirs = codes[: len(a)], codes[len(a) :]
         if self.space is not None:
@@ -157,6 +159,8 @@ class Coder:
             raise FileError(batch.source, "classes are text or numbers, not objects.")
         if pa.types.is_nested(batch.classes.type):
             raise FileError(batch.source, 'a class is a list of labels: say that classes are label sets (sets=";").')
+        if pa.types.is_floating(batch.classes.type):
+            _require_digits(batch)
         return batch.classes
 
     def _canonical(self, values: Any, batch: Batch) -> Any:
@@ -254,8 +258,12 @@ class Coder:
             "give all of them as labels."
         )
 
-    def _note(self, names: Any, sides: Sequence[tuple[Any, Batch, str]], typed: bool) -> None:
-        """Remember whether all names are numbers, and the first that is no code; `typed`: they are so in some file."""
+    def _note(self, names: Any, sides: Sequence[tuple[Any, Batch, str]], *, typed: bool, wide: bool) -> None:
+        """Remember whether all names are numbers, and the first that is no code.
+
+        `typed`: they are numbers in some file; `wide`: some file has a column for each class, which says what it is
+        called.
+        """
         if self._numbers.named or self.sets is not None or not len(names):
             return
         pa, pc = need("pyarrow"), need("pyarrow.compute")
@@ -273,9 +281,8 @@ class Coder:
                 seen.plain = seen.plain or names[int(np.argmin(pointed))].as_py()
             if pointed.any():
                 seen.pointed = _earlier(seen.pointed, _first(names.filter(pa.array(pointed)), sides))
-            if len(odd):
-                listed = [side for side in sides if side[1].classes is not None]  # columns are called as they are
-                seen.outside = _earlier(seen.outside, _first(odd, listed))
+            if len(odd) and not wide:
+                seen.outside = _earlier(seen.outside, _first(odd, sides))
 
     def _count(self, names: Any, batch: Batch) -> None:
         """More names than classes is an error, even where no single case shows it."""
@@ -295,6 +302,16 @@ class Coder:
                 f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
                 f"({'' if pairs else 'among them '}{which}), but there are only {show_size(size)}. {remedy}"
             )
+
+
+def _require_digits(batch: Batch) -> None:
+    """Numbers with a point that are classes have all their digits; whole numbers beyond 64 bits are read as such."""
+    numbers = as_numpy(plain(batch.classes))
+    large = np.flatnonzero(~(np.abs(numbers) < _EXACT))
+    if len(large):
+        at = int(large[0])
+        problem = f"class {numbers[at]:g} is a number whose last digits are lost. Write such classes as text."
+        raise FileError(batch.source, problem, row=_row(at, batch))
 
 
 def _as_numbers(names: Any) -> NDArray[Any]:
