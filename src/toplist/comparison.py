@@ -13,7 +13,8 @@ import numpy as np
 from toplist.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evaluation import Scoring
-from toplist.inmemory import together
+from toplist.evidence.spellings import in_file, in_lists, of_outcomes
+from toplist.inmemory import Together, together
 from toplist.io.coding import empty_set_explained
 from toplist.io.options import ReadOptions
 from toplist.leaderboard import Leaderboard
@@ -25,7 +26,9 @@ from toplist.ranking.inference import FromCases, Inference
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.pairs import pairs
 from toplist.ranking.panels import Panel
+from toplist.ranking.plausibility import Spelled, warnings
 from toplist.ranking.results import Results
+from toplist.ranking.sameness import Apart
 from toplist.ranking.standings import Terms, sections
 from toplist.rules import as_rule, name_of
 from toplist.sinks import Adding, Both, Keeping
@@ -50,6 +53,7 @@ def compare(
     clusters: Any = None,
     order: Any = None,
     missing: str = "error",
+    min_cases: int | None = None,
     level: float = 0.95,
     intervals: str = "auto",
     horizon: int = 1,
@@ -83,6 +87,9 @@ def compare(
     `intervals` are "t", "normal", "hac" or "cosine" (Diebold-Mariano), or "bootstrap"; by default they follow from what
     is said of the cases: "cosine" where `order` says when they were, else "t", by cluster where there are `clusters`.
 
+    Predictors with fewer than `min_cases` compared cases are shown below the others, without a rank. What makes it
+    doubtful that the right things were compared is in `results.warnings`, and is shown first.
+
     >>> board = compare({"list": [{"a": 0.7, "b": 0.2}] * 2, "label": ["a", "b"]}, ["a", "b"], space=3)
     >>> [row.name for row in board]
     ['label', 'list']
@@ -111,6 +118,8 @@ def compare(
     if intervals not in ("auto", *HOWS):
         raise TopListError(f"intervals are auto, {', '.join(HOWS)}, not {intervals!r}.")
     horizon, seed = as_whole(horizon, "horizon", 1), as_whole(seed, "seed", 0)
+    if min_cases is not None:
+        min_cases = as_whole(min_cases, "min_cases", 1)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
 
     def assume() -> Assumptions:
@@ -121,6 +130,7 @@ def compare(
         predictions, y = with_indicators(predictions, y, space)
     inputs = tuple(os.path.abspath(one) for one in (*predictions.values(), y) if isinstance(one, str | os.PathLike))
     again: Callable[[Progress], Material]
+    spelled: Spelled
     options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
     tables = as_tables(predictions, y, space)
     if tables is not None:
@@ -136,6 +146,8 @@ def compare(
             tallies, panel, read = _of_files(plan, by_case, progress or (lambda what, done, total: None))
         again = partial(from_files, plan)
         many = "per case" if plan.space is None else show_size(plan.space.size)
+        size = None if plan.space is None else plan.space.size
+        spelled = partial(spelled_in_files, plan)
     else:
         if any(one.blanks != "error" for one in repairs.values()):
             raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
@@ -150,47 +162,52 @@ def compare(
         by_case = not assumed.by_sums or missing == "pairwise" or held.per_case
         panel = held.panel(sheets) if by_case else None
         again = lambda progress: from_memory(held)  # noqa: E731
+        size, spelled = held.space.size, partial(_spelled_in_memory, held)
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
 
     def inference(group: Hashable, tally: Tally) -> Inference:
         sums = FromSums(tally, level, normal=assumed.how == "normal")
         if panel is None:
-            return sums
-        return FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
+            return Apart(sums, tally)
+        cases = FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
+        return Apart(cases, tally)
 
     where = None if reference is None else names.index(reference)
-    terms = Terms(names, labels, tops, where, missing == "pairwise")
-    whole, groups = sections(tallies, terms, inference)
     everything = overall(tallies)
+    terms = Terms(names, labels, tops, where, missing == "pairwise", _unranked(everything, min_cases))
+    whole, groups = sections(tallies, terms, inference)
     sure = inference(None, everything)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
+    results = Results(
+        rules=terms.rules,
+        classes=many,
+        cases=read.cases,
+        compared=read.compared,
+        missing=missing,
+        weighted=sample_weight is not None,
+        weight=_name(sample_weight),
+        reference=reference,
+        penalty=penalty,
+        level=level,
+        method=assumed.in_words(count),
+        by=None if by is None else _name(by) or "group",
+        clusters=assumed.clusters,
+        order=assumed.order,
+        origins=read.origins,
+        overall=whole,
+        groups=groups,
+        pairs=pairs(everything, terms, sure, [row.name for row in whole.standings], level),
+        seed=seed if assumed.how == "bootstrap" else None,
+        unit=assumed.unit,
+        units=count,
+        min_cases=min_cases,
+        truth_reading=read.truth,
+        truth_repairs=read.truth_repairs,
+    )
+    found = warnings(results, everything, names, size, spelled)
     return Leaderboard(
-        Results(
-            rules=terms.rules,
-            classes=many,
-            cases=read.cases,
-            compared=read.compared,
-            missing=missing,
-            weighted=sample_weight is not None,
-            weight=_name(sample_weight),
-            reference=reference,
-            penalty=penalty,
-            level=level,
-            method=assumed.in_words(count),
-            by=None if by is None else _name(by) or "group",
-            clusters=assumed.clusters,
-            order=assumed.order,
-            origins=read.origins,
-            truth_reading=read.truth,
-            truth_repairs=read.truth_repairs,
-            overall=whole,
-            groups=groups,
-            pairs=pairs(everything, terms, sure, [row.name for row in whole.standings], level),
-            seed=seed if assumed.how == "bootstrap" else None,
-            unit=assumed.unit,
-            units=count,
-        ),
+        replace(results, warnings=found),
         tallies,
         terms,
         sure,
@@ -207,6 +224,26 @@ def _of_files(plan: Plan, by_case: bool, progress: Progress) -> tuple[Mapping[Ha
         return added.tallies, None, read
     found, read = run(plan, lambda: Both(Adding(plan), Keeping(plan)), progress)
     return found.one.tallies, found.other.panel(), read
+
+
+def _unranked(tally: Tally, least: int | None) -> frozenset[int]:
+    """Predictors with fewer cases than are asked for."""
+    counts = [int(tally.sums["cases"][a, a]) for a in range(len(tally.sums["cases"]))]
+    if least is not None and max(counts) < least:
+        raise TopListError(f"min_cases={least}: no predictor has so many cases, the most is {max(counts):,}.")
+    return frozenset(a for a, count in enumerate(counts) if least is not None and count < least)
+
+
+def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
+    """How the outcomes are written in the truth, and the classes by a predictor."""
+    source = next(one for one in plan.sources if one.name == name)
+    return in_file(plan.truth, plan.space), in_file(source, plan.space)
+
+
+def _spelled_in_memory(held: Together, name: str) -> tuple[list[str], list[str]]:
+    """The same of predictions in memory."""
+    lists = held.lists[name]
+    return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
 def _name(column: Any) -> str | None:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from toplist.errors import TopListError
 from toplist.evaluation import lists_of, require_all_columns
+from toplist.io.alignment import Unique
 from toplist.io.batches import Batch
-from toplist.io.coding import Coder, label_sets
+from toplist.io.coding import Coder, has_integers, label_sets
 from toplist.io.columns import as_arrow
 from toplist.io.optional import need
 from toplist.io.outputs import inputs_of, require_apart
@@ -44,7 +45,8 @@ def convert(
         raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
     require_apart([path], inputs_of([source]))
     pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
-    coder, cases = Coder(known, False, sets), 0
+    whole = known.labels is None and sets is None and has_integers(source)
+    coder, unique, cases = Coder(known, whole, sets), Unique(source), 0
     if space is not None:
         require_all_columns(source, space)
     with ListWriter(path) as writer:
@@ -56,10 +58,14 @@ def convert(
             name_of, first = np.unique(codes, return_index=True)
             which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
             writer.write(Lists(batch.ids, lists.offsets, which, lists.confidences))
+            if batch.ids is not None and source.layout.kind != "long":
+                unique.see(batch.ids)
             cases += len(batch)
             halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
             repaired({**lists.repairs, "blanks left out": halves})
             progress("converting", cases, source.reader.rows)
+        coder.finish()
+        unique.require()
         if not cases:
             writer.write(no_lists())
     return cases

@@ -78,12 +78,17 @@ class Together:
     @property
     def per_case(self) -> bool:
         """Whether the number of classes differs from case to case."""
-        return next(iter(self.lists.values())).space.per_case
+        return self.space.per_case
+
+    @property
+    def space(self) -> ClassSpace:
+        """The classes, as the first predictor has them."""
+        return next(iter(self.lists.values())).space
 
     @property
     def classes(self) -> str:
         """How many there are."""
-        return show_size(next(iter(self.lists.values())).space.size)
+        return show_size(self.space.size)
 
 
 def together(

@@ -28,9 +28,9 @@ _NAMES = {
     flags.NOT_FINITE: "not finite",
     flags.NEGATIVE: "negative",
     flags.ABOVE_ONE: "above one",
+    flags.TWICE: "class twice",
     flags.TOO_LONG: "too many classes",
     flags.OUTSIDE: "class outside the space",
-    flags.TWICE: "class twice",
     flags.NOT_FULL: "incomplete distribution",
     flags.MASS: "mass above one",
 }
@@ -115,6 +115,8 @@ def inspect(
         found.problems.append(Problem("unreadable", 0, str(error)))
     if look.looking.crowded:
         found.problems.append(Problem("more names than classes", 0, look.looking.crowded))
+    if look.looking.stray:
+        found.problems.append(Problem("class outside the space", 0, look.looking.stray))
     found.problems += [Problem(kind, look.counts[kind], first) for kind, first in look.firsts.items()]
     found.oddities = look.looking.findings(repaired=seen_to(repairs))
     return found
@@ -186,7 +188,7 @@ class _Look:
     def _repaired(self) -> tuple[int, ...]:
         """What may be no problem after the repairs."""
         masses = (flags.ABOVE_ONE, flags.NOT_FULL, flags.MASS) if self.repairs.normalize else ()
-        return (*masses, *((flags.TWICE,) if self.repairs.duplicates == "sum" else ()))
+        return (*masses, *((flags.TWICE, flags.TOO_LONG) if self.repairs.duplicates == "sum" else ()))
 
     def _sentence(self, batch: Batch, codes: Any, case: int) -> str:
         one = batch.part(case, case + 1)

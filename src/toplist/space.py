@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_tuple
 from toplist.errors import SpaceError
+from toplist.spelling import are_codes, nearest
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
 
@@ -94,10 +94,13 @@ class ClassSpace:
 
     def suggest(self, label: Any) -> str:
         """A label that was perhaps meant, as a sentence, or nothing."""
-        near = difflib.get_close_matches(str(label), [str(known) for known in self.labels or ()], n=1)
-        if near and near[0] == str(label):
-            return f"There is a label {near[0]}, but of another type than {type(label).__name__}."
-        return f"Did you mean {near[0]!r}?" if near else ""
+        names = [str(known) for known in self.labels or ()]
+        near = nearest(str(label), names)
+        if near is not None and near == str(label):
+            return f"There is a label {near}, but of another type than {type(label).__name__}."
+        if near is None and are_codes([str(label)]) and not any(map(are_codes, ([name] for name in names))):
+            return f"{str(label)!r} is a number: are codes and labels mixed? Give the labels in both places."
+        return f"Did you mean {near!r}?" if near is not None else ""
 
     def take(self, at: Any) -> ClassSpace:
         """The space of some of the cases."""

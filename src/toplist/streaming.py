@@ -16,7 +16,7 @@ from toplist.errors import AlignmentError, FileError
 from toplist.evaluation import Judge, Scoring, Seen
 from toplist.io.alignment import Join, Joined, OutOfStepError, differing_lengths, in_step, require_same_cases
 from toplist.io.batches import Batch
-from toplist.io.coding import Coder
+from toplist.io.coding import Coder, has_integers
 from toplist.io.columns import plain
 from toplist.io.engine import connect
 from toplist.io.gathering import some
@@ -135,6 +135,8 @@ def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
         progress("scoring", done, plan.truth.reader.rows)
     if not done:
         raise FileError(plan.truth.path, "there are no cases.")
+    for judge in judges:
+        judge.coder.finish()
     origins = tuple(
         Origin(
             j.source.name,
@@ -183,6 +185,7 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
                 scratch.put(found.places, sheet)
                 done += len(found.places)
                 progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
+            judge.coder.finish()
             scratches.append(scratch)
         lacking = [np.flatnonzero(~scratch.present) for scratch in scratches]
         cases = [judge.cases for judge in judges]
@@ -194,12 +197,13 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
                     if len(who)
                 ],
                 [(name, count, shown) for name, (count, shown) in join.unknown.items()],
+                next(filter(None, (join.hint(j.source.name) for j in judges if not j.cases)), ""),
             )
         for judge, scratch, away in zip(judges, scratches, lacking, strict=True):
+            if not judge.cases:
+                join.require_some(judge.source.name)
             if plan.missing == "reject":
                 _reject(judge, scratch, away, join.truth)
-            elif not judge.cases:
-                raise AlignmentError(f"{judge.source.name} has none of the cases of the truth.")
         compared = _in_order(plan, sink, scratches, progress)
     filled = [len(away) if plan.missing == "reject" else 0 for away in lacking]
     beyond = [join.unknown.get(judge.source.name, (0, []))[0] for judge in judges]
@@ -252,16 +256,6 @@ def _empty_lists(judge: Judge, truth: Batch) -> Batch:
     pa, n = need("pyarrow"), len(truth)
     kind = pa.string() if truth.classes is None else plain(truth.classes).type
     return Batch(judge.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
-
-
-def has_integers(source: Source) -> bool:
-    """Whether the classes of a source are whole numbers."""
-    types = need("pyarrow").types
-    if source.layout.kind == "wide":
-        return False
-    kinds = [source.reader.schema.field(name).type for name in source.layout.classes]
-    kinds = [kind.value_type if types.is_nested(kind) and hasattr(kind, "value_type") else kind for kind in kinds]
-    return all(types.is_integer(kind) for kind in kinds)
 
 
 def needs_text(plan: Plan) -> bool:

@@ -115,13 +115,22 @@ def test_one_list_is_refused_like_a_batch_of_one(bad: Bad) -> None:
 
 
 def test_more_classes_than_there_are_are_too_many() -> None:
-    """That one of them is outside the space, or there twice, follows and is not what to say."""
+    """That one of them is outside the space follows and is not what to say."""
     with pytest.raises(tl.ClassError) as caught:
         tl.TopLists.from_topk([[0, 1], [0, 1]], [[0.5, 0.5], [0.5, 0.5]], 1)
     problem = "2 classes are listed, but there are only 1. Declare the right number of classes."
     assert str(caught.value) == f"case 0: {problem} 1 more case has the same problem."
-    with pytest.raises(tl.ClassError, match=r"^case 0: 3 classes are listed, but there are only 2\."):
+
+
+def test_a_list_that_is_too_long_because_classes_are_there_twice_is_told_so() -> None:
+    """The number of classes is right, and nobody is told to declare another one."""
+    once = r'^case 0: class 1 is listed twice\. If its confidences add up, pass duplicates="sum"\.$'
+    with pytest.raises(tl.ClassError, match=once):
         tl.TopLists.from_topk([[0, 1, 1]], [[0.5, 0.3, 0.2]], 2)
+    with pytest.raises(tl.ClassError, match="So is every class of this case: are the same predictions there twice"):
+        tl.TopLists.from_topk([[0, 1, 0, 1]], [[0.3, 0.2, 0.3, 0.2]], 3)
+    lists = tl.TopLists.from_ragged([0, 4], [0, 1, 0, 1], [0.3, 0.2, 0.2, 0.1], 3, duplicates="sum")
+    assert lists[0] == tl.TopList({0: 0.5, 1: 0.2 + 0.1}, 3)
 
 
 def test_the_first_bad_case_is_named_whatever_others_suffer_from() -> None:

@@ -62,6 +62,9 @@ def compare(
     missing: Annotated[
         str, typer.Option(help="What to do about missing cases: error, common, pairwise or reject.")
     ] = "error",
+    min_cases: Annotated[
+        int | None, typer.Option("--min-cases", help="Rank only predictors with so many compared cases.")
+    ] = None,
     top: Annotated[list[int] | None, typer.Option(help="The k of top-k errors; may be given several times.")] = None,
     penalty: options.Penalty = None,
     cluster: options.Cluster = None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
+import csv
+import io
 import json
 import math
 import os
@@ -11,19 +12,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from toplist.cli.failures import UsageError
 from toplist.errors import FileError
 from toplist.io.layouts import KINDS
 from toplist.io.options import TRUTH, ReadOptions
 from toplist.io.readers import open_path
-from toplist.io.showing import shown
+from toplist.io.showing import UTF8_REMEDY, several, shown
 from toplist.lists.door import Repairs
 from toplist.rules import RULES
 from toplist.space import ClassSpace
+from toplist.spelling import meant, nearest, nearest_file
+from toplist.words.names import visible
 
 _PACKED = re.compile(
     r"(\.(csv|tsv|tab|jsonl|ndjson|parquet|pq|arrow|feather|ipc|npy|npz))?(\.(gz|zst))?$", re.IGNORECASE
 )
+
+_TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_LABELS = ("label", "class", "name", "class_name", "label_name", "classname", "category", "labels", "classes", "names")
+_CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
@@ -71,31 +80,31 @@ def space_of(text: str | None, truth: str | None) -> tuple[ClassSpace | None, st
         return ClassSpace(2 ** int(power.group(1))), None
     if Path(word).is_file():
         return ClassSpace(labels=read_labels(Path(word))), None
+    table, mark, column = word.rpartition(":")
+    if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
+        return ClassSpace(labels=read_labels(Path(table), column)), None
     columns = open_path(truth).schema.names if truth is not None else []
     if word in columns:
         return None, word
-    near = difflib.get_close_matches(word, [*columns, *_files_beside(word)], n=1) if not Path(word).exists() else []
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = "" if Path(word).exists() else _near_count(word, columns)
     raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
 
 
-def read_labels(path: Path) -> list[str]:
-    """One label per line, or a JSON list."""
+def read_labels(path: Path, column: str | None = None) -> list[str]:
+    """One label per line, a column of a table (.csv, .tsv), a JSON list, or JSON with a label for each code."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FileError(str(path), "this is not UTF-8 text.") from None
+        raise FileError(str(path), f"this is not UTF-8 text. {UTF8_REMEDY}") from None
     except OSError as error:
         raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
-    labels = [line.strip("\r") for line in text.split("\n")]
-    if path.suffix.lower() == ".json":
-        try:
-            listed = json.loads(text)
-        except (ValueError, RecursionError):
-            listed = None
-        if not isinstance(listed, list) or any(isinstance(label, list | dict) for label in listed):
-            raise FileError(str(path), "labels are a JSON list, or text with one label per line.")
-        labels = [str(label) for label in listed]
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        labels = _json_labels(text, str(path))
+    elif suffix in _TABLES:
+        labels = _table_labels(text, _TABLES[suffix], str(path), column)
+    else:
+        labels = [line.strip("\r") for line in text.split("\n")]
     labels = [label for label in labels if label.strip()]
     if not labels:
         raise FileError(str(path), "there are no labels in this file.")
@@ -105,6 +114,88 @@ def read_labels(path: Path) -> list[str]:
             raise FileError(str(path), f"the label {shown(label)} is there twice.", row=row)
         seen.add(label)
     return labels
+
+
+def _json_labels(text: str, path: str) -> list[str]:
+    """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        inner = next((found[key] for key in ("id2label", "label2id") if isinstance(found.get(key), dict)), None)
+        labels = _by_code(found if inner is None else inner, path)
+        said = found.get("num_labels", len(labels))
+        if inner is not None and said != len(labels):
+            raise FileError(path, f"num_labels is {shown(said)}, but there are {len(labels):,} labels.")
+        return labels
+    if not isinstance(found, list) or any(isinstance(label, list | dict) for label in found):
+        raise FileError(
+            path, "labels are a JSON list, a JSON object with a label for each code (id2label), or one label per line."
+        )
+    return [str(label) for label in found]
+
+
+def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
+    """The labels of codes that are all from 0 on."""
+    pairs: dict[int, str] = {}
+    if found and all(re.fullmatch(r"\d{1,9}", key) for key in found):
+        pairs = {int(key): str(label) for key, label in found.items() if not isinstance(label, list | dict)}
+    elif found and all(type(code) is int for code in found.values()):
+        pairs = {code: label for label, code in found.items()}
+    if not found or len(pairs) < len(found):
+        raise FileError(path, 'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}.')
+    gap = next((code for code in range(len(pairs)) if code not in pairs), None)
+    if gap is not None:
+        raise FileError(path, f"there are {len(pairs):,} labels, but none for the code {gap}: codes are 0, 1, 2, ...")
+    return [pairs[code] for code in range(len(pairs))]
+
+
+def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> list[str]:
+    """A column of a table; where there is one column, its first line is a header only if it is called like one."""
+    try:
+        rows = [
+            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(map(str.strip, row))
+        ]
+    except csv.Error as error:
+        raise FileError(path, f"this is no table: {error}.") from None
+    head = [name.strip() for name in rows[0]] if rows else []
+    known = [name for name in head if name.casefold() in _LABELS]
+    odd = next((i for i, row in enumerate(rows) if len(row) != len(head)), None)
+    if odd is not None:
+        problem = (
+            f"{len(rows[odd])} fields, but {len(head)} in the first line. Quote labels that have {delimiter!r} in them"
+        )
+        raise FileError(path, f"{problem}, or name the file .txt, where every line is a label.", row=odd + 1)
+    if column is None and len(head) < 2 and (len(rows) < 2 or head[0].casefold() not in (*_LABELS, *_CODES)):
+        return [row[0] for row in rows]
+    chosen = column if column is not None else known[0] if len(known) == 1 else head[0] if len(head) == 1 else None
+    if chosen is None or chosen not in head:
+        near = "" if column is None else meant(column, head)
+        lacks = "which column are the labels?" if column is None else f"there is no column {shown(column)}.{near}"
+        remedy = (
+            f"Name it, as in --classes {path}:{known[0] if known else head[-1]}, or write the labels to a file alone."
+        )
+        raise FileError(path, f"{lacks} The columns are {several(head)}. {remedy}")
+    labels = [row[head.index(chosen)] for row in rows[1:]]
+    typer.echo(f"labels: {len(labels):,} from the column {visible(chosen)} of {visible(path)}", err=True)
+    codes = next((name for name in head if name != chosen and name.casefold() in _CODES), None)
+    if codes is None:
+        return labels
+    numbers = [row[head.index(codes)].strip() for row in rows[1:]]
+    if sorted(numbers) != sorted(map(str, range(len(labels)))):
+        raise FileError(
+            path,
+            f"the column {shown(codes)} is not 0 to {len(labels) - 1:,}, as codes of classes are: "
+            "write the labels alone to a file, in the order of their codes.",
+        )
+    return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]
+
+
+def _near_count(word: str, columns: Sequence[str]) -> str:
+    """A column or a file that was perhaps meant by a word that is no number of classes."""
+    near = nearest(word, columns) or nearest_file(word, _files_beside(word))
+    return "" if near is None else f" Did you mean {near!r}?"
 
 
 def _files_beside(word: str) -> list[str]:
@@ -143,12 +234,10 @@ def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str, 
     for word in words or ():
         name, mark, value = word.rpartition("=")
         if value not in known:
-            near = difflib.get_close_matches(value, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{hint}")
+            raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{meant(value, known)}")
         if mark and name not in (able or names):
             raise UsageError(
-                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{_near(name, names)}"
+                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{meant(name, names)}"
             )
         chosen.update({name: value} if mark else dict.fromkeys(names, value))
     return {name: chosen.get(name, known[0]) for name in dict.fromkeys([*names, *chosen])}
@@ -225,7 +314,7 @@ def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], wha
     """A switch for all predictors, or for the named ones."""
     for word in words or ():
         if word not in names:
-            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{_near(word, names)}")
+            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{meant(word, names)}")
     return {name: always or name in (words or ()) for name in names}
 
 
@@ -233,10 +322,5 @@ def rules_of(words: Sequence[str] | None) -> list[str]:
     """The rules; Brier and log by default."""
     for word in words or ():
         if word not in RULES:
-            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{_near(word, list(RULES))}")
+            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{meant(word, RULES)}")
     return list(dict.fromkeys(words or ("brier", "log")))
-
-
-def _near(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""

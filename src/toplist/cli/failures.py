@@ -34,6 +34,7 @@ _FLAGS = (
     (r"case=\{name: column\}", "--case NAME=COLUMN"),
     (r"classes=\{name: column\}", "--class NAME=COLUMN"),
     (r"confidences=\{name: column\}", "--confidence NAME=COLUMN"),
+    (r"min_cases=(\d+)", r"--min-cases \1"),
 )
 
 

@@ -13,13 +13,14 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.cli.memory import keep_freed_memory
 from toplist.cli.placing import require_outputs
-from toplist.cli.rewriting import nearest, reading_of, require_json, require_truth, say_written
+from toplist.cli.rewriting import reading_of, require_json, require_truth, say_written
 from toplist.errors import FileError
 from toplist.improve.pools import Ambiguity, PoolWeights
 from toplist.io.coding import empty_set_explained
 from toplist.io.files import find
 from toplist.io.records import read_json, write_json
 from toplist.io.showing import several
+from toplist.spelling import meant
 from toplist.transformation import pool_files
 from toplist.words.names import visible
 
@@ -46,7 +47,7 @@ def pool(
     if sum(value is not None for value in given.values()) > 1:
         raise UsageError(f"weights come from one of {', '.join(given)}.")
     if rule not in (None, "brier", "log"):
-        raise UsageError(f"--rule is brier or log here, not {rule!r}.{nearest(rule, ['brier', 'log'])}")
+        raise UsageError(f"--rule is brier or log here, not {rule!r}.{meant(rule, ['brier', 'log'])}")
     require_truth(truth, {"--rule": rule, "--outcome": how["outcome"]})
     if save_weights is not None:
         require_json(save_weights, "--save-weights")
@@ -120,7 +121,7 @@ def _given(words: Sequence[str] | None, names: Sequence[str]) -> dict[str, float
     for word in words:
         name, mark, value = word.rpartition("=")
         if not mark or name not in names:
-            near = nearest(name or word, names)
+            near = meant(name or word, names)
             raise UsageError(
                 f"--weights {word}: say name=weight, once for each of {', '.join(map(repr, names))}.{near}"
             )

@@ -13,12 +13,13 @@ from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError
 from toplist.cli.memory import keep_freed_memory
 from toplist.cli.placing import require_outputs
-from toplist.cli.rewriting import nearest, reading_of, require_json, require_rule, say_changed, say_json, say_written
+from toplist.cli.rewriting import reading_of, require_json, require_rule, say_changed, say_json, say_written
 from toplist.errors import FileError, TopListError
 from toplist.improve.recalibration import Choice, Recalibrator
 from toplist.io.coding import empty_set_explained
 from toplist.io.records import write_json
 from toplist.space import show_size
+from toplist.spelling import meant
 from toplist.transformation import transform
 from toplist.transformation.fitting import KINDS, fit_recalibrator
 from toplist.words.names import visible
@@ -39,7 +40,7 @@ def fit(
 ) -> None:
     """Fit a recalibrator and write it down."""
     if kind not in ("auto", *KINDS):
-        raise UsageError(f"--kind is auto, {', '.join(KINDS)}, not {kind!r}.{nearest(kind, ['auto', *KINDS])}")
+        raise UsageError(f"--kind is auto, {', '.join(KINDS)}, not {kind!r}.{meant(kind, ['auto', *KINDS])}")
     require_rule(rule)
     require_json(output, "--output")
     require_outputs([output], [*asking.named_files([file]).values(), truth], how["classes"])

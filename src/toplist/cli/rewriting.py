@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json as jsonlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -15,6 +14,7 @@ from toplist.cli import asking
 from toplist.cli.failures import UsageError, require_named
 from toplist.lists.door import Repairs
 from toplist.rules import RULES
+from toplist.spelling import meant
 from toplist.transformation import Reading, Written
 from toplist.words.names import visible
 
@@ -65,16 +65,10 @@ def reading_of(
     return predictions, Reading(space, repairs=own, missing=missing, **asdict(options))
 
 
-def nearest(word: str, known: Sequence[str]) -> str:
-    """What was perhaps meant, as a sentence, or nothing."""
-    found = difflib.get_close_matches(word, known, n=1)
-    return f" Did you mean {found[0]!r}?" if found else ""
-
-
 def require_rule(rule: str) -> None:
     """A rule by its name."""
     if rule not in RULES:
-        raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{nearest(rule, list(RULES))}")
+        raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{meant(rule, RULES)}")
 
 
 def require_truth(truth: str | None, words: Mapping[str, object]) -> None:

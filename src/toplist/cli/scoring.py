@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,19 @@ import typer
 from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError, require_named
 from toplist.cli.placing import require_outputs
+from toplist.comparison import spelled_in_files
 from toplist.conversion import score_file
 from toplist.evaluation import Scoring
 from toplist.io.coding import empty_set_explained
 from toplist.planning import plan_of
+from toplist.ranking.intervals import FromSums
+from toplist.ranking.plausibility import warnings
+from toplist.ranking.results import BoardWarning, Results
+from toplist.ranking.standings import Terms, section
 from toplist.rules import as_rule
 from toplist.sinks import Adding, Both
-from toplist.streaming import run
-from toplist.tally import overall, to_float
+from toplist.streaming import Plan, Read, run
+from toplist.tally import Tally, overall, to_float
 from toplist.words.names import visible
 
 
@@ -89,7 +95,35 @@ def score(
             with score_file(output, chosen, plan.keep) as make:
                 both, read = run(plan, lambda: Both(make(), Adding(plan)), update)
             tallies = both.other.tallies
-    _say(overall(tallies).sums, chosen, read, output, json)
+    everything = overall(tallies)
+    for one in _warnings(plan, everything, chosen, read):
+        typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
+    _say(everything.sums, chosen, read, output, json)
+
+
+def _warnings(plan: Plan, tally: Tally, rules: Sequence[str], read: Read) -> Sequence[BoardWarning]:
+    """Why the scores may not be right."""
+    (source,) = plan.sources
+    terms = Terms((source.name,), tuple(rules), (), None, pairwise=False)
+    board = Results(
+        rules=terms.rules,
+        classes="",
+        cases=read.cases,
+        compared=read.compared,
+        missing=plan.missing,
+        weighted=False,
+        reference=None,
+        penalty=plan.scoring.penalty,
+        level=0.95,
+        method="",
+        by=None,
+        clusters=None,
+        order=None,
+        origins=read.origins,
+        overall=section(None, tally, terms, FromSums(tally, 0.95)),
+    )
+    size = None if plan.space is None else plan.space.size
+    return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))
 
 
 def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: bool) -> None:

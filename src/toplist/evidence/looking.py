@@ -13,7 +13,7 @@ from toplist.diagnosis.oddities import Look, Oddity
 from toplist.errors import FileError, SpaceError
 from toplist.evidence.naming import for_predictions
 from toplist.io.batches import Batch
-from toplist.io.coding import Coder, Codes
+from toplist.io.coding import Coder, Codes, has_integers
 from toplist.io.columns import as_numpy, plain, truths
 from toplist.io.optional import need
 from toplist.io.sources import Source
@@ -60,14 +60,20 @@ class Looking:
     def findings(self, *, repaired: Any = ()) -> tuple[Oddity, ...]:
         """See `Look.findings`; more names than classes is odd about all cases together."""
         found = self.found.findings(repaired=repaired)
-        if not self.crowded:
-            return found
-        return (Oddity("more names than classes", 0, self.found.cases, self.crowded, True, ""), *found)
+        of = self.found.cases
+        said = (("more names than classes", self.crowded), ("class outside the space", self.stray))
+        return (*(Oddity(kind, 0, of, words, True, "") for kind, words in said if words), *found)
+
+    @property
+    def stray(self) -> str:
+        """That numbers in text are no codes, in words, after all batches."""
+        found = None if self._coder is None else self._coder.stray()
+        return "" if found is None else str(found)
 
     def _codes(self, batch: Batch) -> Codes:
         """Codes that tell the classes of each case apart, those outside the space from its size on."""
         names = self.source.names
-        self._coder = self._coder or Coder(self.space, False, self.sets)
+        self._coder = self._coder or Coder(self.space, self._whole, self.sets)
         try:
             codes = self._coder.own_codes(batch, names)
         except FileError as error:
@@ -80,6 +86,11 @@ class Looking:
             self._coder = Coder(ClassSpace(math.inf), False, self.sets)
             codes = self._coder.own_codes(batch, names)
         return _within_case(codes, batch) if self.crowded else codes
+
+    @property
+    def _whole(self) -> bool:
+        """Whether classes are whole numbers, which are codes where there are no labels."""
+        return self.space.labels is None and self.sets is None and has_integers(self.source)
 
     def _twice(self, batch: Batch) -> NDArray[np.bool_]:
         self.again = np.zeros(len(batch), bool)

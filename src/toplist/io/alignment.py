@@ -18,8 +18,11 @@ from toplist.io.gathering import Spill, gathered, some
 from toplist.io.optional import need
 from toplist.io.showing import shown
 from toplist.io.sources import Source
+from toplist.spelling import variant
 
 Rows = NDArray[np.int64]
+_FEW = 20  # ids of a source that the truth does not have, to be shown or compared with
+_HEAD = 1000  # ids of the truth that these are compared with
 
 
 class OutOfStepError(Exception):
@@ -29,7 +32,7 @@ class OutOfStepError(Exception):
 def in_step(truth: Source, sources: Sequence[Source]) -> Iterator[tuple[Batch, list[Batch]]]:
     """Batches of the same cases from all files at once, as long as they have the same order."""
     streams = [_Stream(source.batches()) for source in (truth, *sources)]
-    unique = _Unique(truth)
+    unique = Unique(truth)
     if truth.layout.case is None:
         _require_one_length(streams)
     while True:
@@ -92,7 +95,7 @@ class _Stream:
 
 
 @dataclass
-class _Unique:
+class Unique:
     """Ids that rise are unique; others are counted."""
 
     source: Source
@@ -100,6 +103,7 @@ class _Unique:
     rising: bool = True
 
     def see(self, ids: Any) -> None:
+        """The ids of the next batch."""
         pc = need("pyarrow.compute")
         if not self.rising or not len(ids):
             return
@@ -108,6 +112,7 @@ class _Unique:
         self.rising, self.last = bool(after and inside), ids[len(ids) - 1]
 
     def require(self) -> None:
+        """After the last batch: no case may be there twice."""
         if not self.rising and self.source.layout.kind == "long":
             raise OutOfStepError  # the rows of a case may be anywhere
         if not self.rising:
@@ -202,7 +207,7 @@ class Join:
         self.engine, self.source, self.folder, self.text = engine, truth, folder, text
         batches: list[Batch] = []
 
-        unique = _Unique(truth)
+        unique = Unique(truth)
 
         def seen() -> Iterator[tuple[Any, Rows]]:
             for batch in truth.batches(together=True):
@@ -273,8 +278,21 @@ class Join:
     def _leave_out(self, source: Source, batch: Batch, places: Rows) -> None:
         away = np.flatnonzero(places < 0)
         count, known = self.unknown.get(source.name, (0, []))
-        ids = [] if batch.ids is None else [batch.ids[int(i)].as_py() for i in away[: 3 - len(known)]]
+        ids = [] if batch.ids is None else [batch.ids[int(i)].as_py() for i in away[: _FEW - len(known)]]
         self.unknown[source.name] = (count + len(away), known + ids)
+
+    def require_some(self, name: str) -> None:
+        """For a source none of whose cases is in the truth: say so, with what the ids look like."""
+        own = ", ".join(map(shown, self.unknown.get(name, (0, []))[1][:3]))
+        theirs = ", ".join(map(shown, self.ids(range(min(3, self.cases)))))
+        looks = f" Its ids are such as {own}, those of the truth such as {theirs}." if own else ""
+        raise AlignmentError(f"{name} has none of the cases of the truth.{self.hint(name)}{looks}")
+
+    def hint(self, name: str) -> str:
+        """How the ids of a source that the truth does not have may be written otherwise there, or nothing."""
+        known = map(str, self.ids(range(min(_HEAD, self.cases))))
+        near = variant(map(str, self.unknown.get(name, (0, []))[1]), known, ids=True)
+        return "" if near is None else f" {shown(near[0])} and {shown(near[1])} (truth) differ in {near[2]}."
 
     def ids(self, places: Any) -> list[Any]:
         """The ids of some cases of the truth."""
@@ -284,14 +302,14 @@ class Join:
 
 
 def require_same_cases(
-    missing: Sequence[tuple[str, int, list[Any]]], unknown: Sequence[tuple[str, int, list[Any]]]
+    missing: Sequence[tuple[str, int, list[Any]]], unknown: Sequence[tuple[str, int, list[Any]]], hint: str = ""
 ) -> None:
     """Say who lacks what, and who has what nobody asked for."""
     lines = [f"{name} lacks {_cases(count, ids)}" for name, count, ids in missing if count]
     lines += [f"{name} has {_cases(count, ids)} that the truth does not have" for name, count, ids in unknown if count]
     if lines:
         raise AlignmentError(
-            f'{"; ".join(lines)}. Choose what to do about it: missing="common" (cases that all have), "pairwise" '
+            f'{"; ".join(lines)}.{hint} Choose what to do about it: missing="common" (cases that all have), "pairwise" '
             '(relative skill) or "reject" (an absent prediction is the empty list).'
         )
 

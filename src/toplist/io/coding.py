@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -17,14 +17,19 @@ from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain, truths
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
+from toplist.io.sources import Source
 from toplist.labelsets import LabelSets
 from toplist.space import ClassSpace, show_size
+from toplist.spelling import doubles
 
 Codes = NDArray[np.int64]
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
 _UNIT = "\x1f"  # between the labels of a set, as long as nobody sees it
 _EMPTY = "{}"  # the empty set, where a blank is no class
 EMPTY_REMEDY = f"The empty set is written {_EMPTY}."
+_NUMBER = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a code, or a code as a column with gaps writes it; 007 is a name
+_MOST = 2**63  # codes are below this
+_EXACT = 2.0**53  # doubles below this are whole numbers to the last digit
 
 
 def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
@@ -50,6 +55,29 @@ def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
     return LabelSets(labels)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A name and where it stands."""
+
+    row: int
+    source: str
+    what: str
+    name: str
+
+    def error(self, problem: str) -> FileError:
+        return FileError(self.source, f"{self.what} {shown(self.name)} {problem}", row=self.row or None)
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """What is known of names that are numbers."""
+
+    named: bool = False  # whether some name is no number: then all are names
+    plain: str | None = None  # one without a decimal point
+    pointed: _Place | None = None  # the first with one
+    outside: _Place | None = None  # the first that is no code
+
+
 @dataclass(slots=True)
 class Coder:
     """Codes for the classes of two sources that belong together: predictions, and the truth.
@@ -65,6 +93,7 @@ class Coder:
     _members: frozenset[str] | None = field(init=False, default=None)
     _supported: frozenset[tuple[str, ...]] | None = field(init=False, default=None)
     _seen: Any = field(init=False, default=None)
+    _numbers: _Numbers = field(init=False, default_factory=_Numbers)
     _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -90,13 +119,15 @@ class Coder:
         pa = need("pyarrow")
         numbers = [pa.types.is_integer(values.type) for values in (a, b)]
         if self.integers and all(numbers):
-            return _whole(a), _whole(b)
+            return _whole(a, lists), _whole(b, truth)
         if self._members is not None and self.sets is None and any(numbers) and len(a) and len(b):
             raise FileError(
                 lists.source, f"codes go with codes, and label sets with label sets: {truth.source} differs."
             )
         both = pa.concat_arrays([_text(a), _text(b)]).dictionary_encode()
         self._count(both.dictionary, lists)
+        sides = ((_text(a), lists, "class"), (_text(b), truth, "the outcome"))
+        self._note(both.dictionary, sides, typed=any(numbers), wide=bool(names or truth_names))
         codes = as_numpy(both.indices).astype(np.int64)
         mine, theirs = codes[: len(a)], codes[len(a) :]
         if self.space is not None:
@@ -108,8 +139,9 @@ class Coder:
     def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
         """The codes of predictions alone, where nothing is compared."""
         pa = need("pyarrow")
+        kind = pa.int64() if self.integers else pa.string()
         nothing = Batch(
-            lists.source, lists.rows, None, np.zeros(len(lists) + 1, np.int64), pa.array([], pa.string()), np.zeros(0)
+            lists.source, lists.rows, None, np.zeros(len(lists) + 1, np.int64), pa.array([], kind), np.zeros(0)
         )
         return self.codes(lists, names, nothing, ())[0]
 
@@ -127,6 +159,8 @@ class Coder:
             raise FileError(batch.source, "classes are text or numbers, not objects.")
         if pa.types.is_nested(batch.classes.type):
             raise FileError(batch.source, 'a class is a list of labels: say that classes are label sets (sets=";").')
+        if pa.types.is_floating(batch.classes.type):
+            _require_digits(batch)
         return batch.classes
 
     def _canonical(self, values: Any, batch: Batch) -> Any:
@@ -187,7 +221,7 @@ class Coder:
     def _places(self, values: Any, batch: Batch, error: Any) -> Codes:
         pc, pa, space = need("pyarrow.compute"), need("pyarrow"), cast("ClassSpace", self.space)
         if pa.types.is_integer(values.type) and not _numeric(self._labels):
-            codes = _whole(values)
+            codes = _whole(values, batch)
             bad = (codes < 0) | (codes >= len(self._labels))
         else:
             values = _text(values)
@@ -197,6 +231,58 @@ class Coder:
         if bad.any() and (space.complete or error is ClassError):
             raise _unknown(values, int(np.flatnonzero(bad)[0]), batch, space, error)
         return codes
+
+    def finish(self) -> None:
+        """After the last batch: numbers in text are codes where all classes are numbers, and are checked as such."""
+        found = self.stray()
+        if found is not None:
+            raise found
+
+    def stray(self) -> FileError | None:
+        """What `finish` refuses, or nothing."""
+        seen = self._numbers
+        if seen.named or self.sets is not None:
+            return None
+        if seen.pointed is not None and seen.plain is not None:
+            return seen.pointed.error(
+                f"is written with a decimal point, but {shown(seen.plain)} is not: these would be different classes. "
+                "Write whole numbers in all files."
+            )
+        if seen.outside is None:
+            return None
+        size = math.inf if self.space is None else self.space.size
+        upto = f" (0 to {size - 1})" if size < 10**12 else ""
+        where = f"is outside the space of {show_size(size)} classes{upto}" if size < math.inf else "is not a class"
+        return seen.outside.error(
+            f"{where}: whole numbers are codes from 0. Declare the right number of classes or, if these are names, "
+            "give all of them as labels."
+        )
+
+    def _note(self, names: Any, sides: Sequence[tuple[Any, Batch, str]], *, typed: bool, wide: bool) -> None:
+        """Remember whether all names are numbers, and the first that is no code.
+
+        `typed`: they are numbers in some file; `wide`: some file has a column for each class, which says what it is
+        called.
+        """
+        if self._numbers.named or self.sets is not None or not len(names):
+            return
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        if not pc.all(pc.match_substring_regex(names, _NUMBER)).as_py():
+            self._numbers.named = True
+            return
+        size = math.inf if self.space is None else self.space.size
+        pointed = truths(pc.match_substring(names, "."))
+        values, low = _as_numbers(names), 0 if typed or size < math.inf else -math.inf
+        size = min(size, _MOST) if typed else size
+        odd = names.filter(pa.array(~((values >= low) & (values < size))))
+        with self._lock:
+            seen = self._numbers
+            if not pointed.all():
+                seen.plain = seen.plain or names[int(np.argmin(pointed))].as_py()
+            if pointed.any():
+                seen.pointed = _earlier(seen.pointed, _first(names.filter(pa.array(pointed)), sides))
+            if len(odd) and not wide:
+                seen.outside = _earlier(seen.outside, _first(odd, sides))
 
     def _count(self, names: Any, batch: Batch) -> None:
         """More names than classes is an error, even where no single case shows it."""
@@ -208,11 +294,60 @@ class Coder:
             seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
             self._seen = seen
         if len(seen) > size:
+            pairs = doubles(self._written(seen))
+            alike = "; ".join(f"{shown(one)} and {shown(other)}" for one, other in pairs[:3])
+            which = f"{alike} differ only in case or blanks" if pairs else several(self._written(seen[-3:]))
+            remedy = "Write a class in one way in all files." if pairs else "Declare the right number of classes."
             raise SpaceError(
-                f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named (among "
-                f"them {several(self._written(seen[-3:]))}), but there are only {show_size(size)}. Declare the right "
-                "number of classes."
+                f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
+                f"({'' if pairs else 'among them '}{which}), but there are only {show_size(size)}. {remedy}"
             )
+
+
+def _require_digits(batch: Batch) -> None:
+    """Numbers with a point that are classes have all their digits; whole numbers beyond 64 bits are read as such."""
+    numbers = as_numpy(plain(batch.classes))
+    large = np.flatnonzero(~(np.abs(numbers) < _EXACT))
+    if len(large):
+        at = int(large[0])
+        problem = f"class {numbers[at]:g} is a number whose last digits are lost. Write such classes as text."
+        raise FileError(batch.source, problem, row=_row(at, batch))
+
+
+def _as_numbers(names: Any) -> NDArray[Any]:
+    """Names that are whole numbers, as numbers, however large."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    whole = pc.replace_substring_regex(names, r"\.0+$", "")
+    try:
+        return as_numpy(pc.cast(whole, pa.int64()))
+    except pa.ArrowInvalid:
+        return np.array([int(name) for name in whole.to_pylist()], dtype=object)
+
+
+def _first(odd: Any, sides: Sequence[tuple[Any, Batch, str]]) -> _Place | None:
+    """Where one of these names stands first."""
+    pc = need("pyarrow.compute")
+    for values, batch, what in sides:
+        found = np.flatnonzero(truths(pc.is_in(values, value_set=odd)))
+        if len(found):
+            at = int(found[0])
+            return _Place(_row(at, batch) or 0, batch.source, what, values[at].as_py())
+    return None
+
+
+def _earlier(one: _Place | None, other: _Place | None) -> _Place | None:
+    """The one in the earlier row, however batches are shared among threads."""
+    return min((place for place in (one, other) if place is not None), key=lambda p: p.row, default=None)
+
+
+def has_integers(source: Source) -> bool:
+    """Whether the classes of a source are whole numbers."""
+    types = need("pyarrow").types
+    if source.layout.kind == "wide":
+        return False
+    kinds = [source.reader.schema.field(name).type for name in source.layout.classes]
+    kinds = [kind.value_type if types.is_nested(kind) and hasattr(kind, "value_type") else kind for kind in kinds]
+    return all(types.is_integer(kind) for kind in kinds)
 
 
 def label_sets(values: Any, delimiter: str) -> Any:
@@ -265,8 +400,15 @@ def _text(values: Any) -> Any:
     return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
 
 
-def _whole(values: Any) -> Codes:
-    whole: Codes = as_numpy(plain(values)).astype(np.int64, copy=False)
+def _whole(values: Any, batch: Batch) -> Codes:
+    numbers = as_numpy(plain(values))
+    if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) >= _MOST:
+        at = int(np.argmax(numbers))
+        problem = (
+            f"class {int(numbers[at])} is too large for a code: codes are below 2**63. Write such classes as text."
+        )
+        raise FileError(batch.source, problem, row=_row(at, batch))
+    whole: Codes = numbers.astype(np.int64, copy=False)
     return whole
 
 

@@ -47,7 +47,8 @@ class CommonCoder(Coder):
             named = self.integers and all(whole) and not _numeric(self._labels)
             return codes, Names(None if named else self._labels, fixed=True)
         if self.integers and all(whole):
-            return [_whole(one) if len(one) else np.zeros(0, np.int64) for one in values], Names(None)
+            pairs = zip(values, batches, strict=True)
+            return [_whole(one, batch) if len(one) else np.zeros(0, np.int64) for one, batch in pairs], Names(None)
         pa = need("pyarrow")
         if self.integers:
             odd = batches[whole.index(False)].source

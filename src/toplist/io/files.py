@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from toplist.errors import FileError
 from toplist.io.showing import shown
+from toplist.spelling import nearest_file
 
 FORMATS = {
     "csv": (".csv",),
@@ -119,5 +119,5 @@ def _near(place: Path) -> str:
         names = [p.name for p in place.parent.iterdir()]
     except OSError:
         return ""
-    near = difflib.get_close_matches(place.name, names, n=1)
-    return f" Did you mean {str(place.parent / near[0])!r}?" if near else ""
+    near = nearest_file(place.name, names)
+    return f" Did you mean {str(place.parent / near)!r}?" if near is not None else ""

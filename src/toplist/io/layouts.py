@@ -5,7 +5,6 @@ What could be read in two ways is refused, and the message says what to type for
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from toplist.io.readers import Reader
 from toplist.io.showing import several, shown
 from toplist.io.tables import Table
 from toplist.io.vocabulary import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
+from toplist.spelling import meant, nearest
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]
@@ -111,14 +111,14 @@ def table_of(reader: Reader) -> Table:
 def require_columns(table: Table, hints: Hints) -> None:
     """Columns that the caller names are there, and are not to be ignored as well."""
     if hints.layout not in ("auto", *KINDS):
-        raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{_near(hints.layout, KINDS)}")
+        raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{meant(hints.layout, KINDS)}")
     left = set(ignored(table.names, hints.ignore))
     for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
         if wanted == hints.confidences and "*" in wanted and wanted not in table.names:
             if not any(fnmatchcase(name, wanted) for name in table.names):
                 raise FileError(table.source, f"no column matches {shown(wanted)}.{_there_are(table.names)}")
         elif wanted not in table.names:
-            near = _near(wanted, table.names) or _there_are(table.names)
+            near = meant(wanted, table.names) or _there_are(table.names)
             raise FileError(table.source, f"there is no column {shown(wanted)}.{near}{_for_one(hints, wanted)}")
         elif wanted in left:
             raise FileError(table.source, f"the column {shown(wanted)} is named, and to be ignored as well.")
@@ -476,10 +476,11 @@ def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str)
     without = {label.strip().casefold(): label for label in labels if label not in set(names)}
     if len(without) < len(labels):
         for name in [name for name in names if name not in labels][:20]:
-            near = difflib.get_close_matches(name.strip().casefold(), without, n=1, cutoff=0.8)
-            if near:
-                meant = shown(without[near[0]])
-                raise FileError(source, f"the column {shown(name)} is not among the labels. Did you mean {meant}?")
+            near = nearest(name, without.values(), 0.8)
+            if near is not None:
+                raise FileError(
+                    source, f"the column {shown(name)} is not among the labels. Did you mean {shown(near)}?"
+                )
 
 
 def _missing_header(names: Sequence[str]) -> str:
@@ -501,11 +502,6 @@ def _either(what: str, names: Sequence[str]) -> str:
 
 def _quoted(names: Sequence[str]) -> str:
     return several(list(names))
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean {shown(near[0])}?" if near else ""
 
 
 def _there_are(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+UTF8_REMEDY = "Save it as UTF-8, for example with: iconv -f latin1 -t utf8 FILE > NEW."
 _LIMIT = 60
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ from toplist.errors import SpaceError
 from toplist.labelsets.batch import MASK_BITS, Sets, from_rows, keys
 from toplist.labelsets.book import Book
 from toplist.space import UNLISTED, ClassSpace, show_size
+from toplist.spelling import meant
 
 
 class LabelSets(ClassSpace):
@@ -173,8 +173,7 @@ class LabelSets(ClassSpace):
         return from_rows(np.array(rows, np.int64), np.array(labels, np.int64), count, len(self.names))
 
     def _unknown(self, label: Hashable) -> SpaceError:
-        near = difflib.get_close_matches(str(label), [str(n) for n in self.names], n=1)
-        return SpaceError(f"{label!r} is not a label.{f' Did you mean {near[0]!r}?' if near else ''}")
+        return SpaceError(f"{label!r} is not a label.{meant(str(label), map(str, self.names))}")
 
     # Codes out and in
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +99,11 @@ def _outside(bad: BadCase) -> tuple[str, str]:
 def _twice(bad: BadCase) -> tuple[str, str]:
     seen: set[Any] = set()
     at = next(i for i, c in enumerate(bad.classes) if c in seen or seen.add(c))  # type: ignore[func-returns-value]
-    return f"{bad.show(at)} is listed twice.", 'If its confidences add up, pass duplicates="sum".'
+    remedy = 'If its confidences add up, pass duplicates="sum".'
+    counts = Counter(bad.classes)
+    if len(counts) > 1 and min(counts.values()) > 1:
+        remedy = f"So is every class of this case: are the same predictions there twice, one after the other? {remedy}"
+    return f"{bad.show(at)} is listed twice.", remedy
 
 
 def _too_long(bad: BadCase) -> tuple[str, str]:
@@ -151,9 +156,9 @@ _COMPLAINTS: dict[int, tuple[type[CaseError], Any]] = {
     flags.NOT_FINITE: (ConfidenceError, _not_finite),
     flags.NEGATIVE: (ConfidenceError, _negative),
     flags.ABOVE_ONE: (ConfidenceError, _above_one),
+    flags.TWICE: (ClassError, _twice),  # what is there twice makes a list too long, not the other way round
     flags.TOO_LONG: (ClassError, _too_long),
     flags.OUTSIDE: (ClassError, _outside),
-    flags.TWICE: (ClassError, _twice),
     flags.NOT_FULL: (MassError, _not_full),
     flags.MASS: (MassError, _mass),
 }

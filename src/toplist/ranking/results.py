@@ -38,7 +38,7 @@ class Mark:
 class Standing:
     """One row of a leaderboard."""
 
-    rank: int
+    rank: int | None  # None: it has too few cases to be ranked
     name: str
     cases: int
     missing: int  # cases of the truth without a prediction
@@ -141,6 +141,15 @@ class FileRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardWarning:
+    """A reason to doubt that the right things were compared. `sentence` follows the names of the predictors."""
+
+    kind: str
+    sentence: str
+    predictors: tuple[str, ...]  # that it is about, in the order of the table
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """All that a leaderboard shows."""
 
@@ -169,3 +178,5 @@ class Results:
     units: int = 0  # how many there are
     truth_reading: str = ""  # how the truth was read
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # cases per repair of a truth with distributions
+    warnings: tuple[BoardWarning, ...] = ()  # why the board may not be right, shown before anything else
+    min_cases: int | None = None  # predictors with fewer compared cases are not ranked

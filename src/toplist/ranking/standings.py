@@ -20,6 +20,7 @@ class Terms:
     tops: tuple[int, ...]
     reference: int | None
     pairwise: bool
+    unranked: frozenset[int] = frozenset()  # predictors with too few cases: below the others, without a rank
 
 
 def sections(
@@ -49,7 +50,9 @@ def section(group: str | None, tally: Tally, terms: Terms, inference: Inference)
     """The standings of one tally, best first."""
     everyone = range(len(terms.names))
     rules = range(len(terms.rules))
-    relative = [[_relative(tally, r, a, inference) if terms.pairwise else None for a in everyone] for r in rules]
+    relative = [
+        [_relative(tally, r, a, inference, terms.unranked) if terms.pairwise else None for a in everyone] for r in rules
+    ]
     means = [inference.mean(0, a) for a in everyone]
 
     def place(a: int) -> tuple[float, ...]:
@@ -61,10 +64,18 @@ def section(group: str | None, tally: Tally, terms: Terms, inference: Inference)
         finite = mean if math.isfinite(mean) else _finite(tally, 0, a)
         return (float(tally.sums["infinite"][0, a, a]), lead, math.inf if math.isnan(finite) else finite)
 
-    order = sorted(everyone, key=place)
+    order = sorted(everyone, key=lambda a: (a in terms.unranked, place(a)))
     leader = order[0]
     standings = tuple(
-        _standing(tally, terms, inference, a, rank, leader, [ratios[a] for ratios in relative])
+        _standing(
+            tally,
+            terms,
+            inference,
+            a,
+            None if a in terms.unranked else rank,
+            leader,
+            [ratios[a] for ratios in relative],
+        )
         for rank, a in enumerate(order, 1)
     )
     return Section(group, tally.cases, standings)
@@ -75,7 +86,7 @@ def _standing(
     terms: Terms,
     inference: Inference,
     a: int,
-    rank: int,
+    rank: int | None,
     leader: int,
     relative: Sequence[Estimate | None],
 ) -> Standing:
@@ -125,16 +136,17 @@ def _finite(tally: Tally, r: int, a: int) -> float:
     return tally.sums["x"][r, a, a] / w if w else math.nan
 
 
-def _relative(tally: Tally, r: int, a: int, inference: Inference) -> Estimate | None:
+def _relative(tally: Tally, r: int, a: int, inference: Inference, unranked: frozenset[int]) -> Estimate | None:
     """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included.
 
     A predictor with an infinite score has no mean: it has no relative skill, and the others are compared without it.
-    So are they without one that is perfect on the common cases, whose own relative skill is zero.
+    So are they without one that is perfect on the common cases, whose own relative skill is zero, and without those
+    that are not ranked.
     """
     x, infinite, w = tally.sums["x"][r], tally.sums["infinite"][r], tally.sums["w"][r]
     if infinite[a, a] or not w[a, a]:
         return None
-    met = [b for b in range(len(x)) if not infinite[b, b] and w[a, b]]
+    met = [b for b in range(len(x)) if (b == a or b not in unranked) and not infinite[b, b] and w[a, b]]
     if any(x[a, b] < 0 or x[b, a] < 0 for b in met):
         return None
     if any(x[a, b] == 0 < x[b, a] for b in met):

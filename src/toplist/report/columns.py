@@ -26,8 +26,14 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     leaders: frozenset[int] = frozenset()  # rows that rank first
+    warnings: tuple[str, ...] = ()  # why the table may not be right, before all else that is said below it
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All that stands below the table: the first note, what the columns mean, the other notes."""
-        return (*self.notes[:1], *(column.note for column in self.columns if column.note), *self.notes[1:])
+        """All that stands below the table: warnings, the first note, what the columns mean, the other notes."""
+        return (
+            *self.warnings,
+            *self.notes[:1],
+            *(column.note for column in self.columns if column.note),
+            *self.notes[1:],
+        )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from toplist.ranking.results import Estimate, Mark, Origin, Results, Section
 from toplist.report.columns import Column, Table
-from toplist.report.notes import notes, reasons, size
+from toplist.report.notes import notes, reasons, size, warnings
 from toplist.report.numbers import MOST, NOTHING, excludes_zero, fixed, small, spans
 from toplist.report.paths import paths_table
 from toplist.report.tables import RULE, Filled, listing, noted, once, table, title
@@ -20,6 +21,7 @@ def details(results: Results) -> list[Table]:
     """One table per rule and one of the lists, for all cases and for each group; then where the lists came from."""
     found = _section(results, results.overall)
     found[-1] = noted(found[-1], notes(results))
+    found[0] = replace(found[0], warnings=warnings(results))
     for section in results.groups:
         group = _section(results, section)
         found += [*group[:-1], noted(group[-1], (size(section), *reasons(section, detail=True)))]

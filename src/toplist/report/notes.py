@@ -21,13 +21,27 @@ _POLICIES = {
 
 def notes(results: Results) -> tuple[str, ...]:
     """The sentences below the main table."""
-    found = [_basis(results), *_intervals(results), _penalty(results), _policy(results)]
+    found = [_basis(results), *_intervals(results), _penalty(results), _policy(results), *_unranked(results)]
     found += [_repaired(o.name, o.repairs) for o in results.origins if any(o.repairs.values())]
     if any(results.truth_repairs.values()):
         found.append(_repaired("the truth", results.truth_repairs))
     if any(mark.infinite for s in sections(results) for row in s.standings for mark in row.marks):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
     return (*found, *reasons(results.overall), *_sure(results), *_members(results.confidence_set))
+
+
+def warnings(results: Results) -> tuple[str, ...]:
+    """Why the board may not be right, a sentence each."""
+    return tuple(f"Warning: {listed(map(plain, one.predictors))}: {visible(one.sentence)}" for one in results.warnings)
+
+
+def _unranked(results: Results) -> list[str]:
+    """Who has too few cases to be ranked."""
+    who = [row for row in results.overall.standings if row.rank is None]
+    if not who or results.min_cases is None:
+        return []
+    told = listed(f"{plain(row.name)} ({count(row.cases)})" for row in who)
+    return [f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {told}."]
 
 
 def _sure(results: Results) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toplist.ranking.results import (
+    BoardWarning,
     ConfidenceSet,
     Estimate,
     Mark,
@@ -51,6 +52,8 @@ def as_dict(results: Results) -> dict[str, Any]:
         "unit": _text(results.unit),
         "units": int(results.units),
         "seed": results.seed,
+        "min_cases": results.min_cases,
+        "warnings": [_warning(one) for one in results.warnings],
         "origins": [_origin(origin) for origin in results.origins],
         "truth_reading": _text(results.truth_reading),
         "truth_repairs": {_text(name): int(n) for name, n in results.truth_repairs.items()},
@@ -74,7 +77,7 @@ def rows(results: Results) -> list[dict[str, Any]]:
         {
             "by": None if section is results.overall else _text(results.by),
             "group": _text(section.group),
-            "rank": int(row.rank),
+            "rank": row.rank,
             "predictor": _text(row.name),
             "cases": int(row.cases),
             "missing": int(row.missing),
@@ -102,8 +105,9 @@ def as_csv(results: Results) -> str:
 def as_pandas(results: Results) -> Any:
     """The rows as a pandas frame."""
     pandas = load("pandas", "a pandas frame needs pandas: pip install pandas")
-    types = {str: "string", int: "int64", float: "float64"}
     columns = _columns(results)
+    whole = "Int64" if None in columns["rank"] else "int64"
+    types = {str: "string", int: whole, float: "float64"}
     return pandas.DataFrame(
         {name: pandas.Series(columns[name], dtype=types[kind]) for name, kind in _types(results).items()}
     )
@@ -173,6 +177,14 @@ def _line(cells: Iterable[Any]) -> str:
     return buffer.getvalue()[:-2]
 
 
+def _warning(found: BoardWarning) -> dict[str, Any]:
+    return {
+        "kind": _text(found.kind),
+        "sentence": _text(found.sentence),
+        "predictors": [_text(name) for name in found.predictors],
+    }
+
+
 def _section(section: Section) -> dict[str, Any]:
     standings = [_standing(row) for row in section.standings]
     return {"group": _text(section.group), "cases": int(section.cases), "standings": standings}
@@ -180,7 +192,7 @@ def _section(section: Section) -> dict[str, Any]:
 
 def _standing(row: Standing) -> dict[str, Any]:
     return {
-        "rank": int(row.rank),
+        "rank": row.rank,
         "name": _text(row.name),
         "cases": int(row.cases),
         "missing": int(row.missing),

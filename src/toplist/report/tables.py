@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from toplist.ranking.results import Mark, Results, Section, Standing
 from toplist.report.columns import Column, Table
-from toplist.report.notes import notes, reasons, sections, size
-from toplist.report.numbers import decimals, excludes_zero, fixed, rate, spans, value_of
+from toplist.report.notes import notes, reasons, sections, size, warnings
+from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, rate, spans, value_of
 from toplist.report.paths import paths_table
 from toplist.words.counts import count
 from toplist.words.names import plain
@@ -26,7 +26,7 @@ def tables(results: Results) -> list[Table]:
     main = table(
         f"Leaderboard by {order}{plain(results.rules[0])}", results.overall, _columns(results, results.overall)
     )
-    found = [noted(main, notes(results))]
+    found = [replace(noted(main, notes(results)), warnings=warnings(results))]
     for section in results.groups:
         group = table(title(results, section), section, _columns(results, section))
         found.append(noted(group, (size(section), *reasons(section))))
@@ -70,7 +70,7 @@ def noted(table: Table, notes: Iterable[str]) -> Table:
 def names(rows: Iterable[Standing]) -> list[Filled]:
     """Who came where."""
     return [
-        (Column("#", essential=True), [count(row.rank) for row in rows]),
+        (Column("#", essential=True), [NOTHING if row.rank is None else count(row.rank) for row in rows]),
         (Column("predictor", "left", essential=True, heading=True), [plain(row.name) for row in rows]),
     ]
 

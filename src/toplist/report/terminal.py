@@ -58,4 +58,4 @@ def _styled(table: Table, width: int, text: Any) -> Iterator[Any]:
         yield text("")
     for sentence in table.sentences:
         for line in wrap(sentence, width):
-            yield text(line, style="dim")
+            yield text(line, style="bold red" if sentence in table.warnings else "dim")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from toplist.rules.savage import Savage
 from toplist.rules.separable import Separable
 from toplist.rules.spherical import PseudoSpherical, Spherical
 from toplist.rules.zero_one import ZeroOne
+from toplist.spelling import meant
 
 RULES: dict[str, Callable[[], Rule]] = {
     "brier": Brier,
@@ -38,9 +38,7 @@ def as_rule(rule: Any) -> Rule:
         raise RuleError(f"{rule.__name__} is a family of rules; call it: {rule.__name__}(...).")
     if isinstance(rule, str) and rule in RULES:
         return RULES[rule]()
-    near = difflib.get_close_matches(str(rule), RULES, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise RuleError(f"no rule is called {rule!r}; there are {', '.join(RULES)}.{hint}")
+    raise RuleError(f"no rule is called {rule!r}; there are {', '.join(RULES)}.{meant(str(rule), RULES)}")
 
 
 def name_of(rule: Rule) -> str:

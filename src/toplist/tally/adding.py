@@ -147,6 +147,7 @@ def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> 
             "size": add(sheet.sizes),
             "mass": add(sheet.mass),
             "invalid": add(sheet.invalid),
+            "thin": add((sheet.mass < 0.5).view(np.int8)),
             "unpenalised": _none(adding, plain) if nobody else _stack([add(column) for column in plain], adding),
             "empty": _stack([adding.finite_total(column, mask) for column in sheet.empty], adding),
             "invalid_cases": adding.count(kept.astype(bool)).astype(object),

@@ -16,8 +16,9 @@ class Tally:
 
     With K predictors and R rules, `sums` holds arrays of integers in units of 2**-1074 (counts are plain):
 
-    - (K,): `weight` of the predicted cases; `hit`, `missed` (K, tops), `listed`, `size`, `mass`, `invalid`, and
-      `unpenalised` and `empty` (K, R), each times the weight; `invalid_cases` and `unpenalised_infinite` are counts;
+    - (K,): `weight` of the predicted cases; `hit`, `missed` (K, tops), `listed`, `size`, `mass`, `invalid`,
+      `thin` (less than half of the mass is listed), and `unpenalised` and `empty` (K, R), each times the weight;
+      `invalid_cases` and `unpenalised_infinite` are counts;
     - (K, K): `cases` that both predict;
     - (R, K, K), over the cases where both scores are finite: `both`, how many; `w` and `ww`, the sums of weights and
       of their squares; with x = weight * score of the first of the two: `x`, `wx`, `xx`, and `xy` with the second;

@@ -15,7 +15,7 @@ from toplist.errors import FileError, SpaceError, TopListError
 from toplist.evaluation import lists_of, require_all_columns
 from toplist.io.alignment import OutOfStepError
 from toplist.io.batches import Batch
-from toplist.io.coding import EMPTY_REMEDY, Codes, as_sets
+from toplist.io.coding import EMPTY_REMEDY, Codes, as_sets, has_integers
 from toplist.io.common import CommonCoder, Names
 from toplist.io.options import ReadOptions
 from toplist.io.sources import Source, tell
@@ -24,7 +24,6 @@ from toplist.lists import TopLists
 from toplist.lists.door import Repairs
 from toplist.planning import opened, option_of, space_of_columns
 from toplist.space import ClassSpace, as_space, show_size
-from toplist.streaming import has_integers
 from toplist.transformation.gathering import Gathering
 
 Progress = Callable[[str, int, int | None], None]

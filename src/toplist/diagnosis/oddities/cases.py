@@ -75,6 +75,7 @@ def look(rows: Rows, units: str = "probability") -> Cases:
         sound = (found & _BAD) == 0
         kinds["mass above one"] = ((found & flags.MASS) > 0) & ((found & (flags.NOT_FINITE | flags.NEGATIVE)) == 0)
         kinds["incomplete distribution"] = ((found & flags.NOT_FULL) > 0) & sound
+        kinds["too many classes"] = _too_long(rows, found)
         kinds |= _shapes(rows, t, sizes)
         kinds["invalid"] = _invalid(rows, found) & sound & ~kinds["mass above one"]
         kinds["percent"], kinds["logs"] = _units(written, rows, units)
@@ -114,19 +115,33 @@ def _invalid(rows: Rows, found: NDArray[np.uint16]) -> Bools:
     again = np.flatnonzero(found & flags.TWICE)
     if not len(again) or rows.classes is None:
         return invalid
-    part = gather(rows, again)
-    case = np.repeat(np.arange(len(again)), np.diff(part.offsets))
+    invalid[again] = (inspect(_once(rows, again))[1] & flags.INVALID) > 0
+    return invalid
+
+
+def _too_long(rows: Rows, found: NDArray[np.uint16]) -> Bools:
+    """Lists with more classes than there are, each counted once."""
+    long = (found & flags.TOO_LONG) > 0
+    again = np.flatnonzero(long & ((found & flags.TWICE) > 0))
+    if len(again) and rows.classes is not None:
+        once = _once(rows, again)
+        long[again] = np.diff(once.offsets) > once.size
+    return long
+
+
+def _once(rows: Rows, cases: NDArray[np.intp]) -> Rows:
+    """Some cases, each class of which is there once, as it comes first."""
+    part = gather(rows, cases)
+    case = np.repeat(np.arange(len(cases)), np.diff(part.offsets))
     codes = np.zeros(0, np.int64) if part.classes is None else part.classes
     order = np.lexsort((np.arange(len(case)), codes, case))
     first = np.ones(len(order), bool)
     first[1:] = (np.diff(case[order]) != 0) | (np.diff(codes[order]) != 0)
     keep = np.sort(order[first])
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(case[keep], minlength=len(again)))))
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(case[keep], minlength=len(cases)))))
     logs = None if part.log_confidences is None else part.log_confidences[keep]
     t = part.confidences[keep]
-    once = replace(part, offsets=offsets, classes=codes[keep], confidences=t, log_confidences=logs)
-    invalid[again] = (inspect(once)[1] & flags.INVALID) > 0
-    return invalid
+    return replace(part, offsets=offsets, classes=codes[keep], confidences=t, log_confidences=logs)
 
 
 def _units(written: NDArray[Any], rows: Rows, units: str) -> tuple[Bools, Bools]:

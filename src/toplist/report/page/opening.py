@@ -8,6 +8,7 @@ from toplist.report.numbers import decimals, fixed
 from toplist.report.page.sureness import Shown, best
 from toplist.report.page.wording import Sentence, kind, listed, scores, sentence
 from toplist.words.counts import count, number_of
+from toplist.words.names import visible
 
 
 def lede(results: Results, shown: Shown) -> list[Sentence]:
@@ -39,6 +40,14 @@ def lede(results: Results, shown: Shown) -> list[Sentence]:
     members = () if results.confidence_set is None else results.confidence_set.members
     told = {shown[name] for name in members} == {shown[first.name], *open_}  # which the sentences above say as well
     return [*said, *best(results, shown)[:1]] if members and not told else said
+
+
+def warnings(results: Results, shown: Shown) -> list[Sentence]:
+    """Why the board may not be right."""
+    return [
+        sentence(listed([shown[name] for name in one.predictors if name in shown]), f": {visible(one.sentence)}")
+        for one in results.warnings
+    ]
 
 
 def _leads(results: Results, shown: Shown) -> Sentence:

@@ -69,6 +69,7 @@ def _context(page: Page, shown: Mapping[str, Name], drawn: Figures) -> Mapping[s
         "sections": _sections(page),
         "figures": drawn,
         "lede": opening.lede(results, shown),
+        "warnings": opening.warnings(results, shown),
         "facts": setting.facts(results, shown),
         "predictors": setting.predictors(results, exhibits, shown),
         "full_names": setting.full_names(shown),
