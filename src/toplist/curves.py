@@ -63,11 +63,13 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     rule = as_rule(rule)
     lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).strictly_valid()
     codes = None if y is None else as_codes(y, lists)
+    if not len(lists):
+        raise TopListError("there are no cases to average over.")
     longest = int(lists.sizes.max(initial=0))
     if ks is not None and not isinstance(ks, Iterable):
         raise TopListError(f"ks are numbers of classes, not {ks!r}.")
     wanted = np.arange(longest + 1) if ks is None else np.array(sorted({as_count(k) for k in ks}), dtype=np.int64)
-    if rule.tabular or len(lists) == 0 or lists.admitted.rows.log_confidences is not None:
+    if rule.tabular or lists.admitted.rows.log_confidences is not None:
         return _one_by_one(lists, codes, wanted, rule)
     used = np.minimum(wanted, longest)
     sums = np.zeros((4, len(wanted)))
@@ -198,7 +200,7 @@ def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np
     cut = [lists.truncate(int(k)) for k in ks]
 
     def mean(values: Any) -> float:
-        return float(np.mean(values)) if len(lists) else float("nan")
+        return float(np.mean(values))
 
     scores = hits = None
     if codes is not None:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 def excess_bound(lists: Any) -> Any:
     """The paper's bound on the relative excess of the expected Brier score over that of the true distribution.
 
-    It is the rest mass, where that is positive and less than every listed confidence; NaN elsewhere.
+    It is the rest mass, where that is less than every listed confidence, and infinity elsewhere: then there is no bound.
 
     >>> round(excess_bound(TopList({0: 0.6, 1: 0.3}, 5)), 6)
     0.1
@@ -25,7 +25,7 @@ def excess_bound(lists: Any) -> Any:
         return float(excess_bound(lists.batch)[0])
     require_lists(lists)
     rest, least = lists.rest, _least(lists)
-    return np.where((rest > 0) & (rest < least), rest, np.nan)
+    return np.where((rest == 0) | (rest < least), rest, np.inf)
 
 
 def worst_excess(lists: Any) -> Any:
