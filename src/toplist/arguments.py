@@ -20,9 +20,27 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError:
         raise ShapeError(f"{what} are rows of different lengths.", "Ragged lists go through from_ragged.") from None
+    except (TypeError, RuntimeError, AttributeError, OverflowError) as error:
+        raise ShapeError(
+            f"{what} cannot be made an array: {error}.", "Give a numpy array, or lists of numbers."
+        ) from None
     if array.dtype == object and (array.ndim == 0 or any(isinstance(v, list | np.ndarray) for v in array.flat)):
         raise ShapeError(f"{what} must be an array, not {'nothing' if values is None else type(values).__name__}.")
     return array
+
+
+def as_flat(values: Any, what: str) -> Any:
+    """A flat sequence as it is: a list, a tuple, or an array of one dimension."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__") or len(getattr(values, "shape", (0,))) != 1:
+        raise ShapeError(f"{what} are a flat array, not {type(values).__name__}.")
+    return values
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same values, not to be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def as_floats(values: Any, what: str) -> NDArray[Any]:

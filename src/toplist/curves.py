@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist.arguments import as_count
 from toplist.errors import TopListError
-from toplist.lists import TopLists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.admitted import row_sums
 from toplist.moments import Moments, Sum
 from toplist.outcomes import as_codes
@@ -50,10 +50,11 @@ class Curve:
         return "\n".join([f"Curve of {self.rule}", head, *shown])
 
 
-def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier") -> Curve:
+def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier", space: Any = None) -> Curve:
     """Score, entropy, coverage and rest mass of the k most likely classes, for every k.
 
-    `p` are distributions as an (n, m) array, or lists, which are cut to at most their own length. Invalid lists
+    `p` are distributions as an (n, m) array, or other predictions that `score` takes; lists are cut to at most their
+    own length. Invalid lists
     count as their largest valid sublists, without penalty. Masses left over are summed from the back, so that the
     long end of the curve keeps its digits.
 
@@ -61,7 +62,7 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     array([0.6667, 0.875 , 0.78  , 0.78  ])
     """
     rule = as_rule(rule)
-    lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).strictly_valid()
+    lists = as_lists(p, space).strictly_valid()
     codes = None if y is None else as_codes(y, lists)
     if not len(lists):
         raise TopListError("there are no cases to average over.")

@@ -150,17 +150,13 @@ class Constructors:
         duplicates: Duplicates = "error",
     ) -> Self:
         """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
-        if not all(hasattr(matrix, name) for name in ("indptr", "indices", "data", "shape")):
-            raise ShapeError("from_csr takes a CSR matrix.", "Convert with .tocsr() first.")
-        if getattr(matrix, "format", "csr") != "csr":
-            raise ShapeError(f"from_csr takes rows, not the {matrix.format} format.", "Convert with .tocsr() first.")
-        columns = matrix.shape[1]
+        *flat, columns = sources.csr_parts(matrix)
         known = as_space(columns if space is None else space)
         if isinstance(known, LabelSets) and columns == len(known.names) != known.size:
-            raise wrong_width(columns, known, matrix.data)
+            raise wrong_width(columns, known, as_array(matrix.data, "confidences"))
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
-        rows, known = sources.ragged(matrix.indptr, matrix.indices, matrix.data, known, None)
+        rows, known = sources.ragged(*flat, known, None)
         return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
 
     @classmethod
@@ -187,7 +183,8 @@ class Constructors:
         from toplist.io.layouts import Hints  # noqa: PLC0415 - who scores arrays does not wait for readers of files
         from toplist.lists.frames import from_table  # noqa: PLC0415
 
-        labels = space.labels if isinstance(space, ClassSpace) else None
+        space = None if space is None else as_space(space)
+        labels = None if space is None else space.labels
         known = None if labels is None else frozenset(map(str, labels))
         repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
         hints = Hints(

@@ -79,7 +79,9 @@ class PseudoSpherical(PowerRule):
         )
         own = xp.where(table.unlisted > 0, logs[:, -1] - log_or(xp, table.unlisted, table.log_size), -xp.inf)
         unlisted = self._of_share(xp, beside / total, own, log_total)
-        return xp.where(xp.expand_dims(none, axis=1), 1.0 / self._unit, listed), xp.where(none, 1.0 / self._unit, unlisted)
+        return xp.where(xp.expand_dims(none, axis=1), 1.0 / self._unit, listed), xp.where(
+            none, 1.0 / self._unit, unlisted
+        )
 
     def _of_share(self, xp: Any, others: Array, log_own: Array, log_total: Array) -> Array:
         """The score from the others' share of the norm where that is small, from the outcome's where it is not."""
