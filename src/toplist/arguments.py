@@ -29,6 +29,11 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
     return array
 
 
+def is_several(values: Any) -> bool:
+    """Whether one can go through these: an array without dimensions says so of itself, and cannot."""
+    return isinstance(values, Iterable) and getattr(values, "shape", None) != ()
+
+
 def as_flat(values: Any, what: str) -> Any:
     """A flat sequence as it is: a list, a tuple, or an array of one dimension."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__") or len(getattr(values, "shape", (0,))) != 1:
@@ -98,7 +103,7 @@ def as_shares(sample_weight: Any, cases: int) -> NDArray[np.float64]:
 
 def as_count(k: Any, what: str = "k") -> int:
     """A number of classes, zero or more."""
-    number = isinstance(k, int | float | np.number) and not isinstance(k, bool)
+    number = isinstance(k, int | float | np.number) and not isinstance(k, bool | np.timedelta64)
     if not number or not 0 <= k < math.inf or k != int(k):
         raise TopListError(f"{what} is a number of classes, not {k!r}.")
     return int(k)
@@ -146,7 +151,7 @@ def as_number(x: Any, what: str, low: float, high: float) -> float:
 
 def as_tuple(values: Any, what: str, error: type[TopListError]) -> tuple[Any, ...]:
     """Things that can be told apart: a tuple of hashable values."""
-    if not isinstance(values, Iterable):
+    if not is_several(values):
         raise error(f"{what} must be a sequence, not {values!r}.")
     made = tuple(values)
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_count
+from toplist.arguments import as_count, is_several
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.admitted import row_sums
@@ -20,6 +20,7 @@ from toplist.scoring import entropy, plain_scores
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 20
+_MOST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,12 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     if not len(lists):
         raise TopListError("there are no cases to average over.")
     longest = int(lists.sizes.max(initial=0))
-    if ks is not None and not isinstance(ks, Iterable):
+    if ks is not None and not is_several(ks):
         raise TopListError(f"ks are numbers of classes, not {ks!r}.")
-    wanted = np.arange(longest + 1) if ks is None else np.array(sorted({as_count(k) for k in ks}), dtype=np.int64)
+    asked = range(longest + 1) if ks is None else sorted({as_count(k) for k in ks})
+    if asked and asked[-1] > _MOST:
+        raise TopListError(f"ks are numbers of classes up to 2**62, not {asked[-1]}.")
+    wanted = np.array(asked, dtype=np.int64)
     if rule.tabular or lists.admitted.rows.log_confidences is not None:
         return _one_by_one(lists, codes, wanted, rule)
     used = np.minimum(wanted, longest)

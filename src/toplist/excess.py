@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 def excess_bound(lists: Any) -> Any:
     """The paper's bound on the relative excess of the expected Brier score over that of the true distribution.
 
-    It is the rest mass, where that is less than every listed confidence, and infinity elsewhere: then there is no bound.
+    It is the rest mass where that is less than every listed confidence, and infinity where there is no bound.
 
     >>> round(excess_bound(TopList({0: 0.6, 1: 0.3}, 5)), 6)
     0.1

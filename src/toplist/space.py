@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_tuple, read_only
+from toplist.arguments import as_tuple, is_several, read_only
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
@@ -146,8 +146,7 @@ def _is_sequence(given: Any) -> bool:
     """Whether there is a value for each of several things: classes, or cases."""
     if isinstance(given, set | frozenset):
         raise SpaceError("labels need an order, which a set has not: give them as a list.")
-    single = isinstance(given, str | bytes | Mapping | np.generic) or getattr(given, "shape", True) == ()
-    return isinstance(given, Iterable) and not single
+    return is_several(given) and not isinstance(given, str | bytes | Mapping | np.generic)
 
 
 def _is_bool(given: Any) -> bool:
@@ -177,6 +176,8 @@ def _as_size(size: Any) -> Any:
     if isinstance(size, (str, bytes)):
         raise SpaceError(f"{size!r} is not a number of classes; give labels as labels=[...].")
     if _is_sequence(size):
+        if np.ma.isMaskedArray(size) or any(map(_is_sequence, size)):
+            raise SpaceError("numbers of classes are one, or one per case.")
         sizes = [_as_size(s) for s in size]
         if not all(isinstance(s, int) for s in sizes):
             raise SpaceError("sizes that differ per case must be finite.")

@@ -215,7 +215,7 @@ def in_batches(model: Conformal, lists: tl.TopLists, y: Any, size: int) -> NDArr
 @pytest.mark.parametrize("k", [4, 2], ids=["distributions", "cut to two"])
 @pytest.mark.parametrize("size", [1, 7, 100], ids=["one at a time", "seven", "all"])
 def test_new_cases_are_covered_as_often_as_promised_however_they_come_in_batches(size: int, k: int) -> None:
-    """Within four Monte Carlo errors over forty seeds; and no seed is far off, as the first draw of a stream would be."""
+    """Within four Monte Carlo errors over forty seeds; and no seed is far off, as one draw for all cases would be."""
     rng, rates = np.random.default_rng(7), []
     for seed in range(40):
         p, y = draw(rng, 400, 1.0)
@@ -258,10 +258,10 @@ def test_lists_that_repeat_cover_too_much_without_ids_and_nearly_exactly_with_th
     for seed in range(150):
         p = rng.dirichlet(np.full(4, 0.7), different)[rng.integers(0, different, 300)]
         y = (p.cumsum(axis=1)[:, :-1] < rng.random(300)[:, None]).sum(axis=1)
-        for named in rates:
+        for named, found in rates.items():
             lists = tl.TopLists.from_proba(p, ids=np.arange(300) if named else None)
             model = Conformal(0.9, seed=seed).fit(lists[:150], y[:150])
-            rates[named].append(float(in_batches(model, lists[150:], y[150:], 50).mean()))
+            found.append(float(in_batches(model, lists[150:], y[150:], 50).mean()))
     error = {named: np.std(found) / math.sqrt(150) for named, found in rates.items()}
     assert abs(np.mean(rates[True]) - 0.9) < 4 * error[True] + 1 / 151
     assert np.mean(rates[False]) > 0.9 - 4 * error[False]

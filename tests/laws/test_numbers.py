@@ -1,4 +1,4 @@
-"""No public function answers NaN: every rule, every number of classes, and the lists that lie at the edge of what is."""
+"""No public function answers NaN: every rule, every number of classes, and lists at the edge of what is allowed."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_worst_excess_is_the_maximum_over_all_distributions_that_have_the_list_a
 
 
 def test_assumption_14_is_strict() -> None:
-    """There is no bound where the unaccounted mass equals the least confidence; where there is none, nothing is lost."""
+    """There is no bound where the unaccounted mass equals the least confidence; without such a mass nothing is lost."""
     for t in ({0: 0.5}, {0: 0.75, 1: 0.125}, {0: 0.25, 1: 0.25, 2: 0.25}):
         assert tl.excess_bound(tl.TopList(t, 5)) == math.inf
     assert tl.excess_bound(tl.TopList({0: 1.0}, 5)) == 0

@@ -205,6 +205,14 @@ void bind_exact(nb::module_& m) {
         nb::arg("out").noconvert());
 }
 
+// One of the arrays of a member, as it is: a converted copy would not outlive this call.
+template <class V>
+In<V> part_of(nb::handle array) {
+  In<V> out;
+  require(nb::try_cast<In<V>>(array, out, false), "a member must be flat arrays of its own types");
+  return out;
+}
+
 void bind_pool(nb::module_& m) {
   m.def("pool",
         [](bool geometric, nb::list lists, In<double> weights, In<double> size, In<double> log_size, std::int64_t most,
@@ -214,10 +222,11 @@ void bind_pool(nb::module_& m) {
           std::vector<PoolMember> members;
           std::size_t entries = 0;
           for (nb::handle one : lists) {  // the caller's list keeps the arrays alive
-            const auto parts = nb::cast<nb::tuple>(one);
-            const auto offsets = nb::cast<In<std::int64_t>>(parts[0]);
-            const auto t = nb::cast<In<double>>(parts[2]);
-            const auto left = nb::cast<In<double>>(parts[3]);
+            nb::tuple parts;
+            require(nb::try_cast<nb::tuple>(one, parts) && parts.size() == 5, "a member must be a tuple of five");
+            const auto offsets = part_of<std::int64_t>(parts[0]);
+            const auto t = part_of<double>(parts[2]);
+            const auto left = part_of<double>(parts[3]);
             PoolMember member{offsets.data(), nullptr, t.data(), left.data(), nullptr};
             require(offsets.shape(0) == rows + 1 && left.shape(0) == rows, "a member must have one list per row");
             const std::int64_t first = offsets.data()[0], last = offsets.data()[rows];
@@ -225,12 +234,12 @@ void bind_pool(nb::module_& m) {
                         static_cast<std::size_t>(last - first) == t.shape(0),
                     "offsets must rise from 0 to the number of entries");
             if (!parts[1].is_none()) {
-              const auto codes = nb::cast<In<std::int64_t>>(parts[1]);
+              const auto codes = part_of<std::int64_t>(parts[1]);
               require(codes.shape(0) == t.shape(0), "each class must have one confidence");
               member.classes = codes.data();
             }
             if (geometric) {
-              const auto logs_of_rest = nb::cast<In<double>>(parts[4]);
+              const auto logs_of_rest = part_of<double>(parts[4]);
               require(logs_of_rest.shape(0) == rows, "log_rest must have one entry per case");
               member.log_rest = logs_of_rest.data();
             }

@@ -161,8 +161,8 @@ class Conformal:
         require_lists(lists)
         if self.randomized and self.by_id_ and lists.ids is None:
             raise TopListError(
-                "these lists have no ids, but the calibration cases had, and sets are randomised by them: give the lists "
-                "their ids, or calibrate without."
+                "these lists have no ids, but the calibration cases had, and sets are randomised by them: give "
+                "the lists their ids, or calibrate without."
             )
         ordered = lists.strictly_valid().ordered()
         entries, block = self._scores(ordered, self._draws(ordered, by_id=self.by_id_))

@@ -26,8 +26,8 @@ Flat = tuple[list[int], list[Any], list[Any]]
 def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) -> TopLists:
     """Predictions of any shape in memory, as checked lists.
 
-    They are lists, an (n, m) array of distributions, a CSR matrix, a mapping from class to confidence per case, a pair of
-    classes and confidences, (n, k) or one sequence of each per case, what a pipeline of Hugging Face or fastText
+    They are lists, an (n, m) array of distributions, a CSR matrix, a mapping from class to confidence per case, a pair
+    of classes and confidences, (n, k) or one sequence of each per case, what a pipeline of Hugging Face or fastText
     returns, or one label per case. Where neither lists nor columns say how many classes there are, `space` does.
 
     >>> as_lists([[{"label": "cat", "score": 0.7}, {"label": "dog", "score": 0.2}], []], 5)[0]
@@ -80,8 +80,8 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
 def _need(space: ClassSpace | None) -> ClassSpace:
     if space is None:
         raise SpaceError(
-            "how many classes are there? Say so with space=, or make the lists first (TopLists.from_dicts, from_labels): "
-            "a number, math.inf or ClassSpace(labels=[...])."
+            "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...]); or make "
+            "the lists first, TopLists.from_dicts or from_labels."
         )
     return space
 
@@ -100,8 +100,8 @@ def _columns(flat: Flat) -> tuple[Any, Any, Any]:
 def spelled_out(what: Any, space: ClassSpace | None) -> Flat | None:
     """Offsets, classes and confidences of predictions with a label and a number for each entry; None for other shapes.
 
-    These are the output of a pipeline of Hugging Face, a list of {"label", "score"} per case or one of them per case, and
-    a pair of classes and confidences with a sequence of each per case, such as fastText's.
+    These are the output of a pipeline of Hugging Face, a list of {"label", "score"} per case or one of them per case,
+    and a pair of classes and confidences with a sequence of each per case, such as fastText's.
     """
     if not isinstance(what, list | tuple) or not what:
         return None
@@ -158,8 +158,8 @@ def _can_be_confidences(cases: Sequence[Any], space: ClassSpace | None) -> bool:
     if space is not None and space.labels is not None and set(space.labels) >= _ENTRY:
         return True
     raise ShapeError(
-        f"{entries[0]!r} is either the class {entries[0]['label']!r} with a score, or two classes called label and score.",
-        'Classes and scores go as a list per case, [[{"label": ..., "score": ...}], ...]; classes that are called so need '
+        f"{entries[0]!r} is either the class {entries[0]['label']!r} with a score, or two classes, label and score.",
+        'Classes and scores go as a list per case, [[{"label": ..., "score": ...}], ...]; classes of these names need '
         "ClassSpace(labels=[...]).",
     )
 

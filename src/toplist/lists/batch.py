@@ -27,7 +27,7 @@ class TopLists(Constructors):
     """A frozen batch of top lists; make one with the `from_` constructors, which check every value.
 
     Hard labels are lists with confidence 1, distributions list every class, a reject is the empty list.
-    Classes and confidences are shared with the source, not copied, wherever its layout allows: who writes to those arrays
+    Classes and confidences are shared with the source, not copied, wherever its layout allows: writing to those arrays
     afterwards changes the lists, and nothing is checked again (scores may then be NaN). Offsets are an own copy, and
     what the lists hand out is read-only.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_array, as_floats
+from toplist.arguments import as_array, as_flat, as_floats
 from toplist.errors import ClassError, ShapeError
 from toplist.kernel import Rows
 from toplist.labelsets import LabelSets, Sets
@@ -26,8 +26,9 @@ def raw_rows(predictions: Any, space: Any = None, *, units: Units = "probability
 
     Predictions are lists, an (n, m) array, a pair of classes and confidences, (n, k) or one sequence per case, a triple
     of offsets, classes and confidences, a CSR matrix, a mapping per case, what a pipeline of Hugging Face or fastText
-    returns, or one label per case. What the door would refuse goes through: classes that are not in the space have codes from its size on, None is NaN. Without a
-    space there are as many classes as columns or, where there are none, infinitely many.
+    returns, or one label per case. What the door would refuse goes through, except for offsets: classes that are not in
+    the space have codes from its size on, None is NaN. Without a space there are as many classes as columns or, where
+    there are none, infinitely many.
 
     >>> rows, space = raw_rows([{"cat": 0.7, "dog": -1}, {}], ClassSpace(labels=["cat", "fox"]))
     >>> rows.classes, rows.confidences, rows.offsets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
-from toplist.arguments import as_array, as_count, as_floats, as_vector, read_only
+from toplist.arguments import as_array, as_count, as_floats, as_vector, is_several, read_only
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.kernel import Rows
 from toplist.labelsets import Book, LabelSets, Sets
@@ -72,6 +72,7 @@ def encode_labels(labels: Any, space: ClassSpace) -> tuple[NDArray[np.int64], Cl
             shown = set(space.named(sets.take([int(np.argmax(codes < 0))]))[0])
             raise ClassError(f"class {shown!r} is not in the support of the space.")
         return codes, space.with_book(Book.of(sets)) if space.digests else space
+    _require_names(labels)
     missing = next((label for label in labels if label is None or label != label), labels)
     if missing is not labels:
         raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
@@ -92,6 +93,25 @@ def encode_labels(labels: Any, space: ClassSpace) -> tuple[NDArray[np.int64], Cl
         label = labels[int(np.argmax(codes < 0))]
         raise ClassError(f"class {label!r} is not among the labels of the space.", space.suggest(label))
     return codes, space
+
+
+def _require_names(labels: Any) -> None:
+    try:
+        set(labels)
+    except TypeError:
+        odd = next(label for label in labels if not _is_hashable(label))
+        raise ClassError(
+            f"a class is {odd!r:.80}, which is neither a code nor a label.",
+            "Label sets need a space of label sets, LabelSets; a mapping per case goes through from_dicts.",
+        ) from None
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
 
 
 def as_offsets(values: Any, entries: int) -> NDArray[np.int64]:
@@ -182,7 +202,7 @@ def ragged(offsets: Any, classes: Any, confidences: Any, space: Any, log_rest: A
 
 def dicts(lists: Sequence[Mapping[Any, float]], space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
     """One mapping from class to confidence per case; an empty one is a reject."""
-    if not isinstance(lists, Iterable):
+    if not is_several(lists):
         raise ShapeError(f"expected a mapping from class to confidence per case, got {lists!r}.")
     rows = list(lists)
     bad = next((i for i, row in enumerate(rows) if not hasattr(row, "items")), None)
