@@ -42,7 +42,7 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
             raise SpaceError(f"the lists are over {what.space!r}, not over {as_space(space)!r}: leave space out.")
         return what
     if isinstance(what, DeviceLists):
-        raise TopListError("this works on lists in memory, not on a device: make them from numpy arrays.")
+        raise TopListError("this works on lists in memory, not on DeviceLists: make them from numpy arrays.")
     how = Repairs() if repairs is None else repairs
     options: dict[str, Any] = {"units": how.units, "normalize": how.normalize}
     if hasattr(what, "indptr"):
