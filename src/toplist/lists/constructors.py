@@ -150,13 +150,13 @@ class Constructors:
         duplicates: Duplicates = "error",
     ) -> Self:
         """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
-        *flat, columns = sources.csr_parts(matrix)
+        offsets, codes, t, columns = sources.csr_parts(matrix)
         known = as_space(columns if space is None else space)
         if isinstance(known, LabelSets) and columns == len(known.names) != known.size:
             raise wrong_width(columns, known, as_array(matrix.data, "confidences"))
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
-        rows, known = sources.ragged(*flat, known, None)
+        rows, known = sources.ragged(offsets, codes, t, known, None)
         return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
 
     @classmethod
