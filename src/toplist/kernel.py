@@ -284,7 +284,8 @@ class Rectangle:
     def inspect(self) -> tuple[Floats, NDArray[np.int32]]:
         """See `rectangles.inspect`; tolerances follow the stored precision, arithmetic is in double."""
         t, single = self.confidences.astype(np.float64, copy=False), self.confidences.dtype == np.float32
-        return rectangles.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, single=single)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no number is flagged, as in the compiled kernel
+            return rectangles.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, single=single)
 
     def reduce(
         self, kind: str, exponent: float, slack: Floats, flags: NDArray[np.uint16], codes: NDArray[np.int64] | None
