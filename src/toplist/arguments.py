@@ -20,9 +20,32 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError:
         raise ShapeError(f"{what} are rows of different lengths.", "Ragged lists go through from_ragged.") from None
+    except (TypeError, RuntimeError, AttributeError, OverflowError) as error:
+        raise ShapeError(
+            f"{what} cannot be made an array: {error}.", "Give a numpy array, or lists of numbers."
+        ) from None
     if array.dtype == object and (array.ndim == 0 or any(isinstance(v, list | np.ndarray) for v in array.flat)):
         raise ShapeError(f"{what} must be an array, not {'nothing' if values is None else type(values).__name__}.")
     return array
+
+
+def is_several(values: Any) -> bool:
+    """Whether one can go through these: an array without dimensions says so of itself, and cannot."""
+    return isinstance(values, Iterable) and getattr(values, "shape", None) != ()
+
+
+def as_flat(values: Any, what: str) -> Any:
+    """A flat sequence as it is: a list, a tuple, or an array of one dimension."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__") or len(getattr(values, "shape", (0,))) != 1:
+        raise ShapeError(f"{what} are a flat array, not {type(values).__name__}.")
+    return values
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same values, not to be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def as_floats(values: Any, what: str) -> NDArray[Any]:
@@ -80,7 +103,7 @@ def as_shares(sample_weight: Any, cases: int) -> NDArray[np.float64]:
 
 def as_count(k: Any, what: str = "k") -> int:
     """A number of classes, zero or more."""
-    number = isinstance(k, int | float | np.number) and not isinstance(k, bool)
+    number = isinstance(k, int | float | np.number) and not isinstance(k, bool | np.timedelta64)
     if not number or not 0 <= k < math.inf or k != int(k):
         raise TopListError(f"{what} is a number of classes, not {k!r}.")
     return int(k)
@@ -128,7 +151,7 @@ def as_number(x: Any, what: str, low: float, high: float) -> float:
 
 def as_tuple(values: Any, what: str, error: type[TopListError]) -> tuple[Any, ...]:
     """Things that can be told apart: a tuple of hashable values."""
-    if not isinstance(values, Iterable):
+    if not is_several(values):
         raise error(f"{what} must be a sequence, not {values!r}.")
     made = tuple(values)
     try:

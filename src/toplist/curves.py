@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_count
+from toplist.arguments import as_count, is_several
 from toplist.errors import TopListError
-from toplist.lists import TopLists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.admitted import row_sums
 from toplist.moments import Moments, Sum
 from toplist.outcomes import as_codes
@@ -20,6 +20,7 @@ from toplist.scoring import entropy, plain_scores
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 20
+_MOST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,11 @@ class Curve:
         return "\n".join([f"Curve of {self.rule}", head, *shown])
 
 
-def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier") -> Curve:
+def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier", space: Any = None) -> Curve:
     """Score, entropy, coverage and rest mass of the k most likely classes, for every k.
 
-    `p` are distributions as an (n, m) array, or lists, which are cut to at most their own length. Invalid lists
+    `p` are distributions as an (n, m) array, or other predictions that `score` takes; lists are cut to at most their
+    own length. Invalid lists
     count as their largest valid sublists, without penalty. Masses left over are summed from the back, so that the
     long end of the curve keeps its digits.
 
@@ -61,13 +63,18 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     array([0.6667, 0.875 , 0.78  , 0.78  ])
     """
     rule = as_rule(rule)
-    lists = (p if isinstance(p, TopLists) else TopLists.from_proba(p)).strictly_valid()
+    lists = as_lists(p, space).strictly_valid()
     codes = None if y is None else as_codes(y, lists)
+    if not len(lists):
+        raise TopListError("there are no cases to average over.")
     longest = int(lists.sizes.max(initial=0))
-    if ks is not None and not isinstance(ks, Iterable):
+    if ks is not None and not is_several(ks):
         raise TopListError(f"ks are numbers of classes, not {ks!r}.")
-    wanted = np.arange(longest + 1) if ks is None else np.array(sorted({as_count(k) for k in ks}), dtype=np.int64)
-    if rule.tabular or len(lists) == 0 or lists.admitted.rows.log_confidences is not None:
+    asked = range(longest + 1) if ks is None else sorted({as_count(k) for k in ks})
+    if asked and asked[-1] > _MOST:
+        raise TopListError(f"ks are numbers of classes up to 2**62, not {asked[-1]}.")
+    wanted = np.array(asked, dtype=np.int64)
+    if rule.tabular or lists.admitted.rows.log_confidences is not None:
         return _one_by_one(lists, codes, wanted, rule)
     used = np.minimum(wanted, longest)
     sums = np.zeros((4, len(wanted)))
@@ -198,7 +205,7 @@ def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np
     cut = [lists.truncate(int(k)) for k in ks]
 
     def mean(values: Any) -> float:
-        return float(np.mean(values)) if len(lists) else float("nan")
+        return float(np.mean(values))
 
     scores = hits = None
     if codes is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.lists import TopList, TopLists, require_lists
+from toplist.lists import TopList, TopLists, as_lists
 from toplist.lists.admitted import row_sums
 
 Floats = NDArray[np.float64]
@@ -16,16 +16,16 @@ Floats = NDArray[np.float64]
 def excess_bound(lists: Any) -> Any:
     """The paper's bound on the relative excess of the expected Brier score over that of the true distribution.
 
-    It is the rest mass, where that is positive and less than every listed confidence; NaN elsewhere.
+    It is the rest mass where that is less than every listed confidence, and infinity where there is no bound.
 
     >>> round(excess_bound(TopList({0: 0.6, 1: 0.3}, 5)), 6)
     0.1
     """
     if isinstance(lists, TopList):
         return float(excess_bound(lists.batch)[0])
-    require_lists(lists)
+    lists = as_lists(lists)
     rest, least = lists.rest, _least(lists)
-    return np.where((rest > 0) & (rest < least), rest, np.nan)
+    return np.where((rest == 0) | (rest < least), rest, np.inf)
 
 
 def worst_excess(lists: Any) -> Any:
@@ -39,7 +39,7 @@ def worst_excess(lists: Any) -> Any:
     """
     if isinstance(lists, TopList):
         return float(worst_excess(lists.batch)[0])
-    require_lists(lists)
+    lists = as_lists(lists)
     plain: TopLists = lists.valid()
     t, rest, least = plain.normalized_confidences, plain.rest, _least(plain)
     heaps = np.floor(np.where(least > 0, rest / np.where(least > 0, least, 1.0), 0.0) * (1 + 1e-15))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from toplist.arguments import as_count, as_number, as_vector
 from toplist.errors import TopListError
-from toplist.lists import TopList
+from toplist.lists import TopList, TopLists, log_rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class TrueLists:
 
     p: Mapping[Any, float]
     space: Any
+    log_beyond: float  # the log of the mass of classes that `p` does not name
     sure: tuple[Any, ...]  # classes on every true list
     tied: tuple[Any, ...]  # classes of which `open` are on it
     open: int
@@ -40,7 +41,7 @@ class TrueLists:
 
     def __iter__(self) -> Iterator[TopList]:
         for chosen in combinations(self.tied, self.open):
-            yield TopList({c: self.p[c] for c in (*self.sure, *chosen)}, self.space)
+            yield _Distribution(self.p, self.space, self.log_beyond).cut((*self.sure, *chosen))
 
     def __contains__(self, t: object) -> bool:
         return isinstance(t, TopList) and len(t) == len(self.sure) + self.open and is_true(t, self.p, tol=0.0)
@@ -51,28 +52,26 @@ def true_lists(p: Any, k: int, *, tol: float = 0.0, space: Any = None) -> TrueLi
 
     Probabilities within `tol` of each other at the cut count as tied; by default only equal ones do.
     """
-    named, space = _named(p, space)
-    if as_count(k) > len(named):
-        raise TopListError(f"k is between 0 and the number of classes {len(named)}, not {k}.")
-    if k == 0:
-        return TrueLists(named, space, (), (), 0)
+    whole = _distribution(p, space)
+    named = whole.named
+    if _as_length(k, named) == 0:
+        return TrueLists(named, whole.space, whole.log_beyond, (), (), 0)
     cut = sorted(named.values(), reverse=True)[k - 1]
     sure = tuple(c for c, x in named.items() if x > cut + tol)
     tied = tuple(c for c, x in named.items() if abs(x - cut) <= tol)
-    return TrueLists(named, space, sure, tied, k - len(sure))
+    return TrueLists(named, whole.space, whole.log_beyond, sure, tied, k - len(sure))
 
 
 def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
     """One true top-k list, most likely first; ties go to the class that stands first.
 
+    Its rest mass is the sum of what is cut off, however small that is.
+
     >>> top_k([0.2, 0.5, 0.3], 2)
     TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
     """
-    named, space = _named(p, space)
-    if as_count(k) > len(named):
-        raise TopListError(f"k is between 0 and the number of classes {len(named)}, not {k}.")
-    order = sorted(named, key=lambda c: -named[c])
-    return TopList({c: named[c] for c in order[:k]}, space)
+    whole = _distribution(p, space)
+    return whole.cut(whole.order()[: _as_length(k, whole.named)])
 
 
 def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
@@ -82,22 +81,22 @@ def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
     (2, 3)
     """
     beta = as_number(beta, "beta", 0, 1)
-    named, space = _named(p, space)
-    running = np.cumsum(sorted(named.values(), reverse=True))
+    whole = _distribution(p, space)
+    running = np.cumsum(sorted(whole.named.values(), reverse=True))
     k = 0 if beta == 0 else int(np.searchsorted(running, beta - 1e-12) + 1)
-    return top_k(named, min(k, len(named)), space=space)
+    return whole.cut(whole.order()[:k])
 
 
 def is_calibrated(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
     """Does every listed class have its true probability?"""
     _require_list(t)
-    named, _ = _named(p, None)
+    named = _distribution(p, None).named
     return all(abs(x - named.get(c, 0.0)) <= tol for c, x in t.confidences.items())
 
 
 def is_true(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
     """Is the list calibrated, and are its classes most likely ones?"""
-    named, _ = _named(p, None)
+    named = _distribution(p, None).named
     if not is_calibrated(t, p, tol=tol):
         return False
     others = [x for c, x in named.items() if c not in t.confidences]
@@ -115,11 +114,47 @@ def _require_list(t: Any) -> None:
         raise TopListError(f"expected one TopList, got {'nothing' if t is None else type(t).__name__}.")
 
 
-def _named(p: Any, space: Any) -> tuple[dict[Any, float], Any]:
-    """A distribution as a mapping from class to probability, complete, and the space it lives in."""
+def _as_length(k: Any, named: Mapping[Any, float]) -> int:
+    if as_count(k) > len(named):
+        raise TopListError(f"k is between 0 and the number of classes {len(named)}, not {k}.")
+    return int(k)
+
+
+@dataclass(frozen=True, slots=True)
+class _Distribution:
+    """The probability of each class, the space, and the log of the mass of classes that are not named one by one."""
+
+    named: Mapping[Any, float]
+    space: Any
+    log_beyond: float
+
+    def order(self) -> list[Any]:
+        """The classes, most likely first; ties keep their order."""
+        return sorted(self.named, key=lambda c: -self.named[c])
+
+    def cut(self, classes: Sequence[Any]) -> TopList:
+        """The list of some of the classes. What is cut off is added up, not inferred from what is kept."""
+        kept = {c: self.named[c] for c in classes}
+        tail = math.fsum(x for c, x in self.named.items() if c not in kept)
+        rest = np.logaddexp(math.log(tail) if tail else -math.inf, self.log_beyond)
+        return TopList.of(TopLists.from_dicts([kept], self.space, log_rest=[rest]))
+
+
+def _distribution(p: Any, space: Any) -> _Distribution:
+    """A distribution as a mapping from class to probability; a sum that is off by rounding is divided out."""
+    log_beyond = -math.inf
     if isinstance(p, TopList):
-        p = {c: float(x) for c, x in enumerate(p.padded())} if p.space.labels is None else p.confidences
+        space = p.space if space is None else space
+        if p.space.labels is None:
+            p = {c: float(x) for c, x in enumerate(p.padded())}
+        else:
+            log_beyond = float(log_rest(p.batch)[0])
+            p = p.confidences
     named = dict(p) if isinstance(p, Mapping) else dict(enumerate(as_vector(p, "a distribution").tolist()))
-    if abs(math.fsum(named.values()) - 1) > 1e-8 or min(named.values(), default=0.0) < 0:
+    numbers = all(isinstance(x, int | float | np.number) for x in named.values())
+    total = math.fsum([*named.values(), math.exp(log_beyond)]) if numbers else math.nan
+    if not abs(total - 1) <= 1e-8 or min(named.values(), default=0.0) < 0:
         raise TopListError("a distribution has probabilities that are not negative and sum to one.")
-    return named, len(named) if space is None else space
+    if total != 1:
+        named, log_beyond = {c: x / total for c, x in named.items()}, log_beyond - math.log(total)
+    return _Distribution(named, len(named) if space is None else space, log_beyond)

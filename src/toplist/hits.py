@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from toplist import kernel
 from toplist.arguments import as_count, as_shares
 from toplist.errors import TopListError
-from toplist.lists import TopLists, require_lists
+from toplist.lists import TopLists, as_lists
 from toplist.outcomes import as_codes
 
 Floats = NDArray[np.float64]
 Column = NDArray[Any]
 
 
-def ranks(lists: TopLists, y: Any) -> Floats:
+def ranks(lists: Any, y: Any, *, space: Any = None) -> Floats:
     """Where the outcome stands in its list: 1 at the top, infinity if it is not listed.
 
     Ties share the mean of their places.
@@ -26,27 +26,27 @@ def ranks(lists: TopLists, y: Any) -> Floats:
     >>> ranks(TopLists.from_dicts([{"a": 0.6, "b": 0.3}] * 3, 5), ["a", "b", "c"])
     array([ 1.,  2., inf])
     """
-    above, equal = _above_and_equal(lists, y)
+    above, equal = _above_and_equal(as_lists(lists, space), y)
     return np.where(equal > 0, 1.0 + above + 0.5 * (equal - 1.0), np.inf)
 
 
-def accuracy(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
+def accuracy(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> float:
     """How often the most confident class is what happened. Ties share the credit; an empty list gets none.
 
     >>> accuracy(TopLists.from_labels([0, 1, 2], 3), [0, 1, 1])
     0.6666666666666666
     """
-    return _mean(places(lists, y)[0], sample_weight)
+    return _mean(places(as_lists(lists, space), y)[0], sample_weight)
 
 
-def top_k_error(lists: TopLists, y: Any, *, k: int, sample_weight: Any = None) -> float:
+def top_k_error(lists: Any, y: Any, *, k: int, sample_weight: Any = None, space: Any = None) -> float:
     """How often what happened is not among the k most confident listed classes (ties at the cut share)."""
-    return _mean(places(lists, y, [as_count(k)])[1][0], sample_weight)
+    return _mean(places(as_lists(lists, space), y, [as_count(k)])[1][0], sample_weight)
 
 
-def coverage(lists: TopLists, y: Any, *, sample_weight: Any = None) -> float:
+def coverage(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> float:
     """How often what happened is listed at all."""
-    return _mean(places(lists, y)[2], sample_weight)
+    return _mean(places(as_lists(lists, space), y)[2], sample_weight)
 
 
 def places(lists: TopLists, y: Any, ks: Sequence[int] = ()) -> tuple[Column, tuple[Column, ...], Column]:
@@ -66,7 +66,6 @@ def places(lists: TopLists, y: Any, ks: Sequence[int] = ()) -> tuple[Column, tup
 
 
 def _above_and_equal(lists: TopLists, y: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    require_lists(lists)
     return kernel.places(lists.admitted.rows, as_codes(y, lists))
 
 

@@ -15,10 +15,10 @@ from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import Scoring
 from toplist.evidence.findings import Exhibit
 from toplist.evidence.gathering import exhibit, gather
-from toplist.labelsets import LabelSets, Sets
+from toplist.labelsets import LabelSets
 from toplist.lists import TopList, TopLists
+from toplist.lists.anything import as_lists
 from toplist.lists.door import Repairs
-from toplist.lists.mistakes import are_bits
 from toplist.ranking.panels import Panel, one_if_alike, side_by_side
 from toplist.ranking.results import Origin
 from toplist.ranking.times import REMEDY, untimely
@@ -157,58 +157,13 @@ def _space_of(predictions: Mapping[str, Any], space: Any) -> ClassSpace:
 
 def _as_lists(what: Any, space: ClassSpace, name: str, repairs: Repairs) -> TopLists:
     """Whatever was predicted, as lists."""
-    options: dict[str, Any] = {"units": repairs.units, "normalize": repairs.normalize}
-    several = isinstance(what, list | tuple)
+    if isinstance(what, TopLists | TopList):  # over which classes is looked at later, for all together
+        return what.batch if isinstance(what, TopList) else what
     try:
-        if isinstance(what, TopLists):
-            return what
-        if isinstance(what, TopList):
-            return what.batch
-        if several and any(isinstance(one, TopList) for one in what):
-            raise ShapeError(
-                "these are single lists.", "Give the TopLists that they come from, or TopLists.from_dicts."
-            )
-        sets = _as_sets(what, space) if isinstance(space, LabelSets) else None
-        if sets is not None:
-            return TopLists.from_labels(sets, space)
-        if several and any(isinstance(one, set | frozenset) for one in what):
-            raise ShapeError(
-                "labels that are sets need a space of label sets.", "TopLists.from_labels(y, LabelSets(...))."
-            )
-        if hasattr(what, "indptr"):
-            return TopLists.from_csr(what, space, duplicates=repairs.duplicates, **options)
-        if several and any(hasattr(one, "items") for one in what):
-            return TopLists.from_dicts(what, space, **options)
-        values = as_array(what, "predictions")
-        if values.ndim == 2 and values.dtype.kind in "fiu":
-            return TopLists.from_proba(values, space, **options)
-        if values.ndim == 0:
-            raise ShapeError(f"predictions are one per case, not {what!r}.")
-        return TopLists.from_labels(what, space)
+        return as_lists(what, space, repairs=repairs)
     except TopListError as error:
         error.args = (f"{name}: {error}",)
         raise
-
-
-def _as_sets(what: Any, space: LabelSets) -> Any:
-    """A label set per case, where that was predicted: in a batch, by its labels, or as zeros and ones; else None."""
-    if isinstance(what, Sets):
-        return what
-    if isinstance(what, list | tuple) or (isinstance(what, np.ndarray) and what.dtype == object and what.ndim == 1):
-        if any(isinstance(one, set | frozenset) for one in what):
-            return what
-        if not all(isinstance(one, list | tuple | np.ndarray) for one in what):
-            return None
-        names, members = set(space.names), [label for one in what for label in one]
-        if any(isinstance(one, str) for one in members) or all(isinstance(x, Hashable) and x in names for x in members):
-            return what
-        what = as_array(what, "predictions")
-    columns = what.shape[1] if len(getattr(what, "shape", ())) == 2 else None
-    if columns != len(space.names):
-        return None
-    values = what.tocsr().data if hasattr(what, "tocsr") else as_array(what, "predictions")
-    certain = columns == space.size and values.dtype.kind == "f"  # distributions: a column per class
-    return what if are_bits(values) and not certain else None
 
 
 def _require_one_length(lists: Mapping[str, TopLists]) -> int:

@@ -12,6 +12,7 @@ from toplist.arguments import as_array, as_floats
 from toplist.errors import OutcomeError, ShapeError, SpaceError
 from toplist.labelsets import LabelSets, Sets
 from toplist.lists import TopLists
+from toplist.lists.anything import PREFIX
 from toplist.space import UNLISTED, ClassSpace, show_size
 
 
@@ -156,6 +157,15 @@ def _codes_of_labels(values: NDArray[Any], space: ClassSpace) -> NDArray[np.int6
         problem = f"the outcome is {labels[row]!r}, which is neither a label nor a code."
         raise OutcomeError(problem, "Distributions per case go through TopLists.from_dicts.", case=row) from None
     unknown = codes == UNLISTED
+    marked = np.array([isinstance(label, str) and label.startswith(PREFIX) for label in labels], dtype=bool)
+    if (unknown & marked).any() and not any(str(known).startswith(PREFIX) for known in space.labels or ()):
+        row = int(np.argmax(unknown & marked))
+        raise OutcomeError(
+            f"the outcome is {labels[row]!r}, but no label of the lists begins with {PREFIX}.",
+            "Take the prefix off the outcomes, as it was off the labels.",
+            case=row,
+            more=int((unknown & marked).sum()) - 1,
+        )
     if space.complete and unknown.any():
         row = int(np.argmax(unknown))
         raise OutcomeError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.lists import TopLists, require_lists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.admitted import row_sums
 from toplist.outcomes import as_happened
 
@@ -63,14 +63,14 @@ class Promises:
         return Promises(lists, ranks_in(lists), self.place[cases])
 
 
-def promises(lists: TopLists, y: Any) -> Promises:
+def promises(predictions: Any, y: Any) -> Promises:
     """Every listed confidence with its rank and outcome; of an invalid list, those of its largest valid sublist.
 
     >>> made = promises(TopLists.from_dicts([{"a": 0.2, "b": 0.7}, {"a": 0.9}], 3), ["a", "b"])
     >>> made.confidence, made.kept, made.missed
     (array([0.7, 0.2, 0.9]), array([False,  True, False]), array([False,  True]))
     """
-    require_lists(lists)
+    lists = as_lists(predictions)
     codes = as_happened(y, lists, "calibration is about")
     ordered = lists.strictly_valid().ordered()
     sizes = ordered.sizes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from toplist import flags, kernel
 from toplist.arguments import as_number
 from toplist.cases import BatchCases, DeviceCases
-from toplist.lists import DeviceLists, TopList, TopLists, require_lists
+from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.outcomes import as_codes, as_truth, is_soft
 from toplist.pairing import beliefs
 from toplist.rules import Rule, as_rule
@@ -19,9 +19,11 @@ Floats = NDArray[np.float64]
 _PENALTY = 0.01  # of the entropy of the uniform distribution
 
 
-def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
+def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
     """One score per case, lower is better (paper, sections 5.1 and 5.2).
 
+    `lists` are lists, or whatever `compare` takes in memory: an (n, m) array of distributions, a CSR matrix, mappings,
+    labels; `space` says how many classes there are, where the predictions do not.
     A valid list scores as its padded distribution. An invalid one scores as its largest valid sublist plus the
     penalty: by default a hundredth of what the empty list scores in expectation; 0 and infinity are allowed.
     `y` are codes, labels or label sets; a distribution per case, as an (n, m) array or lists, gives expected scores.
@@ -29,13 +31,15 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
     >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6, "b": 0.3}, {}], 5)
     >>> score(lists, ["a", "c", "a"]).round(6)
     array([0.253333, 1.386667, 0.8     ])
+    >>> score([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], [0, 2]).round(6)
+    array([0.14, 1.46])
     """
     rule = as_rule(rule)
     if isinstance(lists, TopList):
         return float(score(lists.batch, [y], rule=rule, penalty=penalty)[0])
     if isinstance(lists, DeviceLists):
         return _score_on_device(lists, y, rule, penalty)
-    require_lists(lists)
+    lists = as_lists(lists, space)
     if is_soft(y, lists.space):
         return expected_score(lists, y, rule=rule, penalty=penalty)
     return penalise(plain_scores(lists, as_codes(y, lists), rule), lists, rule, penalty)
@@ -55,7 +59,7 @@ def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Float
     return out
 
 
-def entropy(lists: Any, *, rule: Any = "brier") -> Any:
+def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
     """The expected score of each list if it is right: the entropy of its padded distribution (paper, Lemma 5.2).
 
     >>> float(entropy(TopList({0: 0.5}, 3)))
@@ -66,7 +70,7 @@ def entropy(lists: Any, *, rule: Any = "brier") -> Any:
         return float(entropy(lists.batch, rule=rule)[0])
     if isinstance(lists, DeviceLists):
         return rule.entropies(DeviceCases(lists, None))
-    require_lists(lists)
+    lists = as_lists(lists, space)
     plain = lists.strictly_valid()
     out = np.empty(len(lists))
 
@@ -78,7 +82,7 @@ def entropy(lists: Any, *, rule: Any = "brier") -> Any:
     return out
 
 
-def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
+def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
     """The expected score of each list if the outcome is drawn from `p`.
 
     `p` is an (n, m) array, one distribution for all cases, or lists, which stand for their padded distributions.
@@ -90,7 +94,7 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
     rule = as_rule(rule)
     if isinstance(lists, TopList):
         return float(expected_score(lists.batch, p, rule=rule, penalty=penalty)[0])
-    require_lists(lists)
+    lists = as_lists(lists, space)
     plain = lists.strictly_valid()
     believed = beliefs(as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists)), plain)
     out = np.empty(len(lists))
@@ -109,7 +113,7 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
     return penalise(out, lists, rule, penalty)
 
 
-def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
+def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
     """How much worse than the truth each list is in expectation, if `p` is the truth: never negative.
 
     >>> round(divergence(TopList({0: 0.5}, 3), [0.5, 0.3, 0.2]), 6)
@@ -117,7 +121,7 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
     """
     if isinstance(lists, TopList):
         return float(divergence(lists.batch, p, rule=rule, penalty=penalty)[0])
-    require_lists(lists)
+    lists = as_lists(lists, space)
     truth = as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists))
     expected = expected_score(lists, truth, rule=rule, penalty=penalty)
     infinite = np.isinf(expected)
@@ -127,7 +131,7 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
 def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
     """What an invalid list pays by default: a hundredth of the entropy of the uniform distribution."""
     if not isinstance(lists, DeviceLists):
-        require_lists(lists)
+        lists = as_lists(lists)
     rule, space = as_rule(rule), lists.space
     cases = len(lists) if space.per_case else 1
     none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), space)

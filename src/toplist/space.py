@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_tuple
+from toplist.arguments import as_tuple, is_several, read_only
 from toplist.errors import SpaceError
 from toplist.spelling import are_codes, nearest
 
@@ -23,27 +23,39 @@ class ClassSpace:
     """The classes: how many, optionally with labels. The number is declared, never guessed from predictions.
 
     `size` is an integer of any magnitude, `math.inf` for open-ended answers, or one integer per case where the
-    number of options differs. Fewer labels than classes is fine: the others exist, and are never listed.
+    number of options differs. A sequence of labels stands for `labels`; the integers from 0 on, in order, are codes.
+    Fewer labels than classes is fine: the others exist, and are never listed.
 
     >>> ClassSpace(1000)
     ClassSpace(1000)
     >>> ClassSpace(labels=["cat", "dog"]).size
     2
+    >>> ClassSpace(["cat", "dog"]) == ClassSpace(labels=["cat", "dog"])
+    True
     >>> ClassSpace([3, 4, 5]).size
     array([3, 4, 5])
+    >>> ClassSpace(np.array([0, 1, 2]))
+    ClassSpace(3)
     """
 
     size: Any = None
     labels: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        labels = None if self.labels is None else as_tuple(self.labels, "labels", SpaceError)
+        given, labels = self.size, None if self.labels is None else as_tuple(self.labels, "labels", SpaceError)
+        if _is_sequence(given):
+            given = given if isinstance(given, np.ndarray) else list(given)
+            if labels is None and _are_labels(given):
+                plain = given.tolist() if isinstance(given, np.ndarray) else given
+                given, labels = None, as_tuple(plain, "labels", SpaceError)
+            elif _are_codes(given):
+                given = len(given)
         if labels is not None and len(set(labels)) < len(labels):
             twice = next(label for i, label in enumerate(labels) if label in labels[:i])
             raise SpaceError(f"label {twice!r} is there twice; every class needs a label of its own.")
-        if self.size is None and labels is None:
+        if given is None and labels is None:
             raise SpaceError("say how many classes there are: a number, math.inf, or labels=[...].")
-        size = len(labels) if self.size is None and labels is not None else _as_size(self.size)
+        size = len(labels) if given is None and labels is not None else _as_size(given)
         if labels is not None and np.any(len(labels) > np.asarray(size, dtype=object)):
             raise SpaceError(f"{len(labels)} labels for {size} classes; there is a label too many.")
         object.__setattr__(self, "labels", labels)
@@ -129,23 +141,55 @@ class ClassSpace:
 
 
 def as_space(space: Any) -> ClassSpace:
-    """A `ClassSpace` as it is; anything else as the number of classes."""
+    """A `ClassSpace` as it is; anything else as the number of classes, or as their labels."""
     return space if isinstance(space, ClassSpace) else ClassSpace(space)
+
+
+def _is_sequence(given: Any) -> bool:
+    """Whether there is a value for each of several things: classes, or cases."""
+    if isinstance(given, set | frozenset):
+        raise SpaceError("labels need an order, which a set has not: give them as a list.")
+    return is_several(given) and not isinstance(given, str | bytes | Mapping | np.generic)
+
+
+def _is_bool(given: Any) -> bool:
+    return all(isinstance(one, bool | np.bool_) for one in given)
+
+
+def _are_labels(given: Any) -> bool:
+    """Whether a sequence names classes: no number is in it, or nothing but truth values."""
+    if not len(given) or (isinstance(given, np.ndarray) and given.dtype.kind in "iufcmM"):
+        return False
+    return _is_bool(given) or not any(isinstance(one, int | float | complex | np.number | np.bool_) for one in given)
+
+
+def _are_codes(given: Any) -> bool:
+    """Whether a sequence counts the classes: 0, 1, 2, ... A number of classes per case is never 0."""
+    first = given[0] if len(given) else None
+    if isinstance(first, bool | np.bool_) or not isinstance(first, int | np.integer) or first != 0:
+        return False
+    if all(isinstance(one, int | np.integer) and one == code for code, one in enumerate(given)):
+        return True
+    raise SpaceError(
+        "a sequence with 0 in it is no number of classes per case; labels that are numbers go as labels=[...]."
+    )
 
 
 def _as_size(size: Any) -> Any:
     if isinstance(size, (str, bytes)):
         raise SpaceError(f"{size!r} is not a number of classes; give labels as labels=[...].")
-    if isinstance(size, Iterable) and not isinstance(size, Mapping | np.generic) and getattr(size, "shape", True) != ():
+    if _is_sequence(size):
+        if np.ma.isMaskedArray(size) or any(map(_is_sequence, size)):
+            raise SpaceError("numbers of classes are one, or one per case.")
         sizes = [_as_size(s) for s in size]
         if not all(isinstance(s, int) for s in sizes):
             raise SpaceError("sizes that differ per case must be finite.")
-        return np.array(sizes, dtype=np.int64 if not sizes or max(sizes) < 2**53 else object)
+        return read_only(np.array(sizes, dtype=np.int64 if not sizes or max(sizes) < 2**53 else object))
     if isinstance(size, float | np.floating) and (math.isinf(size) or not float(size).is_integer()):
         if size == math.inf:
             return math.inf
         raise SpaceError(f"{size!r} is not a number of classes.")
-    if isinstance(size, bool | np.bool_):
+    if isinstance(size, bool | np.bool_ | np.complexfloating):
         raise SpaceError(f"{size!r} is not a number of classes.")
     try:
         count = int(size)

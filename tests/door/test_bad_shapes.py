@@ -17,7 +17,11 @@ C, P = [[0, 1], [1, 2]], [[0.5, 0.2], [0.6, 0.3]]
 ONE_ROW = "A single list is one row: pass arrays of shape (1, k)."
 ONE_EACH = "Each class needs one confidence."
 FLAT = "offsets (integers), classes and confidences must be flat arrays."
-RISE = "offsets must rise from 0 to the number of entries (3), one more than cases."
+RISE = (
+    "offsets must rise from 0 to the number of entries (3); these go from {}. "
+    "Case i has the entries offsets[i] to offsets[i + 1]."
+)
+INTEGERS = "offsets are flat integers, one more than there are cases, not {}."
 COLUMNS = "A distribution has one column per class; for lists of fewer classes use from_topk."
 UNKNOWN = "An empty list is a reject; leave out what is not known."
 ONE_MORE = " 1 more case has the same problem."
@@ -40,12 +44,12 @@ SHAPES: dict[str, tuple[Callable[[], Any], str]] = {
     "topk ids": (lambda: T.from_topk(C, P, 5, ids=["a"]), "1 ids for 2 cases. One per case."),
     "topk sizes": (lambda: T.from_topk(C, P, [3, 4, 5]), "3 sizes for 2 cases. One per case."),
     "topk log_rest": (lambda: T.from_topk(C, P, 5, log_rest=[-1.0]), "1 log_rest for 2 cases. One per case."),
-    "ragged falling": (lambda: ragged([0, 2, 1, 3]), RISE),
-    "ragged too far": (lambda: ragged([0, 4]), RISE),
-    "ragged below zero": (lambda: ragged([-1, 3]), RISE),
-    "ragged floats": (lambda: ragged([0.0, 3.0]), FLAT),
-    "ragged no offsets": (lambda: ragged([]), FLAT),
-    "ragged square": (lambda: ragged([[0, 3]]), FLAT),
+    "ragged falling": (lambda: ragged([0, 2, 1, 3]), RISE.format("0 to 3 and fall in between")),
+    "ragged too far": (lambda: ragged([0, 4]), RISE.format("0 to 4")),
+    "ragged below zero": (lambda: ragged([-1, 3]), RISE.format("-1 to 3")),
+    "ragged floats": (lambda: ragged([0.0, 3.0]), INTEGERS.format("an array of float64 of shape (2,)")),
+    "ragged no offsets": (lambda: ragged([]), INTEGERS.format("an empty array")),
+    "ragged square": (lambda: ragged([[0, 3]]), INTEGERS.format("an array of int64 of shape (1, 2)")),
     "ragged square lists": (lambda: ragged([0, 3], [[0, 1, 2]], [[0.5, 0.2, 0.1]]), FLAT),
     "ragged lengths": (lambda: ragged([0, 2], [0, 1]), f"2 classes but 3 confidences. {ONE_EACH}"),
     "labels square": (

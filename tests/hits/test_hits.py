@@ -159,5 +159,5 @@ def test_k_is_a_number_of_classes(k: Any) -> None:
 def test_what_are_no_lists_is_refused_with_the_way_to_make_them() -> None:
     """As everywhere else."""
     for hit in (tl.accuracy, tl.coverage, tl.ranks):
-        with pytest.raises(tl.TopListError, match=r"^expected TopLists, got list\. Make them with "):
-            hit([[0.5, 0.5]], [0])  # type: ignore[arg-type]
+        with pytest.raises(tl.TopListError, match=r"^expected TopLists, or .*, got nothing\. Make lists with "):
+            hit(None, [0])

@@ -14,10 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import stats
 
 import toplist as tl
 from tests.improve.drawing import draw_lists
 from toplist.improve.conformal import Conformal
+from toplist.improve.draws import uniform_by_case
 from toplist.lists import from_logs
 
 Floats = NDArray[np.float64]
@@ -30,8 +32,8 @@ class Fixed(Conformal):
 
     given: Floats = np.zeros(0)
 
-    def _draws(self, n: int, stream: int, seed: int | None = None) -> Floats:
-        return self.given if self.randomized else np.ones(n)
+    def _draws(self, ordered: tl.TopLists, *, by_id: bool) -> Floats:
+        return self.given if self.randomized else np.ones(len(ordered))
 
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
@@ -194,14 +196,110 @@ def test_sizes_per_case_and_lists_too_small_for_numbers_are_covered_too() -> Non
     assert Conformal(0.5, randomized=False).fit(small, [3, 7]).sets(small).covers([3, 7]).all()
 
 
-def test_the_same_seed_gives_the_same_sets_and_calibration_has_draws_of_its_own() -> None:
+def test_the_same_seed_gives_the_same_sets_and_another_others() -> None:
     rng = np.random.default_rng(2)
     p, y = draw(rng, 60, 1.0)
     lists = tl.TopLists.from_proba(p)
     model = Conformal(0.8, seed=5).fit(lists, y)
     assert model.transform(lists) == Conformal(0.8, seed=5).fit(lists, y).transform(lists)
-    assert model.sets(lists, seed=6).lists != model.transform(lists)
-    assert not np.array_equal(model._draws(60, 0), model._draws(60, 1))
+    assert model.transform(lists) != Conformal(0.8, seed=6).fit(lists, y).transform(lists)
+
+
+def in_batches(model: Conformal, lists: tl.TopLists, y: Any, size: int) -> NDArray[np.bool_]:
+    """Whether each case is covered, asked for `size` cases at a time."""
+    return np.concatenate([
+        model.sets(lists[lo : lo + size]).covers(y[lo : lo + size]) for lo in range(0, len(lists), size)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [4, 2], ids=["distributions", "cut to two"])
+@pytest.mark.parametrize("size", [1, 7, 100], ids=["one at a time", "seven", "all"])
+def test_new_cases_are_covered_as_often_as_promised_however_they_come_in_batches(size: int, k: int) -> None:
+    """Within four Monte Carlo errors over forty seeds; and no seed is far off, as one draw for all cases would be."""
+    rng, rates = np.random.default_rng(7), []
+    for seed in range(40):
+        p, y = draw(rng, 400, 1.0)
+        lists = tl.TopLists.from_proba(p, k=k)
+        rates.append(in_batches(Conformal(0.9, seed=seed).fit(lists[:300], y[:300]), lists[300:], y[300:], size).mean())
+    error = np.std(rates) / math.sqrt(len(rates))
+    assert abs(np.mean(rates) - 0.9 - 0.5 / 301) < 4 * error + 0.5 / 301
+    assert min(rates) > 0.9 - 5 * math.sqrt(0.09 / 300 + 0.09 / 100)
+
+
+@given(seed=seeds, size=st.integers(1, 12), named=st.booleans(), with_ids=st.booleans())
+def test_the_set_of_a_case_is_the_same_in_every_batch_and_order(
+    seed: int, size: int, named: bool, with_ids: bool
+) -> None:
+    """Also where the batch decides which code a label gets, and where case ids are texts of different lengths."""
+    rng = np.random.default_rng(seed)
+    codes, y = draw_lists(rng, 24, 4, valid=bool(seed % 2)), rng.integers(0, 4, 24)
+    rows = [{"wxyz"[c] if named else c: t for c, t in one.confidences.items()} for one in codes]
+    ids = [f"{'case' * (i % 3)}{i}" for i in range(24)]
+
+    def batch(at: Any) -> tl.TopLists:
+        return tl.TopLists.from_dicts([rows[i] for i in at], 4, ids=[ids[i] for i in at] if with_ids else None)
+
+    outcomes = ["wxyz"[c] for c in y] if named else y
+    model = Conformal(0.6, seed=seed).fit(batch(range(24)), outcomes)
+    whole = [one.confidences for one in model.transform(batch(range(24)))]
+    order = rng.permutation(24)
+    for lo in range(0, 24, size):
+        at = order[lo : lo + size]
+        made = model.sets(batch(at))
+        assert [one.confidences for one in made.lists] == [whole[i] for i in at]
+        assert made.whole.tolist() == model.sets(batch(range(24))).whole[at].tolist()
+    assert Conformal(0.6, seed=seed).fit(batch(order), [outcomes[i] for i in order]).threshold_ == model.threshold_
+
+
+@pytest.mark.parametrize("different", [1, 2, 4])
+def test_lists_that_repeat_cover_too_much_without_ids_and_nearly_exactly_with_them(different: int) -> None:
+    rng = np.random.default_rng(different)
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    for seed in range(150):
+        p = rng.dirichlet(np.full(4, 0.7), different)[rng.integers(0, different, 300)]
+        y = (p.cumsum(axis=1)[:, :-1] < rng.random(300)[:, None]).sum(axis=1)
+        for named, found in rates.items():
+            lists = tl.TopLists.from_proba(p, ids=np.arange(300) if named else None)
+            model = Conformal(0.9, seed=seed).fit(lists[:150], y[:150])
+            found.append(float(in_batches(model, lists[150:], y[150:], 50).mean()))
+    error = {named: np.std(found) / math.sqrt(150) for named, found in rates.items()}
+    assert abs(np.mean(rates[True]) - 0.9) < 4 * error[True] + 1 / 151
+    assert np.mean(rates[False]) > 0.9 - 4 * error[False]
+    assert np.mean(rates[False]) > np.mean(rates[True]) + 0.005
+
+
+def test_draws_are_spread_evenly_over_lists_that_differ_in_one_thing() -> None:
+    """In the class, in the last digits of a confidence, in the id: of 4,000 each, by the test of Kolmogorov."""
+    n = 4000
+    made = {
+        "class": tl.TopLists.from_labels(np.arange(n), n),
+        "digits": tl.TopLists.from_topk(np.zeros((n, 1), int), 0.5 + np.arange(n)[:, None] * 2.0**-53, 3),
+        "id": tl.TopLists.from_labels(np.zeros(n, int), 3, ids=np.arange(n)),
+        "label": tl.TopLists.from_labels([f"c{i}" for i in range(n)], n),
+    }
+    for lists in made.values():
+        u = uniform_by_case(lists, 0, by_id=True)
+        assert stats.kstest(u, "uniform").pvalue > 1e-3
+        assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 4 / math.sqrt(n)
+        assert len(np.unique(u)) == n
+        assert not np.array_equal(u, uniform_by_case(lists, 1, by_id=True))
+
+
+def test_calibration_by_ids_asks_for_ids_later() -> None:
+    """Without them identical lists would have one draw, where the calibration cases had many."""
+    lists = tl.TopLists.from_labels([0] * 30, 3, ids=np.arange(30))
+    bare = tl.TopLists.from_labels([0], 3)
+    with pytest.raises(tl.TopListError, match="have no ids"):
+        Conformal(0.5).fit(lists, [0] * 30).sets(bare)
+    again = Conformal.from_dict(Conformal(0.5).fit(lists, [0] * 30).to_dict())
+    with pytest.raises(tl.TopListError, match="have no ids"):
+        again.sets(bare)
+    assert len(Conformal(0.5, randomized=False).fit(lists, [0] * 30).sets(bare).whole) == 1
+    plain = tl.TopLists.from_labels([0] * 30, 3)
+    model = Conformal(0.5).fit(plain, [0] * 30)
+    assert model.transform(lists) == model.transform(plain)
+    with pytest.raises(tl.TopListError, match="by_id"):
+        Conformal.from_dict(Conformal().to_dict() | {"by_id": "no"})
 
 
 def test_a_fit_survives_a_file(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_brier_bound_holds_for_every_distribution_that_has_the_list_as_a_true_li
         if UNIT - sum(t) == t[-1]:
             continue  # twelfths do not add up exactly; eighths below do
         if not 0 < UNIT - sum(t) < t[-1]:
-            assert math.isnan(bound)
+            assert bound == (0 if sum(t) == UNIT else math.inf)
             continue
         assert bound == pytest.approx(alpha, abs=1e-15)
         e = tl.expected_score(tl.TopLists.from_dicts([lists.confidences] * len(q), m), q, rule="brier")
@@ -141,15 +141,16 @@ def test_worst_excess_is_the_maximum_over_all_distributions_that_have_the_list_a
 
 
 def test_assumption_14_is_strict() -> None:
-    """There is no bound where the unaccounted mass equals the least confidence, or where nothing is unaccounted."""
-    for t in ({0: 0.5}, {0: 0.75, 1: 0.125}, {0: 0.25, 1: 0.25, 2: 0.25}, {0: 1.0}):
-        assert math.isnan(tl.excess_bound(tl.TopList(t, 5)))
+    """There is no bound where the unaccounted mass equals the least confidence; without such a mass nothing is lost."""
+    for t in ({0: 0.5}, {0: 0.75, 1: 0.125}, {0: 0.25, 1: 0.25, 2: 0.25}):
+        assert tl.excess_bound(tl.TopList(t, 5)) == math.inf
+    assert tl.excess_bound(tl.TopList({0: 1.0}, 5)) == 0
 
 
 def test_worst_excess_of_the_reject_is_infinite_and_of_a_distribution_zero() -> None:
     assert tl.worst_excess(tl.TopList({}, 5)) == math.inf
     assert tl.worst_excess(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
-    assert math.isnan(tl.excess_bound(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)))
+    assert tl.excess_bound(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
 
 
 def relative_log_excess(alpha: float, m: int) -> float:

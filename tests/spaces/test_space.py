@@ -49,7 +49,7 @@ def test_numbers_of_other_kinds_are_integers(size: Any) -> None:
         (-math.inf, "-inf is not a number of classes."),
         (True, "True is not a number of classes."),
         ("5", "'5' is not a number of classes; give labels as labels=[...]."),
-        (["a", "b"], "'a' is not a number of classes; give labels as labels=[...]."),
+        (["a", 3], "'a' is not a number of classes; give labels as labels=[...]."),
         (5j, "5j is not a number of classes."),
         ({"a": 1}, "{'a': 1} is not a number of classes."),
         ([3, 0], "there is at least one class, not 0."),

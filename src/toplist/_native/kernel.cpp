@@ -86,12 +86,34 @@ TOPLIST_CLONES void run_accumulate(const double* columns, std::size_t stride, st
   accumulate(columns, stride, count, rows, left, right, products, codes, width, out);
 }
 
+// No kernel reads or writes beyond an array, whatever the caller says: lengths agree, offsets rise within the entries.
+void require(bool fine, const char* otherwise) {
+  if (!fine) throw std::invalid_argument(otherwise);
+}
+
+std::size_t count_rows(const In<std::int64_t>& offsets, std::size_t entries) {
+  require(offsets.shape(0) > 0, "offsets must have one entry more than there are rows");
+  const std::size_t rows = offsets.shape(0) - 1;
+  const std::int64_t* at = offsets.data();
+  bool rising = at[0] >= 0;
+  for (std::size_t i = 0; i < rows; ++i) rising &= at[i] <= at[i + 1];
+  require(rising && static_cast<std::uint64_t>(at[rows]) <= entries, "offsets must rise from 0 to the number of entries");
+  return rows;
+}
+
+template <class C, class T>
+std::size_t count_rows(const In<std::int64_t>& offsets, const std::optional<In<C>>& classes, const In<T>& confidences) {
+  require(!classes || classes->shape(0) == confidences.shape(0), "each class must have one confidence");
+  return count_rows(offsets, confidences.shape(0));
+}
+
 template <class C, class T>
 Lists<C, T> view(const In<std::int64_t>& offsets, const std::optional<In<C>>& classes, const In<T>& confidences,
                  const std::optional<In<double>>& log_rest, const In<double>& size, const In<double>& log_size) {
-  const std::size_t rows = offsets.shape(0) - 1;
-  if (size.shape(0) != log_size.shape(0) || (size.shape(0) != 1 && size.shape(0) != rows))
-    throw std::invalid_argument("sizes must have one entry, or one per case");
+  const std::size_t rows = count_rows(offsets, classes, confidences);
+  require(size.shape(0) == log_size.shape(0) && (size.shape(0) == 1 || size.shape(0) == rows),
+          "sizes must have one entry, or one per case");
+  require(!log_rest || log_rest->shape(0) == rows, "log_rest must have one entry per case");
   return {offsets.data(),
           classes ? classes->data() : nullptr,
           confidences.data(),
@@ -107,6 +129,7 @@ void bind(nb::module_& m) {
            std::optional<In<double>> log_rest, In<double> size, In<double> log_size, int bits, Out<double> slack,
            Out<std::uint16_t> flags) -> int {
           const auto lists = view<C, T>(offsets, classes, confidences, log_rest, size, log_size);
+          require(slack.shape(0) == lists.rows && flags.shape(0) == lists.rows, "slack and flags must have one entry per case");
           nb::gil_scoped_release release;
           return run_inspect(lists, bits, slack.data(), flags.data());
         },
@@ -120,8 +143,12 @@ void bind(nb::module_& m) {
            Out<std::uint8_t> hit) {
           const auto lists = view<C, T>(offsets, classes, confidences, log_rest, size, log_size);
           const bool wide = out.shape(0) == 7;
-          if ((!wide && out.shape(0) != 3) || out.shape(1) != lists.rows)
-            throw std::invalid_argument("out must be (3, rows) or (7, rows)");
+          require((wide || out.shape(0) == 3) && out.shape(1) == lists.rows && (!wide || hit.shape(0) == lists.rows),
+                  "out must be (3, rows) or (7, rows)");
+          require(slack.shape(0) == lists.rows && flags.shape(0) == lists.rows &&
+                      (!outcomes || outcomes->shape(0) == lists.rows),
+                  "slack, flags and outcomes must have one entry per case");
+          require(sum >= static_cast<int>(Sum::NONE) && sum <= static_cast<int>(Sum::PEAK), "there is no such sum");
           double* to[7];
           for (std::size_t r = 0; r < 7; ++r) to[r] = out.data() + (wide || r < 3 ? r : 0) * lists.rows;
           const Moments moments{to[0], to[1], to[2], to[3], to[4], to[5], to[6], hit.data(), wide};
@@ -135,12 +162,23 @@ void bind(nb::module_& m) {
   m.def("places",
         [](In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences, In<std::int64_t> outcomes,
            Out<std::int32_t> above, Out<std::int32_t> equal) {
+          const std::size_t rows = count_rows(offsets, classes, confidences);
+          require(outcomes.shape(0) == rows && above.shape(0) == rows && equal.shape(0) == rows,
+                  "outcomes and places must have one entry per case");
           nb::gil_scoped_release release;
           run_places(offsets.data(), classes ? classes->data() : nullptr, confidences.data(), outcomes.shape(0),
                      outcomes.data(), above.data(), equal.data());
         },
         nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences").noconvert(),
         nb::arg("outcomes"), nb::arg("above").noconvert(), nb::arg("equal").noconvert());
+}
+
+// Whether all are places among so many.
+bool all_below(const In<std::int32_t>& places, std::size_t count) {
+  bool fine = true;
+  for (std::size_t i = 0; i < places.shape(0); ++i)
+    fine &= places.data()[i] >= 0 && static_cast<std::size_t>(places.data()[i]) < count;
+  return fine;
 }
 
 void bind_exact(nb::module_& m) {
@@ -150,8 +188,13 @@ void bind_exact(nb::module_& m) {
         [](Columns columns, In<std::int32_t> left, In<std::int32_t> right, std::optional<In<std::int32_t>> codes,
            nb::ndarray<std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) {
           const std::size_t groups = out.shape(0), width = out.shape(1), count = columns.shape(0);
-          if (width != count + left.shape(0) || out.shape(2) != 4 * DIGITS || (columns.shape(1) > 1 && columns.stride(1) != 1))
-            throw std::invalid_argument("out must be (groups, columns + products, EXACT_BYTES)");
+          require(width == count + left.shape(0) && out.shape(2) == 4 * DIGITS &&
+                      (columns.shape(1) <= 1 || columns.stride(1) == 1) && (count <= 1 || columns.stride(0) >= 0),
+                  "out must be (groups, columns + products, EXACT_BYTES)");
+          require(left.shape(0) == right.shape(0) && all_below(left, count) && all_below(right, count),
+                  "products must be of two columns");
+          require(codes ? codes->shape(0) == columns.shape(1) && all_below(*codes, groups) : groups > 0,
+                  "codes must be one group per row");
           const std::size_t stride = static_cast<std::size_t>(columns.stride(0));
           const std::int32_t* group = codes ? codes->data() : nullptr;
           nb::gil_scoped_release release;
@@ -164,6 +207,14 @@ void bind_exact(nb::module_& m) {
         nb::arg("out").noconvert());
 }
 
+// One of the arrays of a member, as it is: a converted copy would not outlive this call.
+template <class V>
+In<V> part_of(nb::handle array) {
+  In<V> out;
+  require(nb::try_cast<In<V>>(array, out, false), "a member must be flat arrays of its own types");
+  return out;
+}
+
 void bind_pool(nb::module_& m) {
   m.def("pool",
         [](bool geometric, nb::list lists, In<double> weights, In<double> size, In<double> log_size, std::int64_t most,
@@ -173,16 +224,27 @@ void bind_pool(nb::module_& m) {
           std::vector<PoolMember> members;
           std::size_t entries = 0;
           for (nb::handle one : lists) {  // the caller's list keeps the arrays alive
-            const auto parts = nb::cast<nb::tuple>(one);
-            const auto offsets = nb::cast<In<std::int64_t>>(parts[0]);
-            const auto t = nb::cast<In<double>>(parts[2]);
-            const auto left = nb::cast<In<double>>(parts[3]);
+            nb::tuple parts;
+            require(nb::try_cast<nb::tuple>(one, parts) && parts.size() == 5, "a member must be a tuple of five");
+            const auto offsets = part_of<std::int64_t>(parts[0]);
+            const auto t = part_of<double>(parts[2]);
+            const auto left = part_of<double>(parts[3]);
             PoolMember member{offsets.data(), nullptr, t.data(), left.data(), nullptr};
-            if (offsets.shape(0) != rows + 1 || left.shape(0) != rows ||
-                static_cast<std::size_t>(offsets.data()[rows] - offsets.data()[0]) != t.shape(0))
-              throw std::invalid_argument("a member has one list per row");
-            if (!parts[1].is_none()) member.classes = nb::cast<In<std::int64_t>>(parts[1]).data();
-            if (geometric) member.log_rest = nb::cast<In<double>>(parts[4]).data();
+            require(offsets.shape(0) == rows + 1 && left.shape(0) == rows, "a member must have one list per row");
+            const std::int64_t first = offsets.data()[0], last = offsets.data()[rows];
+            require(first >= 0 && count_rows(offsets, static_cast<std::size_t>(std::max(first, last))) == rows &&
+                        static_cast<std::size_t>(last - first) == t.shape(0),
+                    "offsets must rise from 0 to the number of entries");
+            if (!parts[1].is_none()) {
+              const auto codes = part_of<std::int64_t>(parts[1]);
+              require(codes.shape(0) == t.shape(0), "each class must have one confidence");
+              member.classes = codes.data();
+            }
+            if (geometric) {
+              const auto logs_of_rest = part_of<double>(parts[4]);
+              require(logs_of_rest.shape(0) == rows, "log_rest must have one entry per case");
+              member.log_rest = logs_of_rest.data();
+            }
             entries += t.shape(0);
             members.push_back(member);
           }
@@ -212,6 +274,11 @@ template <class T>
 void bind_select(nb::module_& m) {
   m.def("select",
         [](In2<T> p, Out2<std::int32_t> classes, Out2<double> confidences, Out<double> tail) {
+          const std::size_t rows = p.shape(0), k = classes.shape(1);
+          require(k <= p.shape(1) && p.shape(1) <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) &&
+                      classes.shape(0) == rows && confidences.shape(0) == rows && confidences.shape(1) == k &&
+                      tail.shape(0) == rows,
+                  "room for k of the classes of each row");
           nb::gil_scoped_release release;
           run_select(p.data(), p.shape(0), p.shape(1), classes.shape(1), classes.data(), confidences.data(),
                      tail.data());
@@ -227,7 +294,7 @@ void bind_sets(nb::module_& m) {
            std::optional<Out2<std::uint8_t>> flip_counts, std::optional<Out<std::int32_t>> flips) {
           const std::size_t rows = p.shape(0), width = p.shape(1), most = codes.shape(1);
           if (keys.shape(0) != width || counts.shape(0) != rows || codes.shape(0) != rows || log_p.shape(0) != rows ||
-              log_p.shape(1) != most || log_rest.shape(0) != rows || most < 1 || most >= Set::MASK)
+              log_p.shape(1) != most || log_rest.shape(0) != rows || most < 1 || most >= Set::MASK || width >= Set::MASK)
             throw std::invalid_argument("a key per label, an entry per row, a set at least");
           if (bits && (!flip_counts || !flips || bits->shape(0) != rows || bits->shape(1) != (width + 7) / 8 ||
                        flip_counts->shape(0) != rows || flip_counts->shape(1) != most ||

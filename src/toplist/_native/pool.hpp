@@ -109,7 +109,9 @@ TOPLIST_INLINE void rank_classes(const double* v, const std::int64_t* classes, s
   }
   for (std::size_t a = 0; a < n; ++a) order[a] = static_cast<std::int32_t>(a);
   std::sort(order, order + n, [v, classes](std::int32_t a, std::int32_t b) {
-    return v[a] > v[b] || (v[a] == v[b] && classes[a] < classes[b]);
+    if (v[a] > v[b] || v[a] < v[b]) return v[a] > v[b];
+    const bool lacks = v[a] != v[a], other = v[b] != v[b];  // NaN last: sorting needs an order
+    return lacks == other ? classes[a] < classes[b] : other;
   });
 }
 

@@ -104,7 +104,7 @@ template <class T>
 Cut largest_valid(const T* t, std::size_t k, double unlisted, double log_count, double rest, double log_rest,
                   std::vector<double>& sorted) {
   sorted.assign(t, t + k);
-  std::sort(sorted.begin(), sorted.end());
+  std::sort(sorted.begin(), sorted.end(), [](double a, double b) { return a < b || (a == a && b != b); });  // NaN last
   double mass = rest, count = unlisted;
   std::size_t j = 0;
   for (; j < k; ++j) {

@@ -7,7 +7,12 @@ namespace toplist {
 template <class T>
 TOPLIST_INLINE void select_row(const T* p, std::size_t m, std::size_t k, std::int32_t* classes, double* confidences,
                                double& tail, std::vector<std::int32_t>& order) {
-  const auto before = [p](std::int32_t a, std::int32_t b) { return p[a] > p[b] || (p[a] == p[b] && a < b); };
+  // NaN comes last: an array that was written to after the check may hold some, and sorting needs an order.
+  const auto before = [p](std::int32_t a, std::int32_t b) {
+    if (p[a] > p[b] || p[a] < p[b]) return p[a] > p[b];
+    const bool lacks = p[a] != p[a], other = p[b] != p[b];
+    return lacks == other ? a < b : other;
+  };
   constexpr std::size_t SHORT = 32;
   if (k == 0) {
     // nothing to select

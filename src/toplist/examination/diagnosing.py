@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from toplist.arguments import as_probability, as_units, as_whole
+from toplist.arguments import as_probability, as_units, as_whole, is_several
 from toplist.diagnosis import Binned, Look
 from toplist.diagnosis.oddities import SERIOUS, seen_to
 from toplist.errors import ShapeError, SpaceError, TopListError
@@ -170,7 +170,7 @@ def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:
 
 
 def _require_one_each(lists: TopLists, y: Any) -> None:
-    if hasattr(y, "__len__") and not is_soft(y, lists.space) and len(y) != len(lists):
+    if hasattr(y, "__len__") and is_several(y) and not is_soft(y, lists.space) and len(y) != len(lists):
         raise ShapeError(f"{len(y):,} outcomes for {len(lists):,} cases.", "Give one outcome per case.")
 
 

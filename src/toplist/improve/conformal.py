@@ -18,6 +18,11 @@ since the rank of a_(n+1) among the n + 1 exchangeable scores is at most ceil((n
 probability, ties included; without ties it is below coverage + 1 / (n + 1). No step asks whether the confidences are
 right, how long the lists are or how many classes there are. (Vovk et al. 2005; Romano, Sesia and Candes 2020, APS;
 Angelopoulos et al. 2021, RAPS.)
+
+The u of a case is a hash of the seed, its list and, where the calibration cases have ids, its id. So a(y) is one and
+the same function of every case, which is all that the argument asks for, for every seed and every way in which cases
+come in batches. Cases with the same list and without ids have the same u: their scores tie as they do without
+randomisation, so that sets may cover more than they promise, never less.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from numpy.typing import NDArray
 from toplist.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.improve.cutting import first_where, keep_first, mass_before, rectangles
+from toplist.improve.draws import uniform_by_case
 from toplist.io.records import read_json, spell, unspell, write_json
 from toplist.io.showing import shown
 from toplist.lists import TopLists, require_lists
@@ -80,7 +86,8 @@ class Conformal:
     calibration and new cases together, and counts the whole space as a set: `sets` says where that is the set.
     Randomised sets cover nearly exactly, and may be empty unless `empty` is false; sets that are not
     randomised are larger. `penalty` and `k_reg` are RAPS: each rank beyond `k_reg` adds `penalty`, which makes sets
-    alike in size. Randomised sets depend on `seed` and on where a case stands in its batch, nothing else.
+    alike in size. The randomisation of a case is a function of `seed`, its list and its id, so that its set is the same
+    in every batch. Cases without ids share it if their lists are identical; sets may then cover more than they promise.
 
     >>> import toplist as tl
     >>> lists = tl.TopLists.from_proba([[0.6, 0.3, 0.1]] * 9)
@@ -113,6 +120,7 @@ class Conformal:
         self.seed = as_whole(seed, "the seed", 0)
         self.threshold_: float | None = None
         self.cases_: int = 0
+        self.by_id_: bool = False  # whether ids take part in the randomisation
 
     def get_params(self, *, deep: bool = True) -> dict[str, Any]:
         """What it was made with."""
@@ -137,23 +145,28 @@ class Conformal:
         ordered, n = made.lists, len(made.lists)
         if not n:
             raise TopListError("there are no cases to calibrate on.")
-        entries, block = self._scores(ordered, self._draws(n, 0))
+        by_id = made.lists.ids is not None
+        entries, block = self._scores(ordered, self._draws(ordered, by_id=by_id))
         hit = made.place != MISSED
         scores = np.where(hit, 0.0, block)
         scores[hit] = entries[(ordered.offsets[:-1] + made.place)[hit]]
         rank = math.ceil((n + 1) * Fraction(repr(self.coverage)))  # of the decimal that was typed
         self.threshold_ = float(np.partition(scores, rank - 1)[rank - 1]) if rank <= n else math.inf
-        self.cases_ = n
+        self.cases_, self.by_id_ = n, by_id
         return self
 
-    def sets(self, lists: TopLists, *, seed: int | None = None) -> ConformalSets:
-        """The set of each case. The same lists get the same sets, unless another `seed` is given."""
+    def sets(self, lists: TopLists) -> ConformalSets:
+        """The set of each case: the same in every batch."""
         if self.threshold_ is None:
             raise TopListError("this Conformal is not fitted: call fit(lists, y) first.")
         require_lists(lists)
+        if self.randomized and self.by_id_ and lists.ids is None:
+            raise TopListError(
+                "these lists have no ids, but the calibration cases had, and sets are randomised by them: give "
+                "the lists their ids, or calibrate without."
+            )
         ordered = lists.strictly_valid().ordered()
-        draws = self._draws(len(ordered), 1, self.seed if seed is None else as_whole(seed, "the seed", 0))
-        entries, block = self._scores(ordered, draws)
+        entries, block = self._scores(ordered, self._draws(ordered, by_id=self.by_id_))
         limit = self.threshold_
         open_ = ordered.sizes < ordered.admitted.rows.size
         counts = first_where(entries > limit, ordered)
@@ -171,10 +184,9 @@ class Conformal:
         """Refused: sets of the cases that a threshold was found on have no guarantee."""
         raise TopListError("conformal lists hold for new cases: fit on some cases, transform others.")
 
-    def _draws(self, n: int, stream: int, seed: int | None = None) -> Floats:
-        """Calibration and prediction draw from streams of their own."""
-        rng = np.random.default_rng([self.seed if seed is None else seed, stream])
-        return rng.random(n) if self.randomized else np.ones(n)
+    def _draws(self, ordered: TopLists, *, by_id: bool) -> Floats:
+        """The u of each case."""
+        return uniform_by_case(ordered, self.seed, by_id=by_id) if self.randomized else np.ones(len(ordered))
 
     def _scores(self, ordered: TopLists, u: Floats) -> tuple[Floats, Floats]:
         """The score of each entry as an outcome, and of each case's unlisted classes."""
@@ -194,14 +206,15 @@ class Conformal:
         """Plain values, as `save` writes them."""
         limit = self.threshold_
         shown = None if limit is None else spell(limit)
-        return {"schema": SCHEMA, **self.get_params(), "threshold": shown, "cases": self.cases_}
+        fitted = {"threshold": shown, "cases": self.cases_, "by_id": self.by_id_}
+        return {"schema": SCHEMA, **self.get_params(), **fitted}
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
         """The opposite of `to_dict`."""
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             raise TopListError(f"this is no conformal fit: its schema is not {SCHEMA}.")
-        known = {"schema", "threshold", "cases"}
+        known = {"schema", "threshold", "cases", "by_id"}
         params = {name: value for name, value in values.items() if name not in known}
         unknown = sorted(set(params) - set(cls().get_params()))
         if unknown:
@@ -211,6 +224,9 @@ class Conformal:
         if limit is not None:
             made.threshold_ = as_number(unspell(limit), "the threshold", 0, np.inf)
         made.cases_ = as_whole(values.get("cases", 0), "the number of cases", 0)
+        made.by_id_ = values.get("by_id", False)
+        if not isinstance(made.by_id_, bool):
+            raise TopListError(f"by_id is true or false, not {made.by_id_!r}.")
         return made
 
     def save(self, path: str | Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import flags
-from toplist.arguments import as_count, as_number
+from toplist.arguments import as_count, as_number, read_only
 from toplist.errors import TopListError
 from toplist.lists.admitted import Admitted
 from toplist.lists.constructors import Constructors
@@ -27,7 +27,9 @@ class TopLists(Constructors):
     """A frozen batch of top lists; make one with the `from_` constructors, which check every value.
 
     Hard labels are lists with confidence 1, distributions list every class, a reject is the empty list.
-    The arrays of the source are shared, not copied, wherever its layout allows.
+    Classes and confidences are shared with the source, not copied, wherever its layout allows: writing to those arrays
+    afterwards changes the lists, and nothing is checked again (scores may then be NaN). Offsets are an own copy, and
+    what the lists hand out is read-only.
 
     >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}, {}], 10)
     >>> lists
@@ -44,6 +46,10 @@ class TopLists(Constructors):
     def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: Admitted) -> Self:
         return cls(space, ids, admitted)
 
+    def __post_init__(self) -> None:
+        if self.ids is not None:
+            object.__setattr__(self, "ids", read_only(self.ids))
+
     # What is in it
 
     def __len__(self) -> int:
@@ -52,17 +58,17 @@ class TopLists(Constructors):
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Where each case starts in `classes` and `confidences`, and the end."""
-        return self.admitted.rows.offsets
+        return read_only(self.admitted.rows.offsets)
 
     @property
     def classes(self) -> NDArray[Any]:
         """The listed classes of all cases, one after the other."""
-        return self.admitted.classes
+        return read_only(self.admitted.classes)
 
     @property
     def confidences(self) -> NDArray[Any]:
         """The listed confidences as they were given, aligned with `classes`."""
-        return self.admitted.rows.confidences
+        return read_only(self.admitted.rows.confidences)
 
     @property
     def normalized_confidences(self) -> NDArray[np.float64]:
@@ -72,12 +78,14 @@ class TopLists(Constructors):
     @property
     def log_confidences(self) -> NDArray[np.float64] | None:
         """The logarithms of `confidences`, if they are known and any of them is of no number: below about 1e-290."""
-        return self.admitted.rows.log_confidences
+        logs = self.admitted.rows.log_confidences
+        return None if logs is None else read_only(logs)
 
     @property
     def log_rest(self) -> NDArray[np.float64] | None:
         """The log of the unlisted mass, where the producer knew it better than one minus the sum."""
-        return self.admitted.rows.log_rest
+        log_rest = self.admitted.rows.log_rest
+        return None if log_rest is None else read_only(log_rest)
 
     @property
     def repairs(self) -> Mapping[str, int]:

@@ -178,5 +178,5 @@ def bad_case(
     size = space.size[row] if space.per_case else space.size
     named = [space.decode(int(c)) for c in classes]
     name = "" if ids is None else repr(ids[row].item() if hasattr(ids[row], "item") else ids[row])
-    rest = None if log_rest is None else float(np.exp(log_rest))
+    rest = None if log_rest is None else float(np.exp(min(log_rest, 700.0)))
     return BadCase(row, name, named, np.asarray(confidences, dtype=np.float64), size, rest, more)

@@ -145,17 +145,13 @@ class Constructors:
         duplicates: Duplicates = "error",
     ) -> Self:
         """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
-        if not all(hasattr(matrix, name) for name in ("indptr", "indices", "data", "shape")):
-            raise ShapeError("from_csr takes a CSR matrix.", "Convert with .tocsr() first.")
-        if getattr(matrix, "format", "csr") != "csr":
-            raise ShapeError(f"from_csr takes rows, not the {matrix.format} format.", "Convert with .tocsr() first.")
-        columns = matrix.shape[1]
+        offsets, codes, t, columns = sources.csr_parts(matrix)
         known = as_space(columns if space is None else space)
         if isinstance(known, LabelSets) and columns == len(known.names) != known.size:
-            raise wrong_width(columns, known, matrix.data)
+            raise wrong_width(columns, known, as_array(matrix.data, "confidences"))
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
-        rows, known = sources.ragged(matrix.indptr, matrix.indices, matrix.data, known, None)
+        rows, known = sources.ragged(offsets, codes, t, known, None)
         return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
 
     @classmethod

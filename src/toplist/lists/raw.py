@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_array, as_floats
+from toplist.arguments import as_array, as_flat, as_floats
 from toplist.errors import ClassError, ShapeError
 from toplist.kernel import Rows
 from toplist.labelsets import LabelSets, Sets
+from toplist.lists.anything import plain, spelled_out
 from toplist.lists.batch import TopLists
 from toplist.lists.door import Repairs, Units
 from toplist.lists.one import TopList
-from toplist.lists.sources import as_classes, encode_labels, precision_of, to_rows
+from toplist.lists.sources import as_classes, as_offsets, csr_parts, encode_labels, precision_of, to_rows
 from toplist.space import ClassSpace, as_space
 
 
@@ -25,9 +25,10 @@ def raw_rows(predictions: Any, space: Any = None, *, units: Units = "probability
     """Rows with the numbers as they were given, in their `units`, and the space.
 
     Predictions are lists, an (n, m) array, a pair of classes and confidences, (n, k) or one sequence per case, a triple
-    of offsets, classes and confidences, a CSR matrix, a mapping per case, or one label per case. What the door would
-    refuse goes through: classes that are not in the space have codes from its size on, None is NaN. Without a
-    space there are as many classes as columns or, where there are none, infinitely many.
+    of offsets, classes and confidences, a CSR matrix, a mapping per case, what a pipeline of Hugging Face or fastText
+    returns, or one label per case. What the door would refuse goes through, except for offsets: classes that are not in
+    the space have codes from its size on, None is NaN. Without a space there are as many classes as columns or, where
+    there are none, infinitely many.
 
     >>> rows, space = raw_rows([{"cat": 0.7, "dog": -1}, {}], ClassSpace(labels=["cat", "fox"]))
     >>> rows.classes, rows.confidences, rows.offsets
@@ -40,14 +41,15 @@ def raw_rows(predictions: Any, space: Any = None, *, units: Units = "probability
         rows, own = predictions.admitted.rows, predictions.space
         return rows, own
     if hasattr(predictions, "indptr"):
-        columns = int(predictions.shape[1])
-        known = as_space(columns if space is None else space)
-        at = as_array(predictions.indptr, "offsets").astype(np.int64)
-        codes = as_array(predictions.indices, "classes").astype(np.int64)
-        t = _numbers(predictions.data)
-        return to_rows(at, codes, t, known, precision=precision_of(predictions.data)), known
-    if isinstance(predictions, tuple) and len(predictions) in (2, 3):
-        return _pairs(predictions, _known(space))
+        *flat, columns = csr_parts(predictions)
+        return _flat(flat, as_space(columns if space is None else space))
+    entries = spelled_out(predictions, None if space is None else as_space(space))
+    if entries is not None:
+        return _flat(entries, _known(space))
+    if isinstance(predictions, tuple) and len(predictions) == 3:
+        return _flat(predictions, _known(space))
+    if isinstance(predictions, tuple) and len(predictions) == 2:
+        raise ShapeError("a pair of classes and confidences has a list of each per case.", "Give two lists of lists.")
     several = isinstance(predictions, list | tuple)
     if several and any(hasattr(one, "items") for one in predictions):
         return _mappings(predictions, _known(space))
@@ -81,26 +83,17 @@ def _dense(values: NDArray[Any], space: Any) -> tuple[Rows, ClassSpace]:
     return to_rows(np.arange(n + 1) * width, classes, t, known, precision=precision_of(values)), known
 
 
-def _pairs(given: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:
-    """Classes and confidences side by side."""
-    *start, classes, confidences = given
-    precision = precision_of(confidences)
-    if start:
-        at = as_array(start[0], "offsets").astype(np.int64)
-    else:
-        sizes, others = ([_length(row) for row in column] for column in (classes, confidences))
-        if sizes != others:
-            odd = next((i for i, (a, b) in enumerate(zip(sizes, others, strict=False)) if a != b), None)
-            if odd is None:
-                raise ShapeError(f"{len(sizes)} lists of classes for {len(others)} lists of confidences.")
-            raise ShapeError(f"{sizes[odd]} classes but {others[odd]} confidences.", case=odd)
-        at = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-        classes, confidences = ([*chain.from_iterable(_plain(column))] for column in (classes, confidences))
-    named, t = _plain(classes), _numbers(_plain(confidences))
+def _flat(given: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:
+    """Offsets, classes and confidences."""
+    offsets, *flat = given
+    named, values = (plain(as_flat(one, what)) for one, what in zip(flat, ("classes", "confidences"), strict=True))
+    t = _numbers(values)
     if len(named) != len(t):
         raise ShapeError(f"{len(named)} classes but {len(t)} confidences.", "Each class needs one confidence.")
-    codes, known = _codes(named, space)
-    return to_rows(at, codes, t, known, precision=precision), known
+    at = as_offsets(offsets, len(t))
+    end = int(at[-1])
+    codes, known = _codes(named[:end], space)
+    return to_rows(at, codes, t[:end], known, precision=precision_of(flat[1])), known
 
 
 def _mappings(lists: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:
@@ -111,17 +104,6 @@ def _mappings(lists: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace
     codes, known = _codes([c for c, _ in pairs], space)
     at = np.concatenate(([0], np.cumsum([len(row) for row in lists], dtype=np.int64)))
     return to_rows(at, codes, _numbers([value for _, value in pairs]), known), known
-
-
-def _length(row: Any) -> int:
-    if not hasattr(row, "__len__") or isinstance(row, str):
-        raise ShapeError(f"a pair of classes and confidences has a list of each per case, not {row!r}.")
-    return len(row)
-
-
-def _plain(values: Any) -> list[Any]:
-    found: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
-    return found
 
 
 def _numbers(values: Any) -> NDArray[Any]:

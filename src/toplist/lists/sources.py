@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import kernel
-from toplist.arguments import as_array, as_count, as_floats, as_vector
+from toplist.arguments import as_array, as_count, as_floats, as_vector, is_several, read_only
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.kernel import Rows
 from toplist.labelsets import Book, LabelSets, Sets
@@ -72,6 +72,7 @@ def encode_labels(labels: Any, space: ClassSpace) -> tuple[NDArray[np.int64], Cl
             shown = set(space.named(sets.take([int(np.argmax(codes < 0))]))[0])
             raise ClassError(f"class {shown!r} is not in the support of the space.")
         return codes, space.with_book(Book.of(sets)) if space.digests else space
+    _require_names(labels)
     missing = next((label for label in labels if label is None or label != label), labels)
     if missing is not labels:
         raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
@@ -94,6 +95,55 @@ def encode_labels(labels: Any, space: ClassSpace) -> tuple[NDArray[np.int64], Cl
     return codes, space
 
 
+def _require_names(labels: Any) -> None:
+    try:
+        set(labels)
+    except TypeError:
+        odd = next(label for label in labels if not _is_hashable(label))
+        raise ClassError(
+            f"a class is {odd!r:.80}, which is neither a code nor a label.",
+            "Label sets need a space of label sets, LabelSets; a mapping per case goes through from_dicts.",
+        ) from None
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def as_offsets(values: Any, entries: int) -> NDArray[np.int64]:
+    """Where each case begins among so many entries, and the end: checked, because kernels go where they say."""
+    at = as_array(values, "offsets")
+    if at.ndim != 1 or at.dtype.kind not in "iu" or not len(at):
+        shown = "an empty array" if at.ndim == 1 and not len(at) else f"an array of {at.dtype} of shape {at.shape}"
+        raise ShapeError(f"offsets are flat integers, one more than there are cases, not {shown}.")
+    if at[0] < 0 or at[-1] > entries or (at[1:] < at[:-1]).any():
+        raise ShapeError(
+            f"offsets must rise from 0 to the number of entries ({entries}); these go from {at[0]} to {at[-1]}"
+            f"{' and fall in between' if (at[1:] < at[:-1]).any() else ''}.",
+            "Case i has the entries offsets[i] to offsets[i + 1].",
+        )
+    return at.astype(np.int64)
+
+
+def csr_parts(matrix: Any) -> tuple[Any, Any, Any, int]:
+    """Offsets, classes and confidences of a CSR matrix, as they are, and its number of columns."""
+    if not all(hasattr(matrix, name) for name in ("indptr", "indices", "data", "shape")):
+        raise ShapeError("from_csr takes a CSR matrix.", "Convert with .tocsr() first.")
+    if getattr(matrix, "format", "csr") != "csr":
+        raise ShapeError(f"from_csr takes rows, not the {matrix.format} format.", "Convert with .tocsr() first.")
+    shape = matrix.shape
+    if not isinstance(shape, tuple) or len(shape) != 2 or not all(isinstance(n, int | np.integer) for n in shape):
+        raise ShapeError(f"a CSR matrix has a row per case and a column per class, not the shape {shape!r}.")
+    cases = len(as_array(matrix.indptr, "offsets").ravel()) - 1
+    if cases != shape[0]:
+        raise ShapeError(f"a CSR matrix of {shape[0]:,} rows has one more offset (indptr), not {cases + 1:,}.")
+    return matrix.indptr, matrix.indices, matrix.data, int(shape[1])
+
+
 def to_rows(
     offsets: NDArray[Any],
     classes: NDArray[Any] | None,
@@ -102,15 +152,15 @@ def to_rows(
     log_rest: Any = None,
     precision: int | None = None,
 ) -> Rows:
-    """Flat columns as the kernels take them."""
+    """Flat columns as the kernels take them. Offsets, which are checked, are an own copy that nobody writes to."""
     size, log_size = space.as_floats
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    offsets = np.array(offsets, dtype=np.int64)
     if len(offsets) and offsets[0] > 0:
         start, stop = offsets[0], offsets[-1]
         offsets, confidences = offsets - start, confidences[start:stop]
         classes = None if classes is None else classes[start:stop]
     rest = None if log_rest is None else as_vector(log_rest, "log_rest")
-    return Rows(offsets, classes, confidences, rest, size, log_size, precision=precision)
+    return Rows(read_only(offsets), classes, confidences, rest, size, log_size, precision=precision)
 
 
 def exponentiate(rows: Rows) -> Rows:
@@ -169,20 +219,19 @@ def rectangle(classes: Any, confidences: Any, space: Any, log_rest: Any) -> tupl
 def ragged(offsets: Any, classes: Any, confidences: Any, space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
     """Arrow's and CSR's layout."""
     codes, space = as_classes(classes, as_space(space))
-    t, at = as_floats(confidences, "confidences"), as_array(offsets, "offsets")
-    if codes.ndim != 1 or t.ndim != 1 or at.ndim != 1 or at.dtype.kind not in "iu" or len(at) == 0:
+    t = as_floats(confidences, "confidences")
+    if codes.ndim != 1 or t.ndim != 1:
         raise ShapeError("offsets (integers), classes and confidences must be flat arrays.")
     if len(codes) != len(t):
         raise ShapeError(f"{len(codes)} classes but {len(t)} confidences.", "Each class needs one confidence.")
-    if at[0] < 0 or at[-1] > len(t) or (at[1:] < at[:-1]).any():
-        raise ShapeError(f"offsets must rise from 0 to the number of entries ({len(t)}), one more than cases.")
+    at = as_offsets(offsets, len(t))
     end = int(at[-1])
     return to_rows(at, codes[:end], t[:end], space, log_rest, precision_of(confidences)), space
 
 
 def dicts(lists: Sequence[Mapping[Any, float]], space: Any, log_rest: Any) -> tuple[Rows, ClassSpace]:
     """One mapping from class to confidence per case; an empty one is a reject."""
-    if not isinstance(lists, Iterable):
+    if not is_several(lists):
         raise ShapeError(f"expected a mapping from class to confidence per case, got {lists!r}.")
     rows = list(lists)
     bad = next((i for i, row in enumerate(rows) if not hasattr(row, "items")), None)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from toplist.rules.sums import log_of
+from toplist.rules.sums import log_of, rest_surprise
 
 Array = Any
 _MANY = 30.0  # from exp(30) classes on the proxy is so small that a limit is exact
@@ -62,7 +62,7 @@ class BinaryLog(Binary):
         """alpha log(n / alpha) - (n - alpha) log(1 - alpha / n), whose second part tends to alpha."""
         log_share = log_rest - log_n
         never = BinaryLog.fails_rest(xp, log_rest, log_n)
-        return xp.exp(log_rest) * -log_share + xp.where(log_share < 0, never * -xp.expm1(log_share), 0.0)
+        return rest_surprise(xp, log_rest, log_n) + xp.where(log_share < 0, never * -xp.expm1(log_share), 0.0)
 
 
 class BinaryBrier(Binary):

@@ -8,17 +8,13 @@ from typing import Any, ClassVar
 
 from toplist.moments import Moments
 from toplist.rules.base import NOTHING, SumRule
-from toplist.rules.sums import Nothing, Terms, log_of
+from toplist.rules.sums import Nothing, Terms, log_of, rest_surprise
 
 Array = Any
 
 
 def _surprise(xp: Any, t: Array, lack: Array) -> Array:
     return 0.0 - t * log_of(xp, t, lack)
-
-
-def _rest(xp: Any, log_rest: Array, log_unlisted: Array) -> Array:
-    return xp.exp(log_rest) * (log_unlisted - log_rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,7 @@ class Log(SumRule):
 
     name: ClassVar[str] = "log"
     sum: ClassVar[Nothing] = NOTHING
-    entropy_sum: ClassVar[Terms] = Terms(_surprise, _rest)
+    entropy_sum: ClassVar[Terms] = Terms(_surprise, rest_surprise)
 
     def score(self, m: Moments, others: Array) -> Array:
         """-log q."""

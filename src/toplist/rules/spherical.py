@@ -68,7 +68,8 @@ class PseudoSpherical(PowerRule):
         """See `Rule.each`."""
         if not self.tabular:
             return PowerRule.each(self, table)
-        xp, (_, logs, weights, total) = table.xp, self._weights(table)
+        xp, (peak, logs, weights, total) = table.xp, self._weights(table)
+        none = peak == -xp.inf  # the norm of no confidence over infinitely many classes is zero
         one = table.unlisted == 1
         share = xp.where(one, 0.0, 1.0 - 1.0 / xp.where(table.unlisted > 1, table.unlisted, xp.inf))
         beside = xp.sum(weights[:, :-1], axis=1) + share * weights[:, -1]
@@ -77,7 +78,10 @@ class PseudoSpherical(PowerRule):
             xp, exclusive_sums(xp, weights)[:, :-1] / xp.expand_dims(total, axis=1), logs[:, :-1], log_total[:, None]
         )
         own = xp.where(table.unlisted > 0, logs[:, -1] - log_or(xp, table.unlisted, table.log_size), -xp.inf)
-        return listed, self._of_share(xp, beside / total, own, log_total)
+        unlisted = self._of_share(xp, beside / total, own, log_total)
+        return xp.where(xp.expand_dims(none, axis=1), 1.0 / self._unit, listed), xp.where(
+            none, 1.0 / self._unit, unlisted
+        )
 
     def _of_share(self, xp: Any, others: Array, log_own: Array, log_total: Array) -> Array:
         """The score from the others' share of the norm where that is small, from the outcome's where it is not."""
@@ -90,13 +94,17 @@ class PseudoSpherical(PowerRule):
         xp, a = table.xp, self.a
         lack = exclusive_sums(xp, table.t) + xp.expand_dims(table.rest, axis=1)
         listed = xp.where(table.t > 0, a * log_of(xp, table.t, lack), -xp.inf)
-        log_n = log_or(xp, table.unlisted, table.log_size)
-        unlisted = xp.where(table.unlisted > 0, a * table.log_proxy + log_n, -xp.inf)
+        if table.log_t is not None:
+            listed = xp.where(table.log_t < 0, a * table.log_t, listed)
+        finite = (table.unlisted > 0) & (table.log_size < xp.inf)  # infinitely many classes: a power of zero mass each
+        log_n = xp.where(finite, log_or(xp, table.unlisted, table.log_size), 0.0)
+        unlisted = xp.where(finite, a * table.log_proxy + log_n, -xp.inf)
         logs = xp.concat([listed, xp.expand_dims(unlisted, axis=1)], axis=1)
         peak = xp.max(logs, axis=1)
-        logs = logs - xp.expand_dims(peak, axis=1)
+        some = peak > -xp.inf
+        logs = xp.where(xp.expand_dims(some, axis=1), logs - xp.expand_dims(xp.where(some, peak, 0.0), axis=1), -xp.inf)
         weights = xp.exp(logs)
-        return peak, logs, weights, xp.sum(weights, axis=1)
+        return peak, logs, weights, xp.where(some, xp.sum(weights, axis=1), 1.0)
 
     def _table_entropy(self, table: Table) -> Array:
         """1 - N."""

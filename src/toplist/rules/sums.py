@@ -126,6 +126,12 @@ def log_of(xp: Any, t: Array, lack: Array) -> Array:
     return xp.where(large, xp.log1p(-xp.where(large, lack, 0.0)), small)
 
 
+def rest_surprise(xp: Any, log_rest: Array, log_n: Array) -> Array:
+    """alpha log(n / alpha): infinite for infinitely many classes, however small the mass is that they share."""
+    finite = log_n < xp.inf
+    return xp.where(finite, xp.exp(log_rest) * (xp.where(finite, log_n, 0.0) - log_rest), xp.inf)
+
+
 def _scaled_power(m: Moments, a: float) -> Array:
     xp = m.xp
     some = (m.log_rest > -xp.inf) & (m.unlisted > 0)

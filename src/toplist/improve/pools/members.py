@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_vector
+from toplist.arguments import as_vector, is_several
 from toplist.errors import AlignmentError, ShapeError, SpaceError
 from toplist.labelsets import Book, LabelSets
 from toplist.lists import TopLists, require_lists
@@ -33,7 +33,7 @@ class Members:
         """From lists one after the other, or by name."""
         if isinstance(lists, TopLists):
             raise ShapeError("one predictor alone is no pool.", "Give several, as [a, b] or by name.")
-        if not isinstance(lists, Iterable):
+        if not is_several(lists):
             raise ShapeError(
                 f"expected the lists of several predictors, by name or one after the other, got {lists!r}."
             )

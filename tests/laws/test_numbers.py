@@ -1,0 +1,168 @@
+"""No public function answers NaN: every rule, every number of classes, and lists at the edge of what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import toplist as tl
+from toplist.bounds import largest_loss
+from toplist.lists import from_logs
+
+T = tl.TopLists
+RULES: dict[str, tl.Rule] = {
+    "brier": tl.Brier(),
+    "log": tl.Log(),
+    "spherical": tl.Spherical(),
+    "zero-one": tl.ZeroOne(),
+    **{f"power {a}": tl.Power(a) for a in (0.01, 0.5, 0.99, 1.01, 3, 8, 1000)},
+    **{f"pseudospherical {a}": tl.PseudoSpherical(a) for a in (1.001, 1.5, 3, 8, 8.5, 20, 300, 1e6)},
+    "pseudospherical, normalized": tl.PseudoSpherical(20, normalized=True),
+    **{f"renyi {a}": tl.Renyi(a) for a in (0.01, 0.5, 0.99)},
+    **{f"one-vs-rest {b}": tl.OneVsRest(b) for b in ("log", "brier", "boosting")},
+    "separable": tl.Separable(lambda x: x * (1 - x), lambda x: 1 - 2 * x),
+    "savage": tl.Savage(lambda v, n: 1 - (n * v * v).sum(axis=-1), lambda v, n: -2 * v),
+}
+SIZES: dict[str, Any] = {
+    "2": 2, "5": 5, "1000": 1000, "2**159": 2**159, "2**10000": 2**10000, "inf": math.inf, "per case": None,
+}  # fmt: skip
+EDGES: tuple[dict[int, float], ...] = (
+    {}, {0: 1.0}, {0: 0.5, 1: 0.5}, {0: 0.5}, {0: 0.5, 1: 0.0}, {0: 1 - 2.0**-53}, {0: 1.0, 1: 0.0}, {0: 0.0},
+    {0: 1e-300}, {0: 5e-324}, {0: 1 - 1e-13, 1: 1e-14}, {0: 0.2, 1: 0.1}, {0: 0.6, 1: 0.3, 2: 0.05},
+    {0: 0.4, 1: 0.0, 2: 0.0}, {0: 0.9, 1: 1e-300, 2: 1e-17},
+)  # fmt: skip
+LOG_RESTS = (({0: 0.5, 1: 0.5}, (-50.0, -700.0, -740.0, -5000.0, -math.inf)), ({0: 1.0}, (-40.0, -1e5, -math.inf)))
+LOGS = (
+    ([-3000.0], 0.0), ([-3000.0, -2500.0], 0.0), ([-800.0], 0.0), ([0.0, -2000.0], -3000.0),
+    ([math.log(0.5), -2000.0], math.log(0.5)), ([-745.0, -740.0], 0.0),
+)  # fmt: skip
+
+
+def edges(m: Any) -> Iterator[tl.TopLists]:
+    """Batches over m classes: by numbers, with rest masses in logarithms, by logarithms, complete."""
+    fit = [row for row in EDGES if len(row) < m or (len(row) == m and math.fsum(row.values()) == 1)]
+    yield T.from_dicts(fit, m)
+    given = [(row, log) for row, logs in LOG_RESTS for log in logs if len(row) < m]
+    if given:
+        yield T.from_dicts([row for row, _ in given], m, log_rest=[log for _, log in given])
+    small = [(logs, rest) for logs, rest in LOGS if len(logs) < m]
+    offsets = np.cumsum([0, *(len(logs) for logs, _ in small)])
+    classes, flat = ([x for logs, _ in small for x in of(logs)] for of in (lambda logs: range(len(logs)), list))
+    yield from_logs(offsets, classes, flat, m, log_rest=[rest for _, rest in small])
+    if m <= 1000:
+        even, sure, tiny = np.full(m, 1 / m), np.zeros(m), np.full(m, 1e-300)
+        sure[0] = tiny[0] = 1.0
+        whole = T.from_proba([even, sure, tiny])
+        yield whole
+        yield whole.truncate(1)
+        yield T.from_logits(np.arange(m)[None] * -400.0)
+        yield T.from_logits(np.arange(m)[None] * -400.0, k=1)
+
+
+def differing() -> Iterator[tl.TopLists]:
+    """The same with a number of classes for each case."""
+    sizes = [5, 1000, 2**159, 2**10000] * len(EDGES)
+    yield T.from_dicts([row for row in EDGES for _ in range(4)], tl.ClassSpace(sizes))
+    yield T.from_dicts([{0: 0.5, 1: 0.5}] * 4, tl.ClassSpace(sizes[:4]), log_rest=[-700.0, -5000.0, -50.0, -math.inf])
+
+
+BATCHES = {name: tuple(differing() if m is None else edges(m)) for name, m in SIZES.items()}
+
+
+def assert_numbers(found: Any, what: str) -> None:
+    """One number at least, and no NaN."""
+    values = np.asarray(found, np.float64)
+    assert values.size
+    assert not np.isnan(values).any(), (what, values)
+
+
+def cases(size: str, rule: str) -> tuple[tl.TopLists, ...]:
+    """The batches that a rule takes: an entropy given as a function needs a number of classes that is a double."""
+    beyond = rule == "savage" and size in ("2**10000", "inf", "per case")
+    return () if beyond else BATCHES[size]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", RULES)
+def test_no_score_entropy_or_curve_is_not_a_number(name: str, size: str) -> None:
+    rule = RULES[name]
+    for lists in cases(size, name):
+        assert_numbers(tl.entropy(lists, rule=rule), "entropy")
+        assert_numbers(tl.default_penalty(lists, rule=rule), "default_penalty")
+        for y in (0, 1) if size == "2" else (0, 1, 4):
+            assert_numbers(tl.score(lists, [y] * len(lists), rule=rule), "score")
+            assert_numbers(tl.score(lists, [y] * len(lists), rule=rule, penalty=math.inf), "score")
+        found = tl.curve(lists, [0] * len(lists), rule=rule, ks=[0, 1, 2, 3, 999])
+        assert_numbers([found.score, found.entropy, found.coverage, found.rest], "curve")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", RULES)
+def test_no_expectation_or_divergence_is_not_a_number(name: str, size: str) -> None:
+    """Of every list under the distribution that every other stands for."""
+    rule, batches = RULES[name], cases(size, name)
+    for lists in batches:
+        for truth in batches:
+            if size == "per case":
+                pairs = [(lists, truth)] if len(lists) == len(truth) else []
+            else:
+                mine, theirs = np.indices((len(lists), len(truth))).reshape(2, -1)
+                pairs = [(lists[mine], truth[theirs])]
+            for a, b in pairs:
+                assert_numbers(tl.expected_score(a, b, rule=rule), "expected_score")
+                assert_numbers(tl.divergence(a, b, rule=rule), "divergence")
+                assert_numbers(largest_loss(a, b, rule=rule), "largest_loss")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_bound_mass_or_place_is_not_a_number(size: str) -> None:
+    for lists in BATCHES[size]:
+        bound, worst = tl.excess_bound(lists), tl.worst_excess(lists)
+        assert_numbers(bound, "excess_bound")
+        assert_numbers(worst, "worst_excess")
+        assert (worst <= bound * (1 + 1e-12)).all()
+        for what in (lists, lists.valid(), lists.repair(), lists.truncate(1), lists.truncate(mass=0.5)):
+            for values in (what.rest, what.mass, what.proxy):
+                assert_numbers(values, "masses")
+            assert not np.isnan(what.normalized_confidences).any()
+        y = [1] * len(lists)
+        assert_numbers(tl.ranks(lists, y), "ranks")
+        for found in (tl.accuracy(lists, y), tl.coverage(lists, y), tl.top_k_error(lists, y, k=2)):
+            assert_numbers(found, "hits")
+
+
+@pytest.mark.parametrize("a", [8.5, 20.0, 300.0])
+def test_pseudospherical_scores_over_infinitely_many_classes_are_limits(a: float) -> None:
+    """1 - (q / N)**(a - 1) with the norm N of what is listed, in long decimals; and near those of 2**10000 classes."""
+    rows = [{0: 0.6, 1: 0.3, 2: 0.05}, {0: 0.5, 1: 0.5}, {0: 0.01}, {0: 1.0}]
+    with mp.workdps(40):
+        for row in rows:
+            norm = mp.fsum(mp.mpf(t) ** mp.mpf(a) for t in row.values()) ** (1 / mp.mpf(a))
+            one = tl.TopList(row, math.inf)
+            assert tl.entropy(one, rule=tl.PseudoSpherical(a)) == pytest.approx(float(1 - norm), rel=1e-12, abs=1e-300)
+            for y in (*row, 7):
+                exact = float(1 - (mp.mpf(row.get(y, 0)) / norm) ** (a - 1))
+                assert tl.score(one, y, rule=tl.PseudoSpherical(a)) == pytest.approx(exact, rel=1e-12, abs=1e-300)
+                far = tl.score(tl.TopList(row, 2**10000), y, rule=tl.PseudoSpherical(a))
+                assert far == pytest.approx(exact, rel=1e-12, abs=1e-300)
+    assert tl.score(tl.TopList({}, math.inf), 3, rule=tl.PseudoSpherical(a)) == 1
+    assert tl.entropy(tl.TopList({}, math.inf), rule=tl.PseudoSpherical(a, normalized=True)) == 1 / (a - 1)
+
+
+@pytest.mark.parametrize("a", [2.0, 3.0, 20.0])
+def test_pseudospherical_scores_of_confidences_too_small_to_be_numbers(a: float) -> None:
+    """Of 2**10000 classes one with exp(-3000) has nearly all of the norm."""
+    logs, m = [-3000.0, -3001.0], 2**10000
+    lists = from_logs([0, 2], [0, 1], logs, m)
+    with mp.workdps(60):
+        t = [mp.exp(mp.mpf(log)) for log in logs]
+        proxy = (1 - mp.fsum(t)) / (m - 2)
+        norm = (mp.fsum(x ** mp.mpf(a) for x in t) + (m - 2) * proxy ** mp.mpf(a)) ** (1 / mp.mpf(a))
+        for y, q in ((0, t[0]), (1, t[1]), (9, proxy)):
+            exact = float(1 - (q / norm) ** (mp.mpf(a) - 1))
+            assert tl.score(lists, [y], rule=tl.PseudoSpherical(a))[0] == pytest.approx(exact, rel=1e-10)
