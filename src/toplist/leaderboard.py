@@ -171,8 +171,9 @@ class Leaderboard:
         split = [one.verdict for one in disagreeing(self.results)[0][:MOST]]
         pairs = [(names.index(v.worse or ""), names.index(v.better or "")) for v in split]
         decided = material.decided(pairs, names, self.terms.rules[0], 5)
+        judged = material.judged([row.name for row in self], level=self.results.level, seed=self.seed)
         named = {} if title is None else {"title": title}
-        write(Page(board.results, exhibits, made, decided=decided, **named), path)
+        write(Page(board.results, exhibits, made, decided=decided, judged=judged, **named), path)
 
     def _exhibits(self, material: Material) -> tuple[Exhibit, ...]:
         """In the order of the table."""
