@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,17 +16,20 @@ from toplist.evaluation import Scoring
 from toplist.inmemory import together
 from toplist.io.coding import empty_set_explained
 from toplist.leaderboard import Leaderboard
+from toplist.lists import TopLists
 from toplist.lists.door import Blanks, Duplicates, Units
 from toplist.material import Material, from_files, from_memory
 from toplist.planning import are_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.ranking.assumptions import HOWS, TIMED, Assumptions
+from toplist.ranking.bounded import Bounded
 from toplist.ranking.inference import FromCases, Inference
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.pairs import pairs
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import Results
 from toplist.ranking.standings import Terms, sections
-from toplist.rules import as_rule, name_of
+from toplist.rules import Rule, as_rule, name_of
+from toplist.scoring import default_penalty
 from toplist.sinks import Adding, Both, Keeping
 from toplist.space import show_size
 from toplist.streaming import MISSING, Plan, Progress, Read, run
@@ -141,11 +145,14 @@ def compare(
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
 
+    bounds = tuple(_bounds(rule, penalty, tallies) for rule in chosen)
+
     def inference(group: Hashable, tally: Tally) -> Inference:
         sums = FromSums(tally, level, normal=assumed.how == "normal")
-        if panel is None:
-            return sums
-        return FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
+        found: Inference = sums
+        if panel is not None:
+            found = FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
+        return Bounded(found, bounds, panel is None or len(panel.empty) == 1)
 
     where = None if reference is None else names.index(reference)
     terms = Terms(names, labels, tops, where, missing == "pairwise")
@@ -192,6 +199,15 @@ def _of_files(plan: Plan, by_case: bool, progress: Progress) -> tuple[Mapping[Ha
         return added.tallies, None, read
     found, read = run(plan, lambda: Both(Adding(plan), Keeping(plan)), progress)
     return found.one.tallies, found.other.panel(), read
+
+
+def _bounds(rule: Rule, penalty: float | None, tallies: Mapping[Hashable, Tally]) -> tuple[float, float]:
+    """The least and the largest score there is, with what invalid lists pay where there are any."""
+    low, high = rule.bounds()
+    if any(count for one in tallies.values() for count in one.sums["invalid_cases"]):
+        many = TopLists.from_dicts([], math.inf)  # the more classes, the larger the default
+        high += default_penalty(many, rule=rule) if penalty is None else penalty
+    return low, high
 
 
 def _name(column: Any) -> str | None:

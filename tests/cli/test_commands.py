@@ -118,6 +118,58 @@ def test_a_gate_that_is_hit_exits_with_3(gate: str, code: int) -> None:
     assert (gate in done.stderr) == (code == 3)
 
 
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("new worse than old by 0.01", 0),
+        ("new worse than old by 0", 3),
+        ("new worse than old", 3),
+        ("new not worse than old by 0.01", 3),
+        ("new may be worse than old by 0.01", 0),
+        ("new may be worse than old by 0.001", 3),
+        ("old better than new by 0.01", 0),
+        ("old better than new by 0.002", 3),
+        ("old not better than new by 0.01", 3),
+    ],
+)
+def test_a_gate_has_a_margin(gate: str, code: int, tmp_path: Path) -> None:
+    """Differences of 0.002 to 0.006, about 0.004 on average."""
+    hits = [f"{i},0.5,0.5" for i in range(40)]
+    small = [f"{i},{0.5 - 0.002 - 0.001 * (i % 3) / 2},{0.5 + 0.002 + 0.001 * (i % 3) / 2}" for i in range(40)]
+    for name, rows in (("old", hits), ("new", small)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["case,a,b", *rows]))
+    (tmp_path / "y.csv").write_text("case,outcome\n" + "\n".join(f"{i},a" for i in range(40)))
+    words = ("compare", tmp_path / "old.csv", tmp_path / "new.csv", "-t", tmp_path / "y.csv", "-c", "2")
+    done = toplist(*words, "--fail-if", gate)
+    assert done.returncode == code
+    assert (f"{gate}: difference " in done.stderr) == (code == 3)
+    assert (" 95% interval " in done.stderr) == (code == 3)
+
+
+def test_a_gate_is_not_hit_by_rounding(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 300)
+    for name, digits in (("old", 17), ("new", 6)):
+        rows = [f"{i},{','.join(f'{x:.{digits}f}' for x in row)}" for i, row in enumerate(p)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["case,a,b,c", *rows]))
+    (tmp_path / "y.csv").write_text("case,outcome\n" + "\n".join(f"{i},{'abc'[i % 3]}" for i in range(300)))
+    words = ("compare", tmp_path / "old.csv", tmp_path / "new.csv", "-t", tmp_path / "y.csv", "-c", "3", "--normalize")
+    for gate in ("new worse than old", "new better than old", "old worse than new", "old better than new"):
+        done = toplist(*words, "--fail-if", gate)
+        assert done.returncode == 0, done.stderr
+    assert "]*" not in done.stdout
+
+
+def test_names_that_look_like_a_margin_are_names_where_there_are_such() -> None:
+    words = ("compare", f"old by 0.5={DATA / 'cld2.tsv'}", f"new={DATA / 'cld2-best-effort.tsv'}", *TRUTH, "--fail-if")
+    assert toplist(*words, "new worse than old by 0.5").returncode == 3
+    assert toplist(*words, "new worse than old by 0.5 by 1").returncode == 0
+    done = toplist(*words[:3], f"old={DATA / 'lingua.parquet'}", *words[3:], "new worse than old by 0.5")
+    assert (done.returncode, "can be read in 2 ways" in done.stderr) == (2, True)
+    done = toplist(*words, "new worse than old by 0.5 by -1")
+    assert (done.returncode, "not below zero" in done.stderr) == (2, True)
+
+
 def test_more_infinite_scores_are_worse_than_fewer() -> None:
     words = ("compare", DATA / "cld2.tsv", DATA / "lingua.parquet", *TRUTH, "--rule", "log")
     assert toplist(*words, "--fail-if", "lingua worse than cld2").returncode == 3
