@@ -49,7 +49,7 @@ def test_no_interval_of_a_leaderboard_leaves_the_range_of_its_score(
 
 def test_two_cases_end_at_the_worst_score_and_claim_nothing() -> None:
     """Student's interval over two Brier scores of 0 and 1.3 would go from -7.6 to 8.9."""
-    board = tl.compare({"a": [[1.0, 0.0, 0.0], [0.1, 0.9, 0.0]]}, [0, 0], rules="brier")
+    board = tl.compare({"a": np.array([[1.0, 0.0, 0.0], [0.1, 0.9, 0.0]])}, [0, 0], rules="brier")
     score, skill = board["a"].marks[0].score, board["a"].marks[0].skill
     assert (score.low, score.high) == (0.0, 2.0)
     assert (skill.low, skill.high) == pytest.approx((1 - 2.0 / (2 / 3), 1.0))

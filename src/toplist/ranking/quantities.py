@@ -14,6 +14,8 @@ import numpy as np
 
 from toplist.ranking.panels import Floats, Totals
 
+_FEW = 10  # units; the spread of fewer is not to be relied upon alone
+
 
 class Quantity(ABC):
     """A smooth function of totals."""
@@ -158,7 +160,7 @@ class LogRelative(Quantity):
     def effective(self, units: Totals) -> float:
         """See `Quantity`: one over the sum of squared shares of units, each ratio resting on those that both have."""
         met = [b for b in self.others if b != self.a]
-        rests = (units.w(self.a, b) / units.all.w(self.a, b) for b in met)
+        rests = ((units.w(self.a, b) > 0) / self._shared(b, units) for b in met)
         shares = sum(rests, np.zeros(1)) / max(len(met), 1)
         return float(1.0 / (shares @ shares))
 
@@ -173,18 +175,22 @@ class LogRelative(Quantity):
         return found / len(self.others)
 
     def unseen(self, units: Totals) -> float:
-        """See `Quantity`: a ratio on one unit shows no spread, and is taken to have that of a unit in the others."""
-        met = [b for b in self.others if b != self.a]
-        shared = {b: self._shared(b, units) for b in met}
-        lone = sum(both == 1 for both in shared.values())
-        if not lone:
+        """See `Quantity`: a ratio on one unit shows no spread, and on a few units perhaps too little by chance.
+
+        On fewer than ten units, and half of those of a, it has at least the spread of a unit in all ratios.
+        """
+        every = int(np.count_nonzero(self.weights(units) > 0))
+        shared = {b: self._shared(b, units) for b in self.others if b != self.a}
+        few = {b: both for b, both in shared.items() if both < _FEW and 2 * both <= every}
+        squares = {b: float(np.square(self._against(b, units)).sum()) for b, both in shared.items() if both > 1}
+        if not few:
             return 0.0
-        seen = [
-            both * both / (both - 1) * float(np.square(self._against(b, units)).sum())
-            for b, both in shared.items()
-            if both > 1
-        ]
-        return math.sqrt(lone * sum(seen) / len(seen)) / len(self.others) if seen else math.inf
+        freedom = sum(shared[b] - 1 for b in squares)
+        if not freedom:
+            return math.inf
+        usual = sum(shared[b] ** 2 * square for b, square in squares.items()) / freedom  # the variance of one unit
+        lacking = (usual / both - (both / (both - 1) * squares[b] if both > 1 else 0.0) for b, both in few.items())
+        return math.sqrt(sum(max(one, 0.0) for one in lacking)) / len(self.others)
 
     def _shared(self, b: int, units: Totals) -> int:
         return int(np.count_nonzero(units.w(self.a, b) > 0))
