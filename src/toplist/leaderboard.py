@@ -165,7 +165,8 @@ class Leaderboard:
         board = self
         if self.results.confidence_set is None and has_arch():
             board = self.showing(confidence_set=self.confidence_set())
-        made = Provenance(command=command, versions=versions(), files=material.files)
+        installed = {name: what for name, what in versions().items() if name != "threads"}  # which change nothing
+        made = Provenance(command=command, versions=installed, files=material.files)
         exhibits = self._exhibits(material)
         names = self.terms.names
         split = [one.verdict for one in disagreeing(self.results)[0][:MOST]]

@@ -268,7 +268,7 @@ def correlated(seed: int, weeks: int = 30, each: int = 200) -> tuple[dict[str, A
 
 
 def test_cases_of_one_moment_are_one_step() -> None:
-    """Case by case, two hundred copies of a chance outcome would be evidence beyond doubt; week by week they are not."""
+    """Case by case, two hundred copies of a chance outcome would be evidence without doubt; by week they are not."""
     wrong, right = [], []
     for seed in range(20):
         made, y, week = correlated(seed)

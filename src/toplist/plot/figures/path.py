@@ -55,7 +55,8 @@ class Path:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Mean {scored(self.rule)} score of {said(self.candidate)} minus {said(self.baseline)}, {self.unit} by {self.unit}"
+        two, step = f"{said(self.candidate)} minus {said(self.baseline)}", f"{self.unit} by {self.unit}"
+        return f"Mean {scored(self.rule)} score of {two}, {step}"
 
 
 @dataclass(frozen=True, slots=True)
