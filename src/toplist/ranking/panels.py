@@ -118,7 +118,7 @@ def _mix(x: Keys) -> Keys:
 
 
 def _order(keys: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:
-    """Cases by unit and key, and the numbers of their units: by time, or else by the sum of the keys of their cases.
+    """Cases by unit and key, and the numbers of their units: by time, or else by the least key of their cases.
 
     Neighbours are then no more alike than others, so that they may be taken together.
     """
@@ -127,10 +127,9 @@ def _order(keys: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.
     at = np.lexsort((keys, units))
     starts = np.flatnonzero(np.diff(units[at], prepend=units[at][:1] - 1))
     sizes = np.diff(starts, append=len(at))
-    whole = np.add.reduceat(keys[at], starts) if len(at) else keys
     rank = np.arange(len(starts))
     if not timed:
-        rank[np.argsort(whole, kind="stable")] = np.arange(len(starts))
+        rank[np.argsort(keys[at][starts], kind="stable")] = np.arange(len(starts))
     return at, np.repeat(rank, sizes)
 
 
