@@ -14,6 +14,7 @@ import pytest
 import toplist as tl
 from tests.cli.command import toplist
 from toplist import demo
+from toplist.cli.comparing import _gate
 
 DATA = demo.folder()
 TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
@@ -132,18 +133,23 @@ def test_a_gate_that_is_hit_exits_with_3(gate: str, code: int) -> None:
         ("old not better than new by 0.01", 3),
     ],
 )
-def test_a_gate_has_a_margin(gate: str, code: int, tmp_path: Path) -> None:
-    """Differences of 0.002 to 0.006, about 0.004 on average."""
-    hits = [f"{i},0.5,0.5" for i in range(40)]
-    small = [f"{i},{0.5 - 0.002 - 0.001 * (i % 3) / 2},{0.5 + 0.002 + 0.001 * (i % 3) / 2}" for i in range(40)]
-    for name, rows in (("old", hits), ("new", small)):
-        (tmp_path / f"{name}.csv").write_text("\n".join(["case,a,b", *rows]))
-    (tmp_path / "y.csv").write_text("case,outcome\n" + "\n".join(f"{i},a" for i in range(40)))
-    words = ("compare", tmp_path / "old.csv", tmp_path / "new.csv", "-t", tmp_path / "y.csv", "-c", "2")
-    done = toplist(*words, "--fail-if", gate)
-    assert done.returncode == code
-    assert (f"{gate}: difference " in done.stderr) == (code == 3)
-    assert (" 95% interval " in done.stderr) == (code == 3)
+def test_a_gate_has_a_margin(gate: str, code: int) -> None:
+    """Differences of 0.004 to 0.006: with means of 0.5 confidence, 0.002 to 0.003 less of it."""
+    less = 0.002 + 0.0005 * (np.arange(40) % 3)
+    made = {"old": np.full((40, 2), 0.5), "new": np.stack([0.5 - less, 0.5 + less], axis=1)}
+    board = tl.compare(made, [0] * 40)
+    asked = _gate(gate, list(made))
+    assert asked.holds(board) == (code == 3)
+    assert asked.told(board).startswith(f"{gate}: difference ")
+    assert " 95% interval " in asked.told(board)
+
+
+def test_an_interval_without_width_hits_no_gate() -> None:
+    made = {"old": np.full((20, 2), 0.5), "new": np.tile([0.3, 0.7], (20, 1))}
+    board = tl.compare(made, [0] * 20)
+    assert board.difference("new", "old").low == board.difference("new", "old").high > 0
+    assert not _gate("new worse than old", list(made)).holds(board)
+    assert _gate("new may be worse than old", list(made)).holds(board)
 
 
 def test_a_gate_is_not_hit_by_rounding(tmp_path: Path) -> None:
