@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from toplist.ranking.times import REMEDY, untimely
 from toplist.tally import Grouping
 
 BLANK = "(blank)"  # a group of those of whom nothing is said
+MOST_GROUPS = 10_000
+_CALLED_SO = re.compile(r"'*\(blank\)'*", re.ASCII)  # what is called that itself gets a pair of quotes
 
 
 def filled(truth: Batch, name: str, what: str) -> Any:
@@ -75,11 +79,12 @@ def clusters_in_order(column: Any) -> NDArray[np.int64]:
     found, types = groups_of(column), need("pyarrow").types
     if found.codes is None:
         return np.zeros(len(column), np.int64)
-    names = np.array(found.keys, dtype=np.str_)
+    number: Any = str
     if types.is_integer(column.type) or types.is_floating(column.type):
-        names = np.array([float(str(name)) for name in found.keys])
-    ranks = np.empty(len(names), np.int64)
-    ranks[np.argsort(names, kind="stable")] = np.arange(len(names))
+        number = int if types.is_integer(column.type) else float  # whole numbers beyond 2^53 are no doubles
+    order = sorted(range(len(found.keys)), key=lambda at: (number(str(found.keys[at])), str(found.keys[at])))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
     return ranks[found.codes]
 
 
@@ -88,5 +93,27 @@ def groups_of(column: Any) -> Grouping:
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     if pa.types.is_nested(column.type):
         raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
-    text = pc.fill_null(pc.cast(column, pa.string()), BLANK).dictionary_encode()
-    return Grouping(text.dictionary.to_pylist(), as_numpy(text.indices).astype(np.int32))
+    text = pc.cast(column, pa.string()).dictionary_encode(null_encoding="encode")
+    names = [group_name(name) for name in text.dictionary.to_pylist()]
+    return Grouping(names, as_numpy(text.indices).astype(np.int32))
+
+
+def group_name(value: str | None) -> str:
+    """What a group is called: one of blanks, and one whose name is that of blanks, are two.
+
+    >>> group_name(None), group_name("a"), group_name("(blank)"), group_name("'(blank)'")
+    ('(blank)', 'a', "'(blank)'", "''(blank)''")
+    """
+    if value is None:
+        return BLANK
+    return f"'{value}'" if _CALLED_SO.fullmatch(value) else value
+
+
+def require_few_groups(groups: Sized, name: str | None) -> None:
+    """Refuse more groups than a leaderboard can show: each has a table and intervals of its own."""
+    if len(groups) > MOST_GROUPS:
+        of = f" {shown(name)}" if name else ""
+        raise AlignmentError(
+            f"the groups by{of} are more than {MOST_GROUPS:,}, too many for a table each: group by a column with fewer "
+            "values, such as a range of these."
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -18,10 +19,12 @@ from toplist.inmemory import Together, together
 from toplist.io.coding import empty_set_explained
 from toplist.io.options import ReadOptions
 from toplist.leaderboard import Leaderboard
+from toplist.lists import TopLists
 from toplist.lists.door import Blanks, Duplicates, Units
 from toplist.material import Material, from_files, from_memory
 from toplist.planning import as_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.ranking.assumptions import HOWS, TIMED, Assumptions
+from toplist.ranking.bounded import Bounded
 from toplist.ranking.inference import FromCases, Inference
 from toplist.ranking.intervals import FromSums
 from toplist.ranking.pairs import pairs
@@ -30,7 +33,8 @@ from toplist.ranking.plausibility import Spelled, warnings
 from toplist.ranking.results import Results
 from toplist.ranking.sameness import Apart
 from toplist.ranking.standings import Terms, sections
-from toplist.rules import as_rule, name_of
+from toplist.rules import Rule, as_rule, name_of
+from toplist.scoring import default_penalty
 from toplist.sinks import Adding, Both, Keeping
 from toplist.space import show_size
 from toplist.streaming import MISSING, Plan, Progress, Read, run
@@ -166,12 +170,14 @@ def compare(
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
 
+    bounds = tuple(_bounds(rule, penalty, tallies) for rule in chosen)
+
     def inference(group: Hashable, tally: Tally) -> Inference:
         sums = FromSums(tally, level, normal=assumed.how == "normal")
-        if panel is None:
-            return Apart(sums, tally)
-        cases = FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
-        return Apart(cases, tally)
+        found: Inference = sums
+        if panel is not None:
+            found = FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
+        return Apart(Bounded(found, bounds, panel is None or len(panel.empty) == 1), tally)
 
     where = None if reference is None else names.index(reference)
     everything = overall(tallies)
@@ -244,6 +250,15 @@ def _spelled_in_memory(held: Together, name: str) -> tuple[list[str], list[str]]
     """The same of predictions in memory."""
     lists = held.lists[name]
     return of_outcomes(held.y, lists.space), in_lists(lists)
+
+
+def _bounds(rule: Rule, penalty: float | None, tallies: Mapping[Hashable, Tally]) -> tuple[float, float]:
+    """The least and the largest score there is, with what invalid lists pay where there are any."""
+    low, high = rule.bounds()
+    if any(count for one in tallies.values() for count in one.sums["invalid_cases"]):
+        many = TopLists.from_dicts([], math.inf)  # the more classes, the larger the default
+        high += default_penalty(many, rule=rule) if penalty is None else penalty
+    return low, high
 
 
 def _name(column: Any) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.annotations import BLANK
+from toplist.annotations import group_name, require_few_groups
 from toplist.arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import Scoring
@@ -229,5 +229,10 @@ def _grouping(values: Any, n: int, what: str) -> Grouping | None:
     if array.ndim != 1 or len(array) != n:
         raise ShapeError(f"{what} needs one value per case: {n}.")
     if array.dtype == object or (array.dtype.kind == "f" and np.isnan(array).any()):
-        array = np.array([BLANK if value is None or value != value else str(value) for value in array])
-    return Grouping.of(array)
+        array = np.array([None if value is None or value != value else str(value) for value in array], object)
+    if array.dtype.kind in "UO":
+        array = np.array([group_name(value) for value in array.tolist()])
+    found = Grouping.of(array)
+    if what == "by":
+        require_few_groups(found.keys, None)
+    return found

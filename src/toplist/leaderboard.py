@@ -169,14 +169,16 @@ class Leaderboard:
         board = self
         if self.results.confidence_set is None and has_arch():
             board = self.showing(confidence_set=self.confidence_set())
-        made = Provenance(command=command, versions=versions(), files=material.files)
+        installed = {name: what for name, what in versions().items() if name != "threads"}  # which change nothing
+        made = Provenance(command=command, versions=installed, files=material.files)
         exhibits = self._exhibits(material)
         names = self.terms.names
         split = [one.verdict for one in disagreeing(self.results)[0][:MOST]]
         pairs = [(names.index(v.worse or ""), names.index(v.better or "")) for v in split]
         decided = material.decided(pairs, names, self.terms.rules[0], 5)
+        judged = material.judged([row.name for row in self], level=self.results.level, seed=self.seed)
         named = {} if title is None else {"title": title}
-        write(Page(board.results, exhibits, made, decided=decided, **named), path)
+        write(Page(board.results, exhibits, made, decided=decided, judged=judged, **named), path)
 
     def _exhibits(self, material: Material) -> tuple[Exhibit, ...]:
         """In the order of the table."""

@@ -6,22 +6,27 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist.annotations import filled
 from toplist.diagnosis.disagreement import Decided, split
+from toplist.diagnosis.judging import Judged
 from toplist.errors import FileError
 from toplist.evaluation import Seen
 from toplist.evidence.findings import Exhibit
 from toplist.evidence.gathering import Gathered, exhibit, gather
 from toplist.evidence.naming import for_batch, text
+from toplist.holding import EXACT, TESTED, Held, Holding, by_place, held, judged
 from toplist.inmemory import Together
 from toplist.io.batches import Batch
 from toplist.io.sources import Source
 from toplist.io.temporary import room
+from toplist.outcomes import is_soft
 from toplist.ranking.panels import Panel
 from toplist.ranking.results import FileRecord
 from toplist.rules import Rule, name_of
@@ -38,7 +43,13 @@ class Material:
     exhibits: tuple[Exhibit, ...]
     right: NDArray[np.floating[Any]]  # (cases, predictors): whether first guesses were right; ties share
     called: Callable[[Sequence[int]], list[str]]  # what cases are called, by their places
+    held: Callable[[str], Held | None]  # the lists of a predictor by place; None where the truth is soft
     files: tuple[FileRecord, ...] = ()
+
+    def judged(self, names: Sequence[str], *, level: float, seed: int) -> dict[str, Judged]:
+        """The test of calibration that a diagnosis makes, of every predictor whose truth is what happened."""
+        found = {name: self.held(name) for name in names}
+        return {name: judged(one, level=level, seed=seed) for name, one in found.items() if one is not None}
 
     def decided(
         self, pairs: Sequence[tuple[int, int]], names: Sequence[str], rule: str, most: int
@@ -63,16 +74,24 @@ class Material:
         )
 
 
-def from_memory(held: Together) -> Material:
+def from_memory(given: Together) -> Material:
     """From predictions in memory."""
-    sheets = held.sheets()
+    sheets = given.sheets()
     right = np.stack([np.asarray(one.hit, np.float64) for one in sheets], axis=1)
-    ids = next((one.ids for one in held.lists.values() if one.ids is not None), None)
+    ids = next((one.ids for one in given.lists.values() if one.ids is not None), None)
 
     def called(places: Sequence[int]) -> list[str]:
         return [str(place) if ids is None else text(ids[place]) for place in places]
 
-    return Material(held.panel(sheets), held.exhibits(sheets), right, called)
+    return Material(given.panel(sheets), given.exhibits(sheets), right, called, partial(_held, given))
+
+
+def _held(given: Together, name: str) -> Held | None:
+    lists, clusters = given.lists[name], given.clusters
+    if is_soft(given.y, lists.space):
+        return None
+    units = None if clusters is None or clusters.codes is None else clusters.codes.astype(np.intp)
+    return held(*by_place(lists, given.y), units)
 
 
 def from_files(plan: Plan, progress: Progress) -> Material:
@@ -81,7 +100,7 @@ def from_files(plan: Plan, progress: Progress) -> Material:
     seen, _ = run(plan, lambda: Witness(plan, rule), progress)
     exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
     records = tuple(r for one in (*plan.sources, plan.truth) for r in _records(one))
-    return Material(seen.panel(), exhibits, seen.right(), seen.called, records)
+    return Material(seen.panel(), exhibits, seen.right(), seen.called, seen.held, records)
 
 
 @dataclass(slots=True)
@@ -90,6 +109,8 @@ class Look:
 
     rule: Rule
     ranked: bool = False
+    holding: Holding | None = None  # where the truth says what happened
+    cluster: str | None = None  # a column of the truth
     found: Gathered = field(default_factory=Gathered)
     _lock: Lock = field(default_factory=Lock)
 
@@ -105,6 +126,9 @@ class Look:
             names=names,
             ranked=self.ranked,
         )
+        if self.holding is not None:
+            clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
+            self.holding.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
         with self._lock:
             self.found = self.found + part
 
@@ -116,7 +140,11 @@ class Witness(Keeping):
         super().__init__(plan)
         self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
         self.rows: list[tuple[str, NDArray[np.int64]]] = []  # where in the truth the cases stand
-        self.looks = {one.name: Look(rule, one.layout.kind == "ranked") for one in plan.sources}
+        happened, limit = plan.truth.layout.kind == "labels", TESTED if plan.cluster is None else EXACT
+        self.looks = {
+            one.name: Look(rule, one.layout.kind == "ranked", Holding(limit) if happened else None, plan.cluster)
+            for one in plan.sources
+        }
 
     def __del__(self) -> None:
         self.guesses.close()
@@ -145,6 +173,11 @@ class Witness(Keeping):
         with room():
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
+
+    def held(self, name: str) -> Held | None:
+        """The lists of a source by place: as many as the test of calibration looks at."""
+        holding = self.looks[name].holding
+        return None if holding is None or not holding.parts else holding.held()
 
     def called(self, places: Sequence[int]) -> list[str]:
         """The ids of cases, or their rows; the truth is read once more for them."""

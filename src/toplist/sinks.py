@@ -10,14 +10,14 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.annotations import clusters_in_order, filled, groups_of, in_time, weights_of
+from toplist.annotations import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
 from toplist.io.batches import Batch
 from toplist.io.optional import need
 from toplist.io.temporary import room
 from toplist.ranking.panels import Panel, one_if_alike, side_by_side
 from toplist.sheets import Sheet
 from toplist.streaming import Plan, Sink
-from toplist.tally import Tally, merge, tally
+from toplist.tally import Grouping, Tally, merge, tally
 
 S = TypeVar("S", bound=Sink)
 T = TypeVar("T", bound=Sink)
@@ -40,13 +40,19 @@ class Adding(Sink):
             sheets,
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
-            groups=None if plan.by is None else groups_of(truth.extra[plan.by]),
+            groups=None if plan.by is None else self._groups(truth.extra[plan.by]),
             clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
         )
+
+    def _groups(self, column: Any) -> Grouping:
+        found = groups_of(column)
+        require_few_groups(found.keys, self.plan.by)
+        return found
 
     def add(self, made: dict[Hashable, Tally]) -> None:
         """See `streaming.Sink`."""
         self.tallies = merge(self.tallies, made)
+        require_few_groups(self.tallies, self.plan.by)
 
 
 class Keeping(Sink):

@@ -14,6 +14,7 @@ import pytest
 import toplist as tl
 from tests.cli.command import toplist
 from toplist import demo
+from toplist.cli.comparing import _gate
 
 DATA = demo.folder()
 TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
@@ -116,6 +117,63 @@ def test_a_gate_that_is_hit_exits_with_3(gate: str, code: int) -> None:
     done = toplist("compare", DATA / "cld2.tsv", DATA / "cld2-best-effort.tsv", *TRUTH, "--fail-if", gate)
     assert done.returncode == code
     assert (gate in done.stderr) == (code == 3)
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("new worse than old by 0.01", 0),
+        ("new worse than old by 0", 3),
+        ("new worse than old", 3),
+        ("new not worse than old by 0.01", 3),
+        ("new may be worse than old by 0.01", 0),
+        ("new may be worse than old by 0.001", 3),
+        ("old better than new by 0.01", 0),
+        ("old better than new by 0.002", 3),
+        ("old not better than new by 0.01", 3),
+    ],
+)
+def test_a_gate_has_a_margin(gate: str, code: int) -> None:
+    """Differences of 0.004 to 0.006: with means of 0.5 confidence, 0.002 to 0.003 less of it."""
+    less = 0.002 + 0.0005 * (np.arange(40) % 3)
+    made = {"old": np.full((40, 2), 0.5), "new": np.stack([0.5 - less, 0.5 + less], axis=1)}
+    board = tl.compare(made, [0] * 40)
+    asked = _gate(gate, list(made))
+    assert asked.holds(board) == (code == 3)
+    assert asked.told(board).startswith(f"{gate}: difference ")
+    assert " 95% interval " in asked.told(board)
+
+
+def test_an_interval_without_width_hits_no_gate() -> None:
+    made = {"old": np.full((20, 2), 0.5), "new": np.tile([0.3, 0.7], (20, 1))}
+    board = tl.compare(made, [0] * 20)
+    assert board.difference("new", "old").low == board.difference("new", "old").high > 0
+    assert not _gate("new worse than old", list(made)).holds(board)
+    assert _gate("new may be worse than old", list(made)).holds(board)
+
+
+def test_a_gate_is_not_hit_by_rounding(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 300)
+    for name, digits in (("old", 17), ("new", 6)):
+        rows = [f"{i},{','.join(f'{x:.{digits}f}' for x in row)}" for i, row in enumerate(p)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["case,a,b,c", *rows]))
+    (tmp_path / "y.csv").write_text("case,outcome\n" + "\n".join(f"{i},{'abc'[i % 3]}" for i in range(300)))
+    words = ("compare", tmp_path / "old.csv", tmp_path / "new.csv", "-t", tmp_path / "y.csv", "-c", "3", "--normalize")
+    for gate in ("new worse than old", "new better than old", "old worse than new", "old better than new"):
+        done = toplist(*words, "--fail-if", gate)
+        assert done.returncode == 0, done.stderr
+    assert "]*" not in done.stdout
+
+
+def test_names_that_look_like_a_margin_are_names_where_there_are_such() -> None:
+    words = ("compare", f"old by 0.5={DATA / 'cld2.tsv'}", f"new={DATA / 'cld2-best-effort.tsv'}", *TRUTH, "--fail-if")
+    assert toplist(*words, "new worse than old by 0.5").returncode == 3
+    assert toplist(*words, "new worse than old by 0.5 by 1").returncode == 0
+    done = toplist(*words[:3], f"old={DATA / 'lingua.parquet'}", *words[3:], "new worse than old by 0.5")
+    assert (done.returncode, "can be read in 2 ways" in done.stderr) == (2, True)
+    done = toplist(*words, "new worse than old by 0.5 by -1")
+    assert (done.returncode, "not below zero" in done.stderr) == (2, True)
 
 
 def test_more_infinite_scores_are_worse_than_fewer() -> None:

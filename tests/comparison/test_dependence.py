@@ -276,3 +276,49 @@ def test_without_arch_the_stationary_bootstrap_says_what_to_install(monkeypatch:
         tl.compare(made, y, order=np.arange(N), intervals="bootstrap")
     for options in ({}, {"intervals": "bootstrap"}, {"order": np.arange(N)}, {"clusters": np.arange(N) % 9}):
         assert len(tl.compare(made, y, **options)) == 2
+
+
+@pytest.mark.parametrize("how", ["t", "normal", "cosine", "hac", "bootstrap"])
+@pytest.mark.parametrize("kind", ["cases", "clusters", "moments", "weights"])
+def test_the_order_of_rows_does_not_show_in_any_digit(kind: str, how: str) -> None:
+    """Wherever it does not say when cases were; whole numbers beyond 2^53 are clusters of their own."""
+    if how in ("cosine", "hac") and kind != "moments":
+        pytest.skip("the order of rows is that of time")
+    if kind == "moments":
+        pytest.importorskip("arch", reason="blocks of time need arch")
+    rng = np.random.default_rng(3)
+    n = 90
+    p, q = rng.dirichlet(np.ones(3), (2, n))
+    y = rng.integers(0, 3, n)
+    extra = {
+        "cases": {},
+        "clusters": {"clusters": 2**60 + np.arange(n) // 3},
+        "moments": {"order": np.arange(n) // 3},
+        "weights": {"sample_weight": rng.exponential(size=n)},
+    }[kind]
+    at = rng.permutation(n)
+    one = tl.compare({"p": p, "q": q}, y, intervals=how, **extra)
+    moved = {key: value[at] for key, value in extra.items()}
+    other = tl.compare({"p": p[at], "q": q[at]}, y[at], intervals=how, **moved)
+    assert one.to_json() == other.to_json()
+
+
+@pytest.mark.parametrize("kind", ["clusters", "order", ""])
+def test_the_order_of_rows_does_not_show_in_the_confidence_set(kind: str) -> None:
+    pytest.importorskip("arch", reason="the confidence set needs arch")
+    rng = np.random.default_rng(4)
+    n = 60
+    made = {name: rng.dirichlet(np.ones(3), n) for name in "abc"}
+    y, units, at = rng.integers(0, 3, n), np.arange(n) // 2, rng.permutation(n)
+    given = {kind: units} if kind else {}
+    one = tl.compare(made, y, **given).confidence_set()
+    other = tl.compare({k: p[at] for k, p in made.items()}, y[at], **{k: u[at] for k, u in given.items()})
+    assert one == other.confidence_set()
+
+
+def test_clusters_that_are_whole_numbers_beyond_doubles_keep_their_order() -> None:
+    pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
+    from toplist.annotations import clusters_in_order
+
+    numbers = [2**53 + 3, 2**53 + 1, 2**53 + 2, 2**53 + 1, 9, -4]
+    assert clusters_in_order(pa.array(numbers)).tolist() == [4, 2, 3, 2, 1, 0]

@@ -85,3 +85,15 @@ def test_what_it_would_take_is_said_in_the_units_of_the_interval() -> None:
     ):
         found = tl.compare(made, y, **options).results
         assert (found.unit, found.units) == (unit, units), options
+
+
+def test_the_number_of_threads_does_not_show_in_a_report(tmp_path, monkeypatch):
+    pytest.importorskip("jinja2", reason="reports need jinja2")
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+    board = tl.compare({"a": np.full((20, 3), 1 / 3), "b": [0] * 20}, [0, 1, 2, 0] * 5)
+    pages = []
+    for threads in (1, 7):
+        monkeypatch.setattr("toplist.kernel.threads", lambda threads=threads: threads)
+        board.report(tmp_path / "board.html")
+        pages.append((tmp_path / "board.html").read_bytes())
+    assert pages[0] == pages[1]

@@ -139,3 +139,12 @@ def test_label_sets_beyond_codes_that_tell_are_named_by_what_was_given() -> None
     indicators = np.zeros((1, 70), int)
     indicators[0, [3, 69]] = 1
     assert shown(lists, indicators).costly[0].outcome == "{label 3, label 69}"
+
+
+def test_many_names_of_one_case_are_those_of_single_codes() -> None:
+    batch = columns([{"b": 0.4, "a": 0.3, "c": 0.1}, {"d": 0.5}])
+    codes = np.array([7, 3, 5, 0])
+    names = for_batch(batch, (), codes, batch, (), codes)
+    asked = [5, 3, 9, 7]
+    assert names.classes(0, asked) == ["c", "a", "9", "b"]
+    assert names.classes(0, asked) == [names.classes(0, [code])[0] for code in asked]

@@ -217,11 +217,17 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
         found = replace(BASE[2], pairs=(pair,), unit=unit, units=9)
         (said,) = sureness.unsure(found, shown(found), "brier")
         assert str(said).endswith(
-            f"About 12 more {unit}s like these would tell them apart 4 times in 5, looked at alone."
+            f"About 12 more {unit}s like these would tell them apart 4 times in 5, looked at alone, "
+            "if there are as many."
         )
         assert f"more {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
     assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5, looked at alone.")
     assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5, looked at alone.")
+    far = replace(
+        BASE[2], pairs=(replace(BASE[2].pairs[0], a="A", b="B", adjusted=0.3, more=32_557),), unit="moment", units=28
+    )
+    (said,) = sureness.unsure(far, shown(far), "brier")
+    assert str(said).endswith("It would take more than 10 times as many moments as there are.")
     assert told(0).endswith("Alone they would be told apart, but not among 1 pair.")
     assert told(None).endswith("cannot be said.")
     assert "difference -0.010 (-0.030 to +0.010), adjusted p 0.300." in told(None)

@@ -3,10 +3,12 @@
 import math
 from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import toplist as tl
 from tests.plot import made
 from toplist import plot
 from toplist.diagnosis.bins import Bin
@@ -266,3 +268,16 @@ def test_different_names_have_different_labels_that_fit(who, room):
 
 def test_the_same_name_has_the_same_label():
     assert labels(["x" * 90, "x" * 90, "y"], 8.0) == [label("x" * 90, 8.0)] * 2 + ["y"]
+
+
+def test_the_steps_of_colour_are_found_once_however_many_pairs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at all pairs for each of them would be the fourth power of the number of predictors."""
+    from toplist.plot.figures import pairs as figure
+
+    calls = []
+    found = figure.edges
+    monkeypatch.setattr(figure, "edges", lambda *given: calls.append(1) or found(*given))
+    rng = np.random.default_rng(0)
+    made = {f"m{i}": rng.dirichlet(np.ones(3), 20) for i in range(6)}
+    tl.compare(made, rng.integers(0, 3, 20), rules="brier").plot("pairs").figure()
+    assert len(calls) <= 2

@@ -51,8 +51,16 @@ def exact_interval(d: Sequence[float], *, level: float = 0.95) -> tuple[float, f
     return float(mean), float(stats.t.ppf(0.5 + level / 2, n - 1)) * root
 
 
-def agrees(got: Estimate, want: tuple[float, float], tolerance: float = 1e-12) -> bool:
-    """Value and half width, each up to a relative error; an interval where there is one, and a reason where not."""
+def agrees(
+    got: Estimate,
+    want: tuple[float, float],
+    tolerance: float = 1e-12,
+    within: tuple[float, float] = (-math.inf, math.inf),
+) -> bool:
+    """Value and half width, each up to a relative error; an interval where there is one, and a reason where not.
+
+    An interval ends where scores do, which is `within`.
+    """
     mean, half = want
     if math.isnan(mean):
         return math.isnan(got.value) and got.low is None and got.high is None and bool(got.why)
@@ -64,7 +72,8 @@ def agrees(got: Estimate, want: tuple[float, float], tolerance: float = 1e-12) -
     if got.low is None or got.high is None or got.why:
         return False
     slack = 4e-16 * (abs(mean) + half)  # the ends are rounded
-    return all(abs(abs(end - got.value) - half) <= tolerance * half + slack for end in (got.low, got.high))
+    ends = max(mean - half, within[0]), min(mean + half, within[1])
+    return all(abs(end - at) <= tolerance * half + slack for end, at in zip((got.low, got.high), ends, strict=True))
 
 
 @dataclass(frozen=True)

@@ -130,8 +130,8 @@ def test_holm_is_that_of_statsmodels(values: list[float]) -> None:
 @few
 @given(seed=seeds, n=st.integers(10, 40), level=levels)
 def test_the_paired_bootstrap_is_that_of_scipy(seed: int, n: int, level: float) -> None:
-    """With the same generator the same draws, hence the same interval."""
-    a, b = drawn(seed, n)
+    """With the same generator the same draws, hence the same interval, of cases in the order in which they are kept."""
+    a, b = World(drawn(seed, n)).panel().totals(0).sums[:2]
     want = stats.bootstrap(
         (a, b), lambda x, y, axis: (x - y).mean(axis=axis), paired=True, vectorized=True, n_resamples=199,
         method="percentile", confidence_level=level, rng=np.random.default_rng(7),
@@ -148,6 +148,10 @@ def test_the_cluster_bootstrap_draws_whole_clusters(seed: int, n: int) -> None:
     a, b = drawn(seed, n)
     names = np.arange(n) // 2
     sums = np.stack([np.bincount(names, a - b), np.bincount(names)])
+    kept = World([a, b], clusters=names).panel().totals(0).sums[0]
+    sums = sums[
+        :, [int(np.abs(np.bincount(names, a) - x).argmin()) for x in kept]
+    ]  # in the order that they are kept in
     at = np.random.default_rng(7).integers(0, sums.shape[1], (99, sums.shape[1]))
     x, w = (row[at].sum(axis=1) for row in sums)
     got = World([a, b], clusters=names).cases("bootstrap", seed=7, draws=99).difference(0, 0, 1)
@@ -182,7 +186,7 @@ def test_the_stationary_bootstrap_and_its_block_length_are_those_of_arch(seed: i
 def test_the_confidence_set_is_that_of_arch(seed: int, n: int, k: int) -> None:
     """Of the scores themselves, where cases have the same weight and are drawn one by one."""
     arch = pytest.importorskip("arch.bootstrap", reason="arch is the oracle")
-    scores = drawn(seed, n, k) + np.linspace(0, 1, k)[:, None]
+    scores = World(drawn(seed, n, k) + np.linspace(0, 1, k)[:, None]).panel().totals(0).sums[:k]
     names = [f"p{i}" for i in range(k)]
     found = confidence_set(
         World(scores).panel(), 0, names=names, order=names, rule_name="rule", level=0.9, seed=seed

@@ -29,6 +29,7 @@ WHY = {
     "one moment has no spread",
     "it is the reference",
     "there is nobody to compare with",
+    *(f"no two {unit}s are shared with anybody" for unit in ("case", "cluster", "moment")),
     *(f"some resamples have no {unit} that counts" for unit in ("case", "cluster", "moment")),
 }
 

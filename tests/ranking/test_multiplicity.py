@@ -13,6 +13,7 @@ from scipy import stats
 
 from tests.ranking.made import World
 from tests.tally.integers import law
+from toplist.ranking.bounded import Bounded
 from toplist.ranking.multiplicity import holm
 from toplist.ranking.pairs import POWER, further, pairs
 from toplist.ranking.results import Estimate
@@ -150,10 +151,21 @@ def test_pairs_count_the_cases_that_both_have() -> None:
     assert found.difference.p == pytest.approx(stats.ttest_rel(scores[0, 5:12], scores[1, 5:12]).pvalue)
 
 
-def test_what_rounding_leaves_is_not_sure() -> None:
-    """The same predictions, written in two ways, score alike but for the last digit."""
+@pytest.mark.parametrize("size", [2.0**-52, 1e-7], ids=["the last digit", "seven decimals"])
+def test_what_rounding_leaves_is_not_sure(size: float) -> None:
+    """The same predictions, written in two ways, score alike but for rounding: zero stays in the interval."""
     x = np.random.default_rng(3).exponential(size=50)
-    world = World([x, x * (1 + 2.0**-52 * (np.arange(50) % 2))])
-    (found,) = pairs(world.tally(), Terms(("a", "b"), ("rule",), (), None, False), world.sums(), ["a", "b"], 0.95)
-    assert found.difference.p < 0.001  # type: ignore[operator]
-    assert found.adjusted == 1.0
+    world = World([x, x + size * (1 + np.arange(50) % 2)])
+    terms, plain = Terms(("a", "b"), ("rule",), (), None, False), world.sums()
+    assert plain.difference(0, 0, 1).p < 0.001  # type: ignore[operator]
+    (found,) = pairs(world.tally(), terms, Bounded(plain, ((0.0, 2.0),), True), ["a", "b"], 0.95)
+    assert found.adjusted == found.difference.p == 1.0
+    assert found.difference.low <= 0 <= found.difference.high  # type: ignore[operator]
+
+
+def test_a_small_difference_that_is_more_than_rounding_is_sure() -> None:
+    x = np.random.default_rng(3).exponential(size=50)
+    world = World([x, x + 1e-4 * (1 + np.arange(50) % 2)])
+    found = Bounded(world.sums(), ((0.0, 2.0),), True).difference(0, 0, 1)
+    assert found == world.sums().difference(0, 0, 1)
+    assert found.high < 0  # type: ignore[operator]

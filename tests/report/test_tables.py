@@ -196,7 +196,7 @@ def test_nothing_is_said_twice() -> None:
     for found in (tables(example()), details(example())):
         sentences = [sentence for table in found for sentence in table.sentences]
         assert len(sentences) == len(set(sentences))
-    assert "geometry has 1 case." in tables(example())[2].notes
+    assert "subject geometry: 1 case." in tables(example())[2].notes
     assert "No interval for any predictor: a single case has no spread." in tables(example())[2].notes
 
 

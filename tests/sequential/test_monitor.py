@@ -74,10 +74,10 @@ def test_labels_may_be_learned_by_each_predictor_alone() -> None:
 
 @few
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 60))
-def test_order_is_that_of_sorted_cases_and_stable(seed: int, n: int) -> None:
+def test_order_is_that_of_sorted_cases(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     p, q = rng.dirichlet(np.ones(M), size=(2, n))
-    y, when = rng.integers(0, M, n), rng.integers(0, 5, n)
+    y, when = rng.integers(0, M, n), rng.permutation(3 * n)[:n]
     at = np.argsort(when, stable=True)
     asked = monitor({"p": p, "q": q}, y, order=when)
     assert same(paths(asked), paths(monitor({"p": p[at], "q": q[at]}, y[at])))
@@ -255,3 +255,45 @@ def test_a_candidate_that_is_not_there_is_a_key_error() -> None:
     with pytest.raises(KeyError, match="'a' is not among 'b'"):
         found["a"]
     assert len(found) == 1
+
+
+def correlated(seed: int, weeks: int = 30, each: int = 200) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    """Two predictors that are equally good, and cases of a week that have one and the same outcome."""
+    rng = np.random.default_rng(seed)
+    week = np.repeat(np.arange(weeks), each)
+    y = np.repeat(rng.integers(0, 2, weeks), each)
+    lean = np.repeat(rng.choice([-0.2, 0.2], weeks), each)
+    p = np.stack([0.5 + lean, 0.5 - lean], axis=1)
+    return {"p": p, "q": p[:, ::-1]}, y, week
+
+
+def test_cases_of_one_moment_are_one_step() -> None:
+    """Case by case, two hundred copies of a chance outcome would be evidence without doubt; by week they are not."""
+    wrong, right = [], []
+    for seed in range(20):
+        made, y, week = correlated(seed)
+        by_case, by_week = monitor(made, y)["q"], monitor(made, y, order=week)["q"]
+        assert (by_week.unit, by_week.at[-1], by_week.cases) == ("moment", 30, 6000)
+        assert by_week.mean[-1] == pytest.approx(by_case.mean[-1], abs=1e-12)
+        wrong.append(by_case.shown_better or by_case.shown_worse)
+        right.append(by_week.shown_better or by_week.shown_worse)
+    assert sum(map(bool, wrong)) > 15
+    assert sum(map(bool, right)) <= 4  # each direction errs one time in twenty
+
+
+def test_the_order_of_cases_within_a_moment_does_not_show() -> None:
+    made, y, week = correlated(3, weeks=12, each=5)
+    y = np.random.default_rng(1).integers(0, 2, len(y))
+    at = np.random.default_rng(2).permutation(len(y))
+    one = monitor(made, y, order=week)
+    other = monitor({name: p[at] for name, p in made.items()}, y[at], order=week[at])
+    assert same(paths(one), paths(other))
+    assert "a step is a moment" in one.to_text()
+    assert "after 12 moments" in one.to_text() or "in 12 moments" in one.to_text()
+
+
+def test_infinite_scores_on_both_sides_of_one_moment_leave_no_mean() -> None:
+    found = monitor({"a": [0, 1, 0], "b": [1, 0, 0]}, [0, 0, 0], space=2, rule="log", order=[1, 1, 2])["b"]
+    assert found.at == (1, 2)
+    assert np.isnan(found.mean).all()
+    assert "From moment 1 on there is no mean difference" in found.why

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -21,6 +22,9 @@ from toplist.cli.placing import require_outputs
 from toplist.comparison import compare as compare_predictions
 from toplist.leaderboard import Leaderboard
 from toplist.monitoring import monitor
+from toplist.report.numbers import decimals, fixed
+from toplist.words.counts import percent
+from toplist.words.names import visible
 
 
 def compare(
@@ -111,9 +115,10 @@ def compare(
     show(board, json=json, detail=detail)
     for path in output or ():
         board.write(path)
-    hit = [text for text, gate in zip(fail_if or (), gates, strict=True) if _holds(board, *gate)]
+    hit = [gate.told(board) for gate in gates if gate.holds(board)]
+    for told in hit:
+        typer.echo(f"toplist: {visible(told)}.", err=True)
     if hit:
-        typer.echo(f"toplist: {'; '.join(hit)}.", err=True)
         raise typer.Exit(GATE)
 
 
@@ -150,24 +155,87 @@ def show(board: Leaderboard, *, json: bool, detail: bool) -> None:
     Console(width=wide, highlight=False).print(as_renderable(board.results, detail=detail))
 
 
-def _gate(text: str, names: Sequence[str]) -> tuple[str, str, str]:
-    """`A worse than B`, `A not better than B`: who, what, whom."""
-    for how in ("not better", "not worse", "worse", "better"):
-        parts = re.split(rf"\s+{how}\s+than\s+", text.strip(), maxsplit=1)
-        if len(parts) == 2:
-            for name in parts:
-                if name not in names:
-                    raise UsageError(f"--fail-if {text!r}: {name!r} is not among {', '.join(map(repr, names))}.")
-            return parts[0], how, parts[1]
-    raise UsageError(f'--fail-if says "A worse than B", "better", "not better" or "not worse", not {text!r}.')
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What must not hold: `a` is worse, or not better, or may be worse than `b`, by more than a margin."""
+
+    text: str
+    a: str
+    how: str
+    b: str
+    margin: float = 0.0
+
+    def holds(self, board: Leaderboard) -> bool:
+        """Worse and better mean that the interval of the difference leaves no doubt; one without width never does."""
+        found = board.difference(self.a, self.b)
+        infinite = [board[name].marks[0].infinite for name in (self.a, self.b)]
+        if found.low is not None and found.high is not None:
+            width = found.high > found.low
+            worse, better = width and found.low > self.margin, width and found.high < -self.margin
+            maybe = found.high > self.margin, found.low < -self.margin
+        else:
+            worse, better = infinite[0] > infinite[1], infinite[0] < infinite[1]
+            maybe = not better and self.a != self.b, not worse and self.a != self.b
+        return {
+            "worse": worse,
+            "better": better,
+            "not better": not better,
+            "not worse": not worse,
+            "may be worse": maybe[0],
+            "may be better": maybe[1],
+        }[self.how]
+
+    def told(self, board: Leaderboard) -> str:
+        """The gate, with the numbers that decide it."""
+        found, level = board.difference(self.a, self.b), percent(board.results.level)
+        infinite = [board[name].marks[0].infinite for name in (self.a, self.b)]
+        if any(infinite):
+            return f"{self.text}: {infinite[0]:,} infinite {board.terms.rules[0]} scores against {infinite[1]:,}"
+        digits = decimals([found])
+        value = f"difference {fixed(found.value, digits, signed=True)}"
+        if found.low is None or found.high is None:
+            return f"{self.text}: {value}, no interval"
+        low, high = (fixed(end, digits, signed=True) for end in (found.low, found.high))
+        return f"{self.text}: {value}, {level} interval {low} to {high}"
 
 
-def _holds(board: Leaderboard, a: str, how: str, b: str) -> bool:
-    """Worse and better mean that the interval of the difference leaves no doubt."""
-    found = board.difference(a, b)
-    infinite = [board[name].marks[0].infinite for name in (a, b)]
-    if found.low is not None and found.high is not None:
-        worse, better = found.low > 0, found.high < 0
-    else:
-        worse, better = infinite[0] > infinite[1], infinite[0] < infinite[1]
-    return {"worse": worse, "better": better, "not better": not better, "not worse": not worse}[how]
+def _gate(text: str, names: Sequence[str]) -> Gate:
+    """`A worse than B`, `A not better than B by 0.01`: who, what, whom, by how much."""
+    found, unknown = [], []
+    for split in re.finditer(rf"\s+({'|'.join(_HOWS)})\s+than\s+", text, flags=re.IGNORECASE):
+        a, b = text[: split.start()].strip(), text[split.end() :].strip()
+        for name, margin in _margins(b):
+            if a in names and name in names:
+                found.append(Gate(text.strip(), a, " ".join(split[1].lower().split()), name, margin))
+            else:
+                unknown.append(next(one for one in (a, name) if one not in names))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"--fail-if {text!r} can be read in {len(found)} ways, because of the names of the predictors: give one of "
+            "them another name, as in new=FILE."
+        )
+    if unknown:
+        raise UsageError(f"--fail-if {text!r}: {unknown[-1]!r} is not among {', '.join(map(repr, names))}.")
+    raise UsageError(
+        '--fail-if says "A worse than B", or "better", "not better", "not worse", "may be worse", "may be better", if '
+        f'need be with a margin, as in "A worse than B by 0.01", not {text!r}.'
+    )
+
+
+_HOWS = (r"not\s+better", r"not\s+worse", r"may\s+be\s+worse", r"may\s+be\s+better", "worse", "better")
+
+
+def _margins(text: str) -> list[tuple[str, float]]:
+    """A name, and a name with a margin behind it, if that is how it ends."""
+    name, by, margin = text.rpartition(" by ")
+    if not by:
+        return [(text, 0.0)]
+    try:
+        value = float(margin)
+    except ValueError:
+        return [(text, 0.0)]
+    if not (math.isfinite(value) and value >= 0):
+        raise UsageError(f"--fail-if: a margin is a number, not below zero, not {margin.strip()!r}.")
+    return [(text, 0.0), (name.strip(), value)]

@@ -138,7 +138,9 @@ Rule = Annotated[
 Common = Annotated[str, typer.Option("--missing", help="What to do about missing cases: error or common.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write everything on one HTML page, such as board.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress bar while files are read; results and errors are shown.")
+]
 
 COMPARE_EXAMPLES = """Examples:
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
+from scipy.special import gammaincc
 
 from toplist.arguments import as_units, as_whole
 from toplist.diagnosis.decomposition import RANKS
@@ -19,6 +20,7 @@ from toplist.promises import MISSED, Drawing, Promises, promises
 Floats = NDArray[np.float64]
 _SAME = 1e-13  # two ways to add up one number
 _SAMPLES = 25  # of one case per cluster
+_WIDER = 1.25  # what the variance of 199 draws is multiplied by, because it may have come out too small
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class CalibrationTest:
     p: float
     draws: int
     seed: int
+    tail: float  # p, or the tail of a gamma distribution where no draw reaches the statistic: for many tests at once
 
 
 def calibration_test(
@@ -56,19 +59,29 @@ def calibration_test(
     require_cases(made)
     units = as_units(clusters, len(lists))
     if int(units.max()) + 1 == len(units):  # each case alone
-        return CalibrationTest(*_tested(made, draws, rng), draws, seed)
+        statistic, expected, p, tail = _tested(made, draws, rng)
+        return CalibrationTest(statistic, expected, p, draws, seed, tail)
     found = np.array([_tested(made.at(one_of_each(units, rng)), draws, rng) for _ in range(_SAMPLES)])
-    statistic, expected, p = found.mean(axis=0).tolist()
-    return CalibrationTest(statistic, expected, min(1.0, 2.0 * p), draws, seed)
+    statistic, expected, p, tail = found.mean(axis=0).tolist()
+    return CalibrationTest(statistic, expected, min(1.0, 2.0 * p), draws, seed, min(1.0, 2.0 * tail))
 
 
-def _tested(made: Promises, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    """The statistic of independent cases, its mean over draws, and p."""
+def _tested(made: Promises, draws: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """The statistic of independent cases, its mean over draws, p, and the tail."""
     ladder, drawing = Ladder.of(made), Drawing.of(made.lists)
     found = ladder.miscalibration(made.place)
     chance = np.array([ladder.miscalibration(drawing.places(rng)) for _ in range(draws)])
     as_much = int(np.count_nonzero(chance >= found - _SAME))
-    return found, float(chance.mean()), (1 + as_much) / (1 + draws)
+    p = (1 + as_much) / (1 + draws)
+    return found, float(chance.mean()), p, p if as_much else min(p, _beyond(found, chance))
+
+
+def _beyond(found: float, chance: Floats) -> float:
+    """How often a gamma distribution with the mean of the draws, and rather more than their variance, is as large."""
+    mean, variance = float(chance.mean()), _WIDER * float(chance.var(ddof=1)) if len(chance) > 1 else 0.0
+    if mean <= 0 or variance <= 0:
+        return 1.0
+    return float(gammaincc(mean * mean / variance, found * mean / variance))
 
 
 def one_of_each(units: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:

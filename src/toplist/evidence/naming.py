@@ -112,13 +112,27 @@ class _Coded:
         return len(self.codes) == len(self.names)
 
     def name(self, at: int, code: int) -> str:
+        return self.several(at, [code])[0]
+
+    def several(self, at: int, codes: Sequence[int]) -> list[str]:
+        """The names of some codes of a case: one search for all, as lists may be long."""
         if self.batch.classes is None and self._once:
-            return text(self.columns.get(code, code))
+            return [text(self.columns.get(int(code), code)) for code in codes]
         lo, hi = int(self.batch.offsets[at]), int(self.batch.offsets[at + 1])
-        found = np.flatnonzero(self.codes[lo:hi] == code)
-        if not len(found):
-            return text(code)
-        place = int(found[0])
+        own, wanted = self.codes[lo:hi], np.asarray(codes, np.int64)
+        if len(codes) == 1:
+            found = np.flatnonzero(own == wanted[0])
+            return [self._called(lo, int(found[0])) if len(found) else text(codes[0])]
+        order = np.argsort(own, kind="stable")
+        places = np.searchsorted(own[order], wanted)
+        there = places < len(own)
+        there[there] = own[order[places[there]]] == wanted[there]
+        return [
+            self._called(lo, int(order[place])) if is_there else text(code)
+            for code, place, is_there in zip(codes, places.tolist(), there.tolist(), strict=True)
+        ]
+
+    def _called(self, lo: int, place: int) -> str:
         return text(self.names[place] if self.batch.classes is None else self.batch.classes[lo + place].as_py())
 
 
@@ -134,7 +148,7 @@ class _InFile:
         return f"row {self.truth.batch.rows[at]}"
 
     def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        return [self.lists.name(at, int(code)) for code in codes]
+        return self.lists.several(at, [int(code) for code in codes])
 
     def outcome(self, at: int, code: int) -> str:
         return self.truth.name(at, code)

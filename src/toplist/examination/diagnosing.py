@@ -9,17 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from toplist.arguments import as_probability, as_units, as_whole, is_several
-from toplist.diagnosis import Binned, Look
+from toplist.diagnosis import Look
 from toplist.diagnosis.oddities import SERIOUS, seen_to
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.evidence.naming import for_lists
-from toplist.examination.holding import EXACT, Held, by_place, thinned
 from toplist.examination.measuring import measure
 from toplist.examination.reading import Columns, read
 from toplist.examination.results import UNNAMED, Diagnosis
+from toplist.holding import EXACT, Held, by_place, held
 from toplist.io.options import ReadOptions
 from toplist.kernel import Rows
 from toplist.lists import DeviceLists, TopList, TopLists
@@ -34,7 +32,6 @@ _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
 _MEASURED = (
     "calibration", "decomposition", "calibration_error", "gap", "mass_gap", "test", "tested", "clusters", "notes",
 )  # fmt: skip
-_PART = 1 << 15  # cases that are put into bins at a time
 
 
 def diagnose(
@@ -102,16 +99,16 @@ def diagnose(
         columns = Columns(options, sizes, clusters, missing)
         tell = progress or (lambda what, done, total: None)
         found = read(what, y, space, repairs, columns, called, EXACT, tell)
-        look, oddities, many, held, why = found.look, found.oddities, found.classes, found.held, found.why
+        look, oddities, many, cases, why = found.look, found.oddities, found.classes, found.held, found.why
     elif blanks != "error":
         raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
     else:
         options.require_none("with predictions in memory")
-        look, oddities, many, held, why = _in_memory(predictions, y, space, repairs, clusters)
+        look, oddities, many, cases, why = _in_memory(predictions, y, space, repairs, clusters)
     made: dict[str, Any] = {}
-    if held is not None:
-        measured = measure(held, level=level, band_level=band_level, draws=draws, seed=seed)
-        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": held.binned is None}
+    if cases is not None:
+        measured = measure(cases, level=level, band_level=band_level, draws=draws, seed=seed)
+        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": cases.binned is None}
     elif not why:
         why = _UNKNOWN
     return Diagnosis(called, look.cases, _classes(many), dict(look.sizes), oddities, why, level, **made)
@@ -153,7 +150,7 @@ def _in_memory(
     units = None if clusters is None else as_units(clusters, len(lists))
     places = by_place(lists, y)
     look = _look(predictions, rows, known, repairs, lists, y)
-    return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, _held(*places, units), ""
+    return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, held(*places, units, limit=EXACT), ""
 
 
 def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lists: TopLists, y: Any) -> Look:
@@ -172,14 +169,3 @@ def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:
 def _require_one_each(lists: TopLists, y: Any) -> None:
     if hasattr(y, "__len__") and is_several(y) and not is_soft(y, lists.space) and len(y) != len(lists):
         raise ShapeError(f"{len(y):,} outcomes for {len(lists):,} cases.", "Give one outcome per case.")
-
-
-def _held(lists: TopLists, y: Any, units: Any) -> Held:
-    """All cases where there are few enough; else every so many of them, and sums over all."""
-    every = thinned(lists, EXACT)
-    if every == 1:
-        return Held(lists, y, 1, None, units)
-    parts = (slice(lo, lo + _PART) for lo in range(0, len(lists), _PART))
-    binned = sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
-    some = None if units is None else np.unique(units[::every], return_inverse=True)[1]
-    return Held(lists[np.arange(0, len(lists), every)], y[::every], every, binned, some)

@@ -15,24 +15,17 @@ from toplist.diagnosis import (
     Gap,
     Reliability,
     calibration_error,
-    calibration_test,
-    confidence_gap,
     decompose,
     reliability,
 )
 from toplist.errors import TopListError
-from toplist.examination.holding import Held, thinned
+from toplist.holding import Held, judged
 
 T = TypeVar("T")
-SIGNIFICANT: Final = 0.05
-TESTED: Final = 200_000
-"""Listed classes up to which all cases are tested, and else every so many: a few seconds for 199 draws."""
 BANDED: Final = 500_000
 """Listed classes up to which curves have bands; beyond, they are about as narrow as the line."""
 _FULL: Final = 50_000  # listed classes up to which a band has all draws; then fewer, so that it takes a few seconds
 _FEWEST: Final = 60  # draws that make a band
-TESTED_EACH: Final = TESTED // 8
-"""The same with clusters, of which one case each is tested many times over."""
 RANKS: Final = 5
 
 
@@ -81,17 +74,10 @@ def measure(held: Held, *, level: float, band_level: float, draws: int, seed: in
             return None
 
     found, promised = _curves(held, band_level, draws, seed, notes)
-    test, tested = _test(held, draws, seed, notes, ask)
+    said = judged(held, level=level, draws=draws, seed=seed)
     if binned is not None:
         notes.append("All else is from sums over 200 bins of confidences, not case by case.")
     added = None if units is not None else binned
-
-    def gap(of: str) -> Gap:
-        return (
-            added.gap(of, level=level)
-            if added is not None
-            else confidence_gap(lists, y, of=of, level=level, clusters=units)
-        )
 
     def error() -> CalibrationError:
         if added is not None:
@@ -102,12 +88,12 @@ def measure(held: Held, *, level: float, band_level: float, draws: int, seed: in
         found,
         ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
         ask("calibration error", error) if promised else None,
-        ask("difference", lambda: gap("top")) if promised else None,
-        ask("difference of the mass", lambda: gap("mass")),
-        test,
-        tested,
+        said.gap,
+        said.mass_gap,
+        said.test,
+        said.tested,
         number,
-        tuple(notes),
+        (*said.notes, *notes),
     )
 
 
@@ -135,33 +121,3 @@ def _curves(held: Held, level: float, draws: int, seed: int, notes: list[str]) -
     further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
     found = Calibration(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
     return found, longest > 0
-
-
-def _test(
-    held: Held, draws: int, seed: int, notes: list[str], ask: Callable[..., CalibrationTest | None]
-) -> tuple[CalibrationTest | None, int]:
-    """The test of all cases, or of one in so many; and how many these are."""
-    lists, units = held.lists, held.units
-    if units is None or int(units.max()) + 1 == len(units):  # each case alone
-        units = None
-        every = thinned(lists, TESTED)
-        some, what = np.arange(0, len(lists), every), "case"
-        many = every * held.every
-    else:
-        number = int(units.max()) + 1
-        many, entries = 1, len(lists.confidences) * number // len(lists)  # with one case of each
-        while entries > many * TESTED_EACH and many < number:
-            many *= 2
-        some, what = np.flatnonzero(units % many == 0), "cluster"
-    clusters = None if units is None else units[some]
-    test = ask("test", lambda: calibration_test(lists[some], held.y[some], draws=draws, seed=seed, clusters=clusters))
-    if test is None:
-        return None, 0
-    least = (1 if clusters is None else 2) / (draws + 1)
-    if least > SIGNIFICANT:
-        notes.append(f"With {draws:,} draws p is never below {least:.2g}, and nothing is found: ask for more.")
-    if many > 1:
-        notes.append(f"The test is of one {what} in {many:,}: {len(some):,} cases.")
-    if held.units is not None and held.every > 1:
-        notes.append(f"The test and what has an interval are of one case in {held.every:,}: {len(lists):,} cases.")
-    return test, len(some)

@@ -19,7 +19,7 @@ from toplist.errors import FileError, OutcomeError, TopListError
 from toplist.evaluation import Scoring, Seen, require_all_columns
 from toplist.evidence.looking import Looking
 from toplist.evidence.naming import for_batch
-from toplist.examination.holding import Held, Holding
+from toplist.holding import Held, Holding
 from toplist.io.batches import Batch
 from toplist.io.coding import as_sets, empty_set_explained
 from toplist.io.options import ReadOptions

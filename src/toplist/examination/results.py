@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from toplist import plot
 from toplist.diagnosis import CalibrationError, CalibrationTest, Decomposition, Gap, Oddity
+from toplist.diagnosis.judging import SIGNIFICANT, Judged
 from toplist.errors import TopListError
 from toplist.examination import records
-from toplist.examination.measuring import SIGNIFICANT, Calibration
+from toplist.examination.measuring import Calibration
 from toplist.examination.words import page, verdict
 from toplist.plot import Plot
 
@@ -52,6 +53,11 @@ class Diagnosis:
     def miscalibrated(self) -> bool | None:
         """Whether calibrated lists would look like this in at most 5% of all samples; None without a test."""
         return None if self.test is None else self.test.p <= SIGNIFICANT
+
+    @property
+    def judged(self) -> Judged:
+        """The test and the differences, from which the words follow."""
+        return Judged(self.test, self.tested, self.gap, self.mass_gap, self.clusters)
 
     @property
     def verdict(self) -> str:

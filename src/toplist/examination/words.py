@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from toplist.diagnosis import Decomposition, Gap, Oddity
+from toplist.diagnosis.judging import sure
 from toplist.plot.figures.calibration import of_words
 from toplist.words.counts import count, number_of, percent
 from toplist.words.names import visible
@@ -30,30 +31,19 @@ def verdict(found: Diagnosis) -> str:
     if found.test is None:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
     p = f"p = {_p(found.test.p)}"
-    top, mass = found.gap, found.mass_gap
-    if not found.miscalibrated:
-        cases = f"in {number_of(found.tested, 'case')} ({p})"
-        if top is not None and _sure(top):
-            told = _means(top, " on average and is right ")
-            return (
-                f"The test finds no miscalibration {cases}, but perhaps {_word(top).lower()}: the first class gets "
-                f"{told} of the time (difference {_interval(top)})."
-            )
-        if mass is not None and _sure(mass):
-            told = _means(mass, " on average and hold what happens ")
-            return (
-                f"The test finds no miscalibration {cases}, but perhaps {_word(mass).lower()} in what is listed: lists "
-                f"promise {told} of the time (difference {_interval(mass)})."
-            )
-        return f"No sign of miscalibration {cases}."
-    if top is not None and _sure(top):
-        also = mass is not None and _sure(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
+    top, mass, said = found.gap, found.mass_gap, found.judged.direction()
+    first = "" if top is None else f"the first class gets {_means(top, ' on average and is right ')} of the time"
+    listing = "" if mass is None else f"lists promise {_means(mass, ' on average and hold what happens ')} of the time"
+    if said == "none":
+        told = next((f"{text} (difference {_interval(gap)})" for gap, text in ((top, first), (mass, listing))
+                     if gap is not None and sure(gap)), "")  # fmt: skip
+        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){f', though {told}' * bool(told)}."
+    if top is not None and said in ("over", "under"):
+        also = mass is not None and sure(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
         more = f"; lists promise {_means(mass, ' and hold what happens ')} of the time" if mass and also else ""
-        told = _means(top, " on average and is right ")
-        return f"{_word(top)}: the first class gets {told} of the time (difference {_interval(top)}){more}."
-    if mass is not None and _sure(mass):
-        told = _means(mass, " on average and hold what happens ")
-        return f"{_word(mass)} in what is listed: lists promise {told} of the time (difference {_interval(mass)})."
+        return f"{_word(top)}: {first} (difference {_interval(top)}){more}."
+    if mass is not None and said in ("mass over", "mass under"):
+        return f"{_word(mass)} in what is listed: {listing} (difference {_interval(mass)})."
     return f"Miscalibrated, but not in one direction: confidences are off in some places and not in others ({p})."
 
 
@@ -165,11 +155,6 @@ def _digits(gap: Gap) -> int:
         return 3
     half = (gap.high - gap.low) / 2
     return 3 if not half > 0 else min(6, max(3, math.ceil(-math.log10(half))))
-
-
-def _sure(gap: Gap) -> bool:
-    """Whether the interval leaves zero out."""
-    return gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
 
 
 def _size(gap: Gap) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toplist.arguments import as_number, as_probability
 from toplist.bounds import largest_loss, subtract
@@ -21,7 +22,7 @@ from toplist.monitoring.reading import Held, from_files, from_memory
 from toplist.outcomes import is_soft
 from toplist.planning import as_tables, names_of, plan_of, repairs_of
 from toplist.ranking.results import SequentialPath
-from toplist.ranking.sequential import follow
+from toplist.ranking.sequential import by_moment, follow
 from toplist.rules import Rule, as_rule, name_of
 from toplist.scoring import default_penalty, score
 
@@ -54,9 +55,10 @@ def monitor(
 
     `predictions` and `y` are what `compare` takes: in memory and in one order, or files and frames that are aligned by
     case id. Cases are taken in the order of the truth, or by `order`: a value for each case, or with files the name of
-    a column of the truth. The outcome of each case has to be known before the next prediction is made. The baseline is
-    the first predictor if none is named: who is compared with whom is not for the data to choose. Of each pair the
-    cases that both have count. Outcomes may be distributions; then scores are expected scores.
+    a column of the truth. The outcome of each case has to be known before the next prediction is made; where cases
+    share a value of `order`, those of one moment are one step, with the mean of their differences. The baseline is the
+    first predictor if none is named: who is compared with whom is not for the data to choose. Of each pair the cases
+    that both have count. Outcomes may be distributions; then scores are expected scores.
 
     >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
     >>> found["seer"].separated, found["seer"].shown_better
@@ -100,18 +102,34 @@ def _path(held: Held, candidate: str, baseline: str, rule: Rule, penalty: float 
             f"{candidate} and {baseline}: where the truth gives chances to a class that both hold for impossible, both "
             f"scores in {name_of(rule)} are infinite, and nothing can be said of the other classes."
         )
-    difference = subtract(*scores)
+    columns = [
+        subtract(*scores),
+        largest_loss(a, b, rule=rule, penalty=penalty),
+        largest_loss(b, a, rule=rule, penalty=penalty),
+    ]
+    moments = _moments(held, candidate, baseline)
+    cases, unit = len(columns[0]), "case" if moments is None else "moment"
+    steps = [column[order] for column in columns] if moments is None else [by_moment(c, moments) for c in columns]
     return follow(
-        difference[order],
-        largest_loss(a, b, rule=rule, penalty=penalty)[order],
-        largest_loss(b, a, rule=rule, penalty=penalty)[order],
+        *steps,
         half=half,
         level=level,
         rule=name_of(rule),
         candidate=candidate,
         baseline=baseline,
         why=why,
+        cases=cases,
+        unit=unit,
     )
+
+
+def _moments(held: Held, a: str, b: str) -> NDArray[np.int64] | None:
+    """The moment of each case that both have, where some share one; else None: every case is a step of its own."""
+    if held.moments is None:
+        return None
+    common = np.intersect1d(held.predicted[a].places, held.predicted[b].places, assume_unique=True)
+    found, codes = np.unique(held.moments[common], return_inverse=True)
+    return None if len(found) == len(common) else codes
 
 
 def _half(rule: Rule, penalty: float | None, a: TopLists, b: TopLists) -> tuple[float | None, str]:

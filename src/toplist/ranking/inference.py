@@ -37,8 +37,8 @@ class Inference(Protocol):
         """The mean of score a minus score b on the cases of both."""
         ...
 
-    def rounding(self, rule: int, a: int, b: int) -> float:
-        """How much of their difference the rounding of scores may be."""
+    def distance(self, rule: int, a: int, b: int) -> float:
+        """How far apart the two scores of a case are: the root of the mean square."""
         ...
 
     def units(self, rule: int, a: int, b: int) -> int:
@@ -93,9 +93,9 @@ class FromCases:
         found = self.exact.difference(rule, a, b)
         return found if self._by_sums or _is_final(found) else self._of(Difference(a, b), found.value, rule)
 
-    def rounding(self, rule: int, a: int, b: int) -> float:
+    def distance(self, rule: int, a: int, b: int) -> float:
         """See `Inference`."""
-        return self.exact.rounding(rule, a, b)
+        return self.exact.distance(rule, a, b)
 
     def units(self, rule: int, a: int, b: int) -> int:
         """See `Inference`."""
@@ -119,11 +119,9 @@ class FromCases:
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
         """See `Inference`: by its logarithm, so that it stays above zero."""
-        units = self.totals(rule)
-        shared = [int(np.count_nonzero(units.w(a, b) > 0)) for b in others if b != a]
-        if not shared:
+        if not any(b != a for b in others):
             return Estimate(value, why="there is nobody to compare with")
-        found = self._of(LogRelative(a, others), math.log(value), rule, least=min(shared))
+        found = self._of(LogRelative(a, others), math.log(value), rule)
         if found.low is None or found.high is None:
             return Estimate(value, why=found.why)
         error = None if found.error is None else value * found.error
@@ -143,33 +141,35 @@ class FromCases:
             self._draws[rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
         return self._draws[rule]
 
-    def _of(self, quantity: Quantity, value: float, rule: int, least: int | None = None) -> Estimate:
-        """The interval of a quantity; `least` is how many units its weakest part goes by, if not all of them."""
+    def _of(self, quantity: Quantity, value: float, rule: int) -> Estimate:
+        """The interval of a quantity, with the degrees of freedom that its own units give it."""
         units = self.totals(rule)
         weighty = quantity.weights(units) > 0
-        count = int(np.count_nonzero(weighty)) if least is None else least
-        if count < 2:
+        count, own = int(np.count_nonzero(weighty)), quantity.effective(units)
+        if own < 2 - _ROUNDING:
             return Estimate(value, why=f"one {self._unit} has no spread")
         if self.how == "bootstrap":
-            if count < FEWEST:
-                return Estimate(value, why=f"{count} {self._unit}s are too few to draw from")
+            if own < FEWEST - _ROUNDING:
+                return Estimate(value, why=f"{own:.3g} {self._unit}s are too few to draw from")
             return self._bootstrapped(quantity, value, rule)
-        parts = quantity.contributions(units)[weighty]
+        parts, unseen = quantity.spread(units)[weighty], quantity.unseen(units)
+        if not math.isfinite(unseen):
+            return Estimate(value, why=f"no two {self._unit}s are shared with anybody")
         if self.how == "cosine":
             waves = usual_waves(count)
             error = cosine_error(parts, waves)
             if error <= _ROUNDING * float(np.abs(parts).max()) and np.ptp(parts) > 0:
                 return Estimate(value, why=f"{count} {self._unit}s are too few to tell how they depend on each other")
-            return estimate(value, error, waves, self.exact.level)
-        freedom = math.inf if self.how == "normal" else count - 1
+            return estimate(value, math.hypot(error, unseen), min(waves, own - 1), self.exact.level)
+        freedom = math.inf if self.how == "normal" else own - 1
         if self.how != "hac":
             error = math.sqrt(count / (count - 1) * float(parts @ parts))
-            return estimate(value, error, freedom, self.exact.level)
+            return estimate(value, math.hypot(error, unseen), freedom, self.exact.level)
         factor = small_sample_factor(count, self.horizon)
         if factor == 0:
             return Estimate(value, why=f"{count} {self._unit}s are too few for a horizon of {self.horizon}")
         error = long_run_error(parts, usual_lag(count, self.horizon)) / factor
-        return estimate(value, error, freedom, self.exact.level)
+        return estimate(value, math.hypot(error, unseen), freedom, self.exact.level)
 
     def _bootstrapped(self, quantity: Quantity, value: float, rule: int) -> Estimate:
         """The percentile interval; p is one minus the level at which it would begin or end at zero."""

@@ -17,7 +17,6 @@ from toplist.tally import UNIT, Tally
 
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
-_ROUNDING = 1e-15  # of a score
 _Part = tuple[int, Callable[[int, Any], int]]
 
 
@@ -59,10 +58,11 @@ class FromSums:
         own = lambda sums: sums[rule, a] - sums[rule, b]  # noqa: E731
         return self._estimate(x, w, (xx, wx, s["ww"][a, b]), s["both"][a, b], own)
 
-    def rounding(self, rule: int, a: int, b: int) -> float:
-        """How much of a difference of two means the rounding of scores may be."""
-        x, w = self.tally.sums["x"][rule], self.tally.sums["w"][rule][a, b]
-        return _ROUNDING * float(max(abs(x[a, b]), abs(x[b, a])) / w) if w else 0.0
+    def distance(self, rule: int, a: int, b: int) -> float:
+        """The root of the mean squared difference of the two scores of a case, with squared weights."""
+        s = self._sums(rule)
+        squares, weights = s["xx"][a, b] - 2 * s["xy"][a, b] + s["xx"][b, a], s["ww"][a, b]
+        return math.sqrt(max(squares / weights, 0.0)) if weights else math.inf
 
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many cases, or clusters, the difference of a and b goes."""

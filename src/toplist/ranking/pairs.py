@@ -26,14 +26,11 @@ def pairs(tally: Tally, terms: Terms, inference: Inference, order: Sequence[str]
             cases = int(tally.sums["cases"][a, b])
             difference = inference.difference(r, a, b)
             more = further(difference, inference.units(r, a, b), level)
-            rounding = abs(difference.value) <= inference.rounding(r, a, b)  # the same predictions, written twice
-            found.append(
-                (one, other, cases, difference, more, 1.0 if rounding and difference.p is not None else difference.p)
-            )
-        adjusted = holm([p for *_, p in found])
+            found.append((one, other, cases, difference, more))
+        adjusted = holm([difference.p for *_, difference, _ in found])
         out += [
             Pair(rule, one, other, cases, difference, p, more)
-            for (one, other, cases, difference, more, _), p in zip(found, adjusted, strict=True)
+            for (one, other, cases, difference, more), p in zip(found, adjusted, strict=True)
         ]
     return tuple(out)
 

@@ -14,6 +14,7 @@ from toplist.sheets import Sheet
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,17 +60,25 @@ class Panel:
         return Panel(self.scores[at], empty, weights, units, self.ordered)
 
     def totals(self, rule: int) -> Totals:
-        """What the cases of each unit add up to, under one rule."""
+        """What the cases of each unit add up to, under one rule.
+
+        Where cases do not follow each other, the order in which they come does not show, neither in the last digits of
+        sums nor in which of them are drawn: they are put in an order that depends on their numbers alone.
+        """
         scores = self.scores[:, rule]
-        fine = np.isfinite(scores)
         w = np.ones(len(scores)) if self.weights is None else self.weights
+        empty = np.broadcast_to(self.empty[:, rule], len(scores))
+        units = self.units
+        if units is not None or not self.ordered:
+            at, units = _order(_keys(scores, w, empty), units, timed=self.ordered)
+            scores, w, empty = scores[at], w[at], empty[at]
+        fine = np.isfinite(scores)
         count, codes = len(scores), None
-        if self.units is not None:
-            found, codes = np.unique(self.units, return_inverse=True)
+        if units is not None:
+            found, codes = np.unique(units, return_inverse=True)
             count = len(found)
         x = np.where(fine, scores, 0.0) * w[:, None]
-        finite = np.where(np.isfinite(self.empty[:, rule]), self.empty[:, rule], 0.0)
-        empty = np.broadcast_to(finite, len(scores)) * w
+        empty = np.where(np.isfinite(empty), empty, 0.0) * w
 
         def add(column: Floats) -> Floats:
             return column if codes is None else np.bincount(codes, column, count).astype(np.float64)
@@ -87,6 +96,41 @@ class Panel:
                     out.w(a, b)[:] = add(np.where(both, w, 0.0))
             out.empty(a)[:] = add(np.where(fine[:, a], empty, 0.0))
         return out
+
+
+def _keys(scores: Floats, *columns: Floats) -> Keys:
+    """A number for each case, mixed from what it has: which predictor has which score does not show, nor how often."""
+    found = np.sort(np.where(np.isnan(scores), np.nan, scores + 0.0), axis=1)
+    new = np.ones(found.shape, bool)
+    new[:, 1:] = found[:, 1:] != found[:, :-1]
+    new &= ~np.isnan(found)
+    mixed = np.zeros(len(scores), np.uint64)
+    for column, there in (*zip(found.T, new.T, strict=True), *((column + 0.0, True) for column in columns)):
+        mixed = np.where(there, _mix(mixed ^ np.ascontiguousarray(column).view(np.uint64)), mixed)
+    return mixed
+
+
+def _mix(x: Keys) -> Keys:
+    """Every bit of the result depends on all bits (the finalizer of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _order(keys: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:
+    """Cases by unit and key, and the numbers of their units: by time, or else by the least key of their cases.
+
+    Neighbours are then no more alike than others, so that they may be taken together.
+    """
+    if units is None:
+        return np.argsort(keys, kind="stable"), None
+    at = np.lexsort((keys, units))
+    starts = np.flatnonzero(np.diff(units[at], prepend=units[at][:1] - 1))
+    sizes = np.diff(starts, append=len(at))
+    rank = np.arange(len(starts))
+    if not timed:
+        rank[np.argsort(keys[at][starts], kind="stable")] = np.arange(len(starts))
+    return at, np.repeat(rank, sizes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,15 @@ variance of their sum is that of the quantity (delta method).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
 from toplist.ranking.panels import Floats, Totals
+
+_FEW = 10  # units; the spread of fewer is not to be relied upon alone
 
 
 class Quantity(ABC):
@@ -30,6 +33,18 @@ class Quantity(ABC):
     @abstractmethod
     def weights(self, units: Totals) -> Floats:
         """How much each unit counts: those without any weight are no units."""
+
+    def effective(self, units: Totals) -> float:
+        """By how many units the quantity goes, where not all count alike."""
+        return float(np.count_nonzero(self.weights(units) > 0))
+
+    def spread(self, units: Totals) -> Floats:
+        """Contributions that have the spread of all units, of which the quantity takes means of some."""
+        return self.contributions(units)
+
+    def unseen(self, units: Totals) -> float:
+        """A standard error that contributions cannot show; infinite where nothing tells how large it is."""
+        return 0.0
 
 
 class Ratio(Quantity):
@@ -124,16 +139,58 @@ class LogRelative(Quantity):
     others: tuple[int, ...]
 
     def value(self, totals: Totals) -> Floats:
-        """See `Quantity`."""
-        ratios = (np.log(totals.x(self.a, b) / totals.x(b, self.a)) for b in self.others)
-        return sum(ratios, np.zeros(1)) / len(self.others)
+        """See `Quantity`: of those of the others who share a case with a in a resample."""
+        ratios = np.stack([np.log(totals.x(self.a, b) / totals.x(b, self.a)) for b in self.others])
+        there = np.stack([totals.w(self.a, b) > 0 for b in self.others])
+        found: Floats = np.where(there, ratios, 0.0).sum(axis=0) / there.sum(axis=0)
+        return found
 
     def contributions(self, units: Totals) -> Floats:
         """See `Quantity`."""
+        return sum((self._against(b, units) for b in self.others), np.zeros(1)) / len(self.others)
+
+    def _against(self, b: int, units: Totals) -> Floats:
         a, all_ = self.a, units.all
-        parts = (units.x(a, b) / all_.x(a, b) - units.x(b, a) / all_.x(b, a) for b in self.others)
-        return sum(parts, np.zeros(1)) / len(self.others)
+        return units.x(a, b) / all_.x(a, b) - units.x(b, a) / all_.x(b, a)
 
     def weights(self, units: Totals) -> Floats:
         """See `Quantity`."""
         return units.w(self.a, self.a)
+
+    def effective(self, units: Totals) -> float:
+        """See `Quantity`: one over the sum of squared shares of units, each ratio resting on those that both have."""
+        met = [b for b in self.others if b != self.a]
+        rests = ((units.w(self.a, b) > 0) / self._shared(b, units) for b in met)
+        shares = sum(rests, np.zeros(1)) / max(len(met), 1)
+        return float(1.0 / (shares @ shares))
+
+    def spread(self, units: Totals) -> Floats:
+        """See `Quantity`: what U units show of a ratio is short by U / (U - 1), whatever the number of all is."""
+        every = int(np.count_nonzero(self.weights(units) > 0))
+        found = np.zeros(units.sums.shape[1])
+        for b in self.others:
+            both = self._shared(b, units)
+            if both > 1:
+                found += np.sqrt(both / (both - 1) * (every - 1) / every) * self._against(b, units)
+        return found / len(self.others)
+
+    def unseen(self, units: Totals) -> float:
+        """See `Quantity`: a ratio on one unit shows no spread, and on a few units perhaps too little by chance.
+
+        On fewer than ten units, and half of those of a, it has at least the spread of a unit in all ratios.
+        """
+        every = int(np.count_nonzero(self.weights(units) > 0))
+        shared = {b: self._shared(b, units) for b in self.others if b != self.a}
+        few = {b: both for b, both in shared.items() if both < _FEW and 2 * both <= every}
+        squares = {b: float(np.square(self._against(b, units)).sum()) for b, both in shared.items() if both > 1}
+        if not few:
+            return 0.0
+        freedom = sum(shared[b] - 1 for b in squares)
+        if not freedom:
+            return math.inf
+        usual = sum(shared[b] ** 2 * square for b, square in squares.items()) / freedom  # the variance of one unit
+        lacking = (usual / both - (both / (both - 1) * squares[b] if both > 1 else 0.0) for b, both in few.items())
+        return math.sqrt(sum(max(one, 0.0) for one in lacking)) / len(self.others)
+
+    def _shared(self, b: int, units: Totals) -> int:
+        return int(np.count_nonzero(units.w(self.a, b) > 0))

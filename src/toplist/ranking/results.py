@@ -114,6 +114,7 @@ class SequentialPath:
     shown_worse: int | None
     method: str
     why: str = ""  # why there is no sequence, or where no bet was possible
+    unit: str = "case"  # what `at`, `separated` and the others count: "moment" where cases share one
 
 
 @dataclass(frozen=True, slots=True)

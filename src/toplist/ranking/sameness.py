@@ -41,9 +41,9 @@ class Apart:
         alike = a != b and found.low is not None and same_scores(self.tally, rule, a, b)
         return Estimate(found.value, why=SAME) if alike else found
 
-    def rounding(self, rule: int, a: int, b: int) -> float:
+    def distance(self, rule: int, a: int, b: int) -> float:
         """See `Inference`."""
-        return self.inner.rounding(rule, a, b)
+        return self.inner.distance(rule, a, b)
 
     def units(self, rule: int, a: int, b: int) -> int:
         """See `Inference`."""

@@ -24,7 +24,7 @@ def details(results: Results) -> list[Table]:
     found[0] = replace(found[0], warnings=warnings(results))
     for section in results.groups:
         group = _section(results, section)
-        found += [*group[:-1], noted(group[-1], (size(section), *reasons(section, detail=True)))]
+        found += [*group[:-1], noted(group[-1], (size(results, section), *reasons(section, detail=True)))]
     found += [_pairs(results, rule) for rule in results.rules if results.pairs]
     if results.paths:
         found.append(paths_table(results.paths))

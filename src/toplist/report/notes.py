@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from toplist.ranking.results import ConfidenceSet, Estimate, Pair, Results, Section
+from toplist.ranking.results import ConfidenceSet, Estimate, Origin, Pair, Results, Section
 from toplist.ranking.verdicts import verdicts
 from toplist.words.counts import count, noun, number_of, percent
 from toplist.words.names import plain, visible
 from toplist.words.series import listed
 
+_FAR = 10  # times the units there are: beyond it, what it would take is a guess at nothing
+UNITS = "units: "  # how numbers were read, which is no repair
 _POLICIES = {
     "error": "No prediction is missing",
     "common": "Only cases that every predictor has are compared",
@@ -22,7 +24,8 @@ _POLICIES = {
 def notes(results: Results) -> tuple[str, ...]:
     """The sentences below the main table."""
     found = [_basis(results), *_intervals(results), _penalty(results), _policy(results), *_unranked(results)]
-    found += [_repaired(o.name, o.repairs) for o in results.origins if any(o.repairs.values())]
+    found += [f"{plain(o.name)} was read in {plain(units)} units." for o in results.origins for units in read_in(o)]
+    found += [_repaired(o.name, done) for o in results.origins if (done := repaired(o))]
     if any(results.truth_repairs.values()):
         found.append(_repaired("the truth", results.truth_repairs))
     if any(mark.infinite for s in sections(results) for row in s.standings for mark in row.marks):
@@ -51,14 +54,30 @@ def _sure(results: Results) -> list[str]:
     which = "pairs" if tested == len(found) else "pairs that can be tested"
     how = f"in {plain(results.rules[0])} (Holm, {percent(results.level)})"
     said = [f"{count(far)} of {count(tested)} {which} {noun(far, 'differs', 'differ')} surely {how}."]
-    return [*(said if tested and len(found) > 1 else []), *(_to_separate(found[0].pair, results.unit) if found else [])]
+    return [
+        *(said if tested and len(found) > 1 else []),
+        *(_to_separate(found[0].pair, results.unit, results.units) if found else []),
+    ]
 
 
-def _to_separate(first: Pair, unit: str) -> list[str]:
+def _to_separate(first: Pair, unit: str, units: int) -> list[str]:
     if not first.more:
         return []
-    more = f"{number_of(first.more, unit)} more would do it 4 times in 5, looked at alone"
-    return [f"{plain(first.a)} and {plain(first.b)} are not told apart; about {more}."]
+    return [f"{plain(first.a)} and {plain(first.b)} are not told apart; {needed(first.more, unit, units)}."]
+
+
+def needed(more: int, unit: str, units: int) -> str:
+    """How many further units would tell two apart, as far as that can be said from so many.
+
+    >>> needed(46, "case", 30)
+    'about 46 more cases would do it 4 times in 5, looked at alone'
+    >>> needed(32_557, "moment", 28)
+    'it would take more than 10 times as many moments as there are'
+    """
+    if units and more > _FAR * units:
+        return f"it would take more than {_FAR} times as many {unit}s as there are"
+    there = "" if unit == "case" else ", if there are as many"
+    return f"about {count(more)} more {noun(more, unit)} would do it 4 times in 5, looked at alone{there}"
 
 
 def _members(found: ConfidenceSet | None) -> list[str]:
@@ -112,9 +131,9 @@ def reasons(section: Section, *, detail: bool = False) -> tuple[str, ...]:
     )
 
 
-def size(section: Section) -> str:
+def size(results: Results, section: Section) -> str:
     """The sentence below the table of a group that says how large it is."""
-    return f"{plain(section.group or '')} has {number_of(section.cases, 'case')}."
+    return f"{plain(results.by or 'group')} {plain(section.group or '')}: {number_of(section.cases, 'case')}."
 
 
 def sections(results: Results) -> tuple[Section, ...]:
@@ -131,7 +150,8 @@ def _basis(results: Results) -> str:
 
 def classes(results: Results) -> str:
     """How many classes there are."""
-    return "classes per case" if results.classes == "per case" else f"{visible(results.classes)} classes"
+    many = f"{int(results.classes):,}" if results.classes.isdecimal() else visible(results.classes)
+    return "classes per case" if results.classes == "per case" else f"{many} classes"
 
 
 def _intervals(results: Results) -> list[str]:
@@ -159,6 +179,16 @@ def _policy(results: Results) -> str:
         if counts:
             said += f"; {what}: {listed(f'{name} {count(n)}' for name, n in counts.items())}"
     return said + "."
+
+
+def read_in(origin: Origin) -> list[str]:
+    """The units in which numbers were read, where these are no probabilities."""
+    return [name.removeprefix(UNITS) for name, n in origin.repairs.items() if n and name.startswith(UNITS)]
+
+
+def repaired(origin: Origin) -> dict[str, int]:
+    """What was repaired, and in how many cases."""
+    return {name: n for name, n in origin.repairs.items() if n and not name.startswith(UNITS)}
 
 
 def _repaired(name: str, repairs: Mapping[str, int]) -> str:

@@ -10,6 +10,7 @@ from toplist.ranking.results import Estimate
 NOTHING = "-"
 FEWEST, MOST, USUAL = 3, 6, 4
 _LARGE = 1e6  # from here on powers of ten
+_LITTLE = 1e-9  # of the value: what rounding leaves
 
 
 def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
@@ -56,8 +57,8 @@ def decimals(estimates: Iterable[Estimate | None]) -> int:
     (4, 3)
     """
     known = [e for e in estimates if e is not None]
-    halves = [(e.high - e.low) / 2 for e in known if e.low is not None and e.high is not None]
-    halves = [h for h in halves if 0 < h < math.inf]
+    pairs = [(e.value, (e.high - e.low) / 2) for e in known if e.low is not None and e.high is not None]
+    halves = [h for x, h in pairs if _LITTLE * (abs(x) + 1e-3) < h < math.inf]  # what does not vary asks for no digits
     wanted = 1 - int(f"{min(halves):.1e}".partition("e")[2]) if halves else USUAL
     largest = max((abs(e.value) for e in known if math.isfinite(e.value)), default=0.0)
     affordable = MOST + 1 - len(str(int(min(largest, _LARGE))))

@@ -10,26 +10,30 @@ from toplist.report.columns import Column, Table
 from toplist.report.numbers import spans
 from toplist.words.counts import count, percent
 from toplist.words.names import plain
-from toplist.words.paths import ASSUMED, ending, findings, reason
+from toplist.words.paths import assumed, ending, findings, reason
 
 
 def paths_table(paths: Sequence[SequentialPath]) -> Table:
     """All candidates against one baseline under one rule."""
-    first = paths[0]
+    first, moments = paths[0], any(path.unit == "moment" for path in paths)
     columns = (
         Column("candidate", "left", essential=True, heading=True),
         Column("cases"),
+        *([Column("moments")] if moments else []),
         Column(f"mean difference, {percent(first.level)}", "left", essential=True),
         Column("e better"),
         Column("e worse"),
     )
     rows = tuple(
-        (plain(path.candidate), count(path.cases), shown, e_value(path.better[-1]), e_value(path.worse[-1]))
+        (
+            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if moments else [])),
+            *(shown, e_value(path.better[-1]), e_value(path.worse[-1])),
+        )
         for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
     )
     title = f"Against {plain(first.baseline)} by {plain(first.rule)}, however often one looks"
     said = tuple(sentence for path in paths for sentence in conclusions(path))
-    return Table(title, columns, rows, (*said, *_explained(first.level)))
+    return Table(title, columns, rows, (*said, *_explained(first.level), assumed(paths)))
 
 
 def conclusions(path: SequentialPath) -> list[str]:
@@ -53,5 +57,4 @@ def e_value(log: float) -> str:
 def _explained(level: float) -> list[str]:
     return [
         f"Below zero the candidate is better; an e-value of {1 / (1 - level):.4g} shows it at {percent(level)}.",
-        ASSUMED,
     ]

@@ -260,6 +260,7 @@ def path_record(path: SequentialPath) -> dict[str, Any]:
         "baseline": _text(path.baseline),
         "level": float(path.level),
         "cases": int(path.cases),
+        "unit": path.unit,
         "at": [int(n) for n in path.at],
         "mean": [_finite(x) for x in path.mean],
         "low": [_finite(x) for x in path.low],

@@ -12,6 +12,7 @@ from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, rate
 from toplist.report.paths import paths_table
 from toplist.words.counts import count
 from toplist.words.names import plain
+from toplist.words.series import listed
 
 RULE = 30  # characters of a rule's name in a header
 REFERENCE = 16
@@ -26,10 +27,10 @@ def tables(results: Results) -> list[Table]:
     main = table(
         f"Leaderboard by {order}{plain(results.rules[0])}", results.overall, _columns(results, results.overall)
     )
-    found = [replace(noted(main, notes(results)), warnings=warnings(results))]
+    found = [replace(noted(main, (*notes(results), *_alike(results))), warnings=warnings(results))]
     for section in results.groups:
         group = table(title(results, section), section, _columns(results, section))
-        found.append(noted(group, (size(section), *reasons(section))))
+        found.append(noted(group, (size(results, section), *reasons(section))))
     if results.paths:
         found.append(paths_table(results.paths))
     return once(found)
@@ -77,15 +78,42 @@ def names(rows: Iterable[Standing]) -> list[Filled]:
 
 def listing(results: Results, rows: Iterable[Standing]) -> list[Filled]:
     """What people know, and what the lists are like."""
+    rows = list(rows)
+    return [(Column(name), [of(row) for row in rows]) for name, of in _known(results).items()]
+
+
+def _known(results: Results) -> dict[str, Callable[[Standing], str]]:
+    """What a row says beside its scores, by column. Of no more classes than k, all are among the first k."""
     sizes = sorted({k for s in sections(results) for row in s.standings for k in row.top_k_error})
-    return [
-        (Column("accuracy"), [rate(row.accuracy) for row in rows]),
-        *((Column(f"top-{k} error"), [rate(row.top_k_error.get(k)) for row in rows]) for k in sizes),
-        (Column("coverage"), [rate(row.coverage) for row in rows]),
-        (Column("mean k"), [fixed(row.mean_size, 2) for row in rows]),
-        (Column("mean mass"), [rate(row.mean_mass) for row in rows]),
-        (Column("invalid"), [rate(row.invalid_rate) for row in rows]),
-    ]
+    most = int(results.classes) if results.classes.isdecimal() else None
+    return {
+        "accuracy": lambda row: rate(row.accuracy),
+        **{
+            f"top-{k} error": lambda row, k=k: rate(row.top_k_error.get(k))  # type: ignore[misc]
+            for k in sizes
+            if most is None or k < most
+        },
+        "coverage": lambda row: rate(row.coverage),
+        "mean k": lambda row: fixed(row.mean_size, 2),
+        "mean mass": lambda row: rate(row.mean_mass),
+        "invalid": lambda row: rate(row.invalid_rate),
+    }
+
+
+def alike(results: Results) -> dict[str, str]:
+    """The columns that say the same of several predictors everywhere, with what they say; accuracy is always shown."""
+    rows = [row for s in sections(results) for row in s.standings]
+    if len(results.overall.standings) < 2:
+        return {}
+    found = {name: {of(row) for row in rows} for name, of in _known(results).items() if name != "accuracy"}
+    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+
+
+def _alike(results: Results) -> tuple[str, ...]:
+    """Said once instead; that no list is invalid has its own sentence."""
+    same = {name: value for name, value in alike(results).items() if name != "invalid" or value != rate(0.0)}
+    said = listed(f"{name} {value}" for name, value in same.items())
+    return (f"The same for all: {said}.",) if same else ()
 
 
 def _columns(results: Results, section: Section) -> list[Filled]:
@@ -116,7 +144,8 @@ def _columns(results: Results, section: Section) -> list[Filled]:
             cells = spans([mark.behind for mark in firsts], signed=True)
             found.append((Column("behind", "left", essential=True, note=note), cells))
     found += _skills(results, firsts, known(lambda mark: mark.skill))
-    found += listing(results, rows)
+    same = alike(results)
+    found += [(column, cells) for column, cells in listing(results, rows) if column.header not in same]
     if any(row.invalid for row in everywhere):
         digits = decimals(mark.score for mark in firsts)
         note = "unpenalised is the mean without the penalty for invalid lists."

@@ -113,13 +113,14 @@ def draw(data: Pairs, theme: Theme) -> Figure:
         write(page, left - 32, 26 + middle, name, ha="right", color=theme["ink"])
         write(page, left - 8, 26 + middle, str(i + 1), ha="right", fontsize=SMALL, color=theme["muted"])
         write(page, left + middle, 14, str(i + 1), ha="center", fontsize=SMALL, color=theme["muted"])
-    levels = {id(cell): level(cell.difference, data.edges) for cell in data.cells if not math.isnan(cell.difference)}
+    limits, unit = data.edges, data.unit  # once: either looks at all cells
+    levels = {id(cell): level(cell.difference, limits) for cell in data.cells if not math.isnan(cell.difference)}
     for shade in range(-STEPS, STEPS + 1):
         places = [(c.column, c.row) for c in data.cells if levels.get(id(c)) == shade]
         _tiles(axes, places, theme[step(shade)])
     for cell in data.cells:
         if written:
-            _number(axes, cell, data.unit, levels.get(id(cell), 0), theme, min(10.0, 0.29 * side))
+            _number(axes, cell, unit, levels.get(id(cell), 0), theme, min(10.0, 0.29 * side))
         elif math.isnan(cell.difference):
             write(axes, cell.column, cell.row, "?", fontsize=SMALL, ha="center", color=theme["muted"])
     for shade in range(-STEPS, STEPS + 1):

@@ -45,6 +45,7 @@ class Path:
     shown_worse: int | None
     why: str
     words: str  # what it shows
+    unit: str = "case"  # what it is looked at after
 
     @property
     def threshold(self) -> float:
@@ -54,7 +55,8 @@ class Path:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Mean {scored(self.rule)} score of {said(self.candidate)} minus {said(self.baseline)}, case by case"
+        two, step = f"{said(self.candidate)} minus {said(self.baseline)}", f"{self.unit} by {self.unit}"
+        return f"Mean {scored(self.rule)} score of {two}, {step}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Paths:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Differences of mean scores, case by case, of {number_of(len(self.paths), 'pair')}"
+        return f"Differences of mean scores, step by step, of {number_of(len(self.paths), 'pair')}"
 
     @property
     def words(self) -> str:
@@ -102,6 +104,7 @@ def _path(s: SequentialPath) -> Path:
         shown_worse=s.shown_worse,
         why=s.why,
         words=_words(s),
+        unit=s.unit,
     )
 
 
@@ -231,7 +234,7 @@ def _foot(data: Path) -> list[str]:
     who, other = labels((data.candidate, data.baseline), 11)
     band = f"band: {percent(data.level)} at all times together; " if data.low else ""
     lines = [
-        f"across: cases; {band}below zero {who} is better" if data.at else "no cases",
+        f"across: {data.unit}s; {band}below zero {who} is better" if data.at else "no cases",
         f"solid: for {who}; dashed: for {other}; line across: {1 / (1 - data.level):.3g}",
     ]
     axes = _differences(data)

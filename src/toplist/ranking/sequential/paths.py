@@ -26,8 +26,12 @@ def follow(
     candidate: str,
     baseline: str,
     why: str = "",
+    cases: int | None = None,
+    unit: str = "case",
 ) -> SequentialPath:
     """What may be said after each case, from the scores of the candidate minus those of the baseline, in order.
+
+    Where `unit` is a moment, these are means over the cases of each moment, and `cases` says how many cases there are.
 
     `loss` and `win` are the most that the candidate can lose and win against the baseline in each case, known before
     the outcome; `half` bounds the differences of all cases, and is None where nothing does, for which `why` says why.
@@ -54,7 +58,8 @@ def follow(
         candidate=candidate,
         baseline=baseline,
         level=level,
-        cases=n,
+        cases=n if cases is None else cases,
+        unit=unit,
         at=tuple(at.tolist()),
         mean=tuple(mean[where].tolist()),
         low=tuple((middle - radius).tolist()),
@@ -65,15 +70,26 @@ def follow(
         shown_better=shown_better,
         shown_worse=shown_worse,
         method=_method(sequence is not None),
-        why=" ".join(filter(None, (why, _undefined(mean), _without_bets(loss, win, candidate, baseline)))),
+        why=" ".join(filter(None, (why, _undefined(mean, unit), _without_bets(loss, win, candidate, baseline, unit)))),
     )
+
+
+def by_moment(values: Floats, moments: NDArray[np.int64]) -> Floats:
+    """The mean over the cases of each moment; NaN where infinite values of both signs meet.
+
+    >>> by_moment(np.array([1.0, 3.0, np.inf]), np.array([0, 0, 1]))
+    array([ 2., inf])
+    """
+    with np.errstate(invalid="ignore"):
+        return np.bincount(moments, values) / np.bincount(moments)
 
 
 def running_mean(difference: Floats) -> Floats:
     """The mean so far; infinite once a difference was, and no number once there were infinite ones of both signs."""
     count = np.arange(1, len(difference) + 1)
     mean = np.cumsum(np.where(np.isfinite(difference), difference, 0.0)) / count
-    above, below = (np.logical_or.accumulate(difference == end) for end in (np.inf, -np.inf))
+    both = np.isnan(difference)
+    above, below = (np.logical_or.accumulate((difference == end) | both) for end in (np.inf, -np.inf))
     mean[above], mean[below] = np.inf, -np.inf
     mean[above & below] = np.nan
     return mean
@@ -108,22 +124,22 @@ def _method(sequence: bool) -> str:
     return f"empirical-Bernstein confidence sequence (Howard et al. 2021); {betting}"
 
 
-def _undefined(mean: Floats) -> str:
+def _undefined(mean: Floats, unit: str) -> str:
     since = first(np.isnan(mean))
     return (
-        "" if since is None else f"From case {since:,} on there is no mean difference: both mean scores are infinite."
+        "" if since is None else f"From {unit} {since:,} on there is no mean difference: both mean scores are infinite."
     )
 
 
-def _without_bets(loss: Floats, win: Floats, candidate: str, baseline: str) -> str:
+def _without_bets(loss: Floats, win: Floats, candidate: str, baseline: str, unit: str) -> str:
     """How often nothing could be bet, and why."""
     told = []
     for name, other, most in ((candidate, baseline, loss), (baseline, candidate, win)):
         endless = int(np.count_nonzero(most == np.inf))
         if endless:
-            cases = "1 case" if endless == 1 else f"{endless:,} cases"
+            cases = f"1 {unit}" if endless == 1 else f"{endless:,} {unit}s"
             told.append(f"Nothing was bet on {name} in {cases}, where it can score infinitely worse than {other}.")
     idle = int(np.count_nonzero(np.isfinite(loss) & np.isfinite(win) & ~bettable(loss, win)))
     if idle:
-        told.append(f"Nothing was bet in {idle:,} of {len(loss):,} cases, where neither or only one can be better.")
+        told.append(f"Nothing was bet in {idle:,} of {len(loss):,} {unit}s, where neither or only one can be better.")
     return " ".join(told)

@@ -10,6 +10,7 @@ from toplist.report.numbers import decimals, small
 from toplist.report.page.grids import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
 from toplist.report.page.sureness import Shown
 from toplist.report.page.wording import kind, name, names, scores
+from toplist.report.tables import alike
 from toplist.words.counts import count, number_of, percent
 
 _RULE = 30  # characters of a rule's name in a head
@@ -45,7 +46,9 @@ def leaderboard(results: Results, shown: Shown) -> Grid:
 def known(results: Results, shown: Shown) -> Grid:
     """What people know beside what is proper, and what the lists are like."""
     rows = results.overall.standings
-    sizes = sorted({k for row in rows for k in row.top_k_error if k > 1})  # top 1 is accuracy
+    same = alike(results)
+    most = int(results.classes) if results.classes.isdecimal() else None
+    sizes = [k for k in sorted({k for row in rows for k in row.top_k_error if k > 1}) if most is None or k < most]
     listed = "how often what happened is listed"
     columns = [
         *_places(rows, shown),
@@ -53,11 +56,14 @@ def known(results: Results, shown: Shown) -> Grid:
             Head("accuracy", means="how often the most confident class is what happened"),
             [shared(r.accuracy) for r in rows],
         ),
-        *((Head(f"top-{k} error"), [shared(row.top_k_error.get(k)) for row in rows]) for k in sizes),
-        (Head("coverage", means=listed), [shared(row.coverage) for row in rows]),
-        (Head("mean length"), [number(row.mean_size, 2) for row in rows]),
-        (Head("mean mass", means="the confidence that is listed"), [shared(row.mean_mass) for row in rows]),
     ]
+    kept: dict[str, Column] = {
+        **{f"top-{k} error": (Head(f"top-{k} error"), [shared(row.top_k_error.get(k)) for row in rows]) for k in sizes},
+        "coverage": (Head("coverage", means=listed), [shared(row.coverage) for row in rows]),
+        "mean k": (Head("mean length"), [number(row.mean_size, 2) for row in rows]),
+        "mean mass": (Head("mean mass", means="the confidence that is listed"), [shared(r.mean_mass) for r in rows]),
+    }
+    columns += [column for name_, column in kept.items() if name_ not in same]
     if any(row.invalid for row in rows):
         digits = decimals(row.marks[0].score for row in rows)
         means = f"mean {kind(results.rules[0], _RULE)} score without the penalty for invalid lists"
@@ -70,9 +76,9 @@ def known(results: Results, shown: Shown) -> Grid:
             digits = decimals(row.marks[i].score for row in rows)
             head = Head(f"finite {kind(rule, _RULE)}", means="mean over the scores that are finite, a diagnostic only")
             columns.append((head, [number(row.marks[i].finite, digits) for row in rows]))
-    return grid(
-        "known", "Accuracy and its kin, and what the lists are like", columns, leaders=_leaders(results.overall)
-    )
+    told = ", ".join(f"{name_} {value}" for name_, value in same.items() if name_ in kept)
+    caption = f"Accuracy and its kin, and what the lists are like{'; the same for all: ' if told else ''}{told}"
+    return grid("known", caption, columns, leaders=_leaders(results.overall))
 
 
 def groups(results: Results, shown: Shown) -> Grid:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from toplist.diagnosis.disagreement import Decided
+from toplist.diagnosis.judging import Judged
 from toplist.evidence.findings import Exhibit
 from toplist.ranking.results import FileRecord, Results
 
@@ -32,3 +33,4 @@ class Page:
     provenance: Provenance = field(default_factory=Provenance)
     title: str = "Comparison of predictions"
     decided: tuple[Decided, ...] = ()  # pairs where accuracy says otherwise, with the cases that decide
+    judged: Mapping[str, Judged] = field(default_factory=dict)  # the test of calibration, by predictor

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toplist.diagnosis.bins import averages
+from toplist.diagnosis.calibration import Gap
+from toplist.diagnosis.judging import SIGNIFICANT, Judged
 from toplist.evidence.findings import Costly, Exhibit
-from toplist.report.numbers import NOTHING, rate
-from toplist.report.page.grids import Cell, Column, Grid, Head, counted, grid, named, number, shared
+from toplist.ranking.multiplicity import holm
+from toplist.ranking.results import Estimate
+from toplist.report.numbers import NOTHING, decimals, fixed, rate, small
+from toplist.report.page.grids import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
 from toplist.report.page.sureness import Shown
 from toplist.report.page.wording import Name, Sentence, Words, kind, listed, name, sentence
-from toplist.words.counts import count
+from toplist.words.counts import count, number_of, percent
 
-_CLOSE = 0.01  # promised and kept that differ by less are called close
+_DIRECTIONS = {
+    "over": "Overconfident in the first guess",
+    "mass over": "Overconfident in what is listed",
+    "under": "Underconfident in the first guess",
+    "mass under": "Underconfident in what is listed",
+    "mixed": "Miscalibrated, but not in one direction",
+    "unsure": "No sure sign of miscalibration among so many predictors",
+    "none": "No sign of miscalibration",
+}
 _LENGTHS = 3
 _WORST = 3  # cases of each predictor, before the others are folded
 
@@ -57,37 +69,80 @@ def shapes(exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
     return grid("shape-scores", "Predictions by shape", columns)
 
 
-def reliability(exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
-    """What was promised on average and what came of it."""
+def reliability(exhibits: Sequence[Exhibit], judged: Mapping[str, Judged], shown: Shown) -> Grid:
+    """Mean confidence and how often it was right, with the interval of the difference."""
     columns: list[Column] = [(Head("predictor", "name"), [named(shown[e.name]) for e in exhibits])]
-    for what, of in (("first guess", [e.top for e in exhibits]), ("listed mass", [e.mass for e in exhibits])):
-        means = [averages(bins) or (None, None) for bins in of]
-        gaps = [None if p is None or k is None else p - k for p, k in means]
+    own = [judged.get(e.name) for e in exhibits]
+    for what, bins, gaps in (
+        ("first guess", [e.top for e in exhibits], [None if one is None else one.gap for one in own]),
+        ("listed mass", [e.mass for e in exhibits], [None if one is None else one.mass_gap for one in own]),
+    ):
+        means = [averages(found) or (None, None) for found in bins]
+        away = [_difference(gap, mean) for gap, mean in zip(gaps, means, strict=True)]
         columns += [
             (Head(f"{what}, promised"), [shared(p) for p, _ in means]),
             (Head(f"{what}, kept"), [shared(k) for _, k in means]),
-            (Head(f"{what}, gap"), [number(gap, 3, signed=True) for gap in gaps]),
+            (Head(f"{what}, gap"), estimated(away, digits=3, signed=True)),
         ]
     return grid("reliability-means", "Confidence promised and kept, on average", columns)
 
 
-def confidence(exhibits: Sequence[Exhibit], shown: Shown) -> list[Sentence]:
-    """Who promises more than is kept, and who less, by the most confident class."""
-    over: list[Words] = []
-    under: list[Words] = []
-    close: list[Words] = []
-    for e in exhibits:
-        found = averages(e.top)
-        if found is None:
+def _difference(gap: Gap | None, means: tuple[float | None, float | None]) -> Estimate | None:
+    promised, kept = means
+    if gap is not None:
+        return Estimate(gap.difference, gap.low, gap.high)
+    return None if promised is None or kept is None else Estimate(promised - kept)
+
+
+def confidence(judged: Mapping[str, Judged], shown: Shown) -> list[Sentence]:
+    """Who is over- or underconfident by the test of calibration, adjusted for as many predictors as are tested."""
+    tested = {name: one for name, one in judged.items() if name in shown and one.test is not None}
+    adjusted = holm([None if one.test is None else one.test.tail for one in tested.values()])
+    groups: dict[str, list[Words]] = {}
+    for (name_, one), p in zip(tested.items(), adjusted, strict=True):
+        alone, said = one.direction(), one.direction(p)
+        if one.test is None or p is None or alone is None or said is None:
             continue
-        promised, came = found
-        who = sentence(shown[e.name], f" ({rate(promised)} promised, {rate(came)} kept)")
-        (over if promised - came >= _CLOSE else under if came - promised >= _CLOSE else close).append(who)
-    words = ("Too sure of the first guess", "Not sure enough of it", f"Within {_CLOSE:g} of what is promised")
+        gap = one.mass_gap if said.startswith("mass") else one.gap
+        key: str = said
+        p_ = f"p = {small(one.test.p)}"
+        if said == "none" and alone != "none":
+            key, p_ = "unsure", f"{p_} alone, {small(p)} among {number_of(len(tested), 'predictor')}"
+        groups.setdefault(key, []).append(_judged(shown[name_], p_, gap))
+    if not groups:
+        return _untested(judged, shown)
+    many = (
+        f", also when adjusted by Holm's method for {number_of(len(tested), 'predictor')}," if len(tested) > 1 else ""
+    )
+    means = f"p is that of the test of calibration; only what it finds at {percent(SIGNIFICANT)}{many} is called so."
     return [
-        sentence(f"{said}, on average: ", listed(who, most=20), ".")
-        for said, who in zip(words, (over, under, close), strict=True)
-        if who
+        *(sentence(f"{_DIRECTIONS[key]}: ", listed(groups[key], most=20), ".") for key in _DIRECTIONS if key in groups),
+        sentence(means),
+        *_untested(judged, shown),
+    ]
+
+
+def _judged(who: Name, p: str, gap: Gap | None) -> Sentence:
+    """A predictor with its p value, and the difference of the means with its interval."""
+    if gap is None:
+        return sentence(who, f" ({p})")
+    away = Estimate(gap.difference, gap.low, gap.high)
+    digits = decimals([away])
+    value, low, high = (fixed(x, digits, signed=True) for x in (away.value, away.low, away.high))
+    between = "" if gap.low is None else f", {percent(gap.level)} interval {low} to {high}"
+    return sentence(
+        who, f" ({p}; confidence {rate(gap.promised)}, right {rate(gap.kept)}: difference {value}{between})"
+    )
+
+
+def _untested(judged: Mapping[str, Judged], shown: Shown) -> list[Sentence]:
+    """Whose test is of some of the cases, and who has none."""
+    return [
+        sentence(shown[name_], f": {note}")
+        for name_, one in judged.items()
+        if name_ in shown
+        for note in one.notes
+        if note.startswith(("The test", "There is no test"))
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from toplist.evidence.findings import Exhibit
 from toplist.ranking.results import Origin, Results
+from toplist.report.notes import repaired
 from toplist.report.numbers import NOTHING
 from toplist.report.page.grids import Cell, Column, Grid, Head, grid, named, odd
 from toplist.report.page.sureness import Shown
@@ -58,9 +59,9 @@ def sentences(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> li
 def _clean(results: Results, origin: Origin) -> bool:
     row = next(row for row in results.overall.standings if row.name == origin.name)
     odd_lists = row.missing or row.invalid or any(mark.infinite for mark in row.marks)
-    return not (odd_lists or origin.filled or origin.left_out or any(origin.repairs.values()))
+    return not (odd_lists or origin.filled or origin.left_out or repaired(origin))
 
 
 def _repairs(origin: Origin) -> str:
-    done = [f"{plain(repair, 40)} ({number_of(n, 'case')})" for repair, n in origin.repairs.items() if n]
+    done = [f"{plain(repair, 40)} ({number_of(n, 'case')})" for repair, n in repaired(origin).items()]
     return str(listed(done)) if done else NOTHING

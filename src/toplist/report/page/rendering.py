@@ -30,7 +30,7 @@ from toplist.report.page.policy import policy
 from toplist.report.page.renaming import renamed
 from toplist.report.page.wording import Name, kind, names
 from toplist.words.names import plain
-from toplist.words.paths import ASSUMED
+from toplist.words.paths import assumed
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
@@ -92,12 +92,12 @@ def _context(page: Page, shown: Mapping[str, Name], drawn: Figures) -> Mapping[s
         "rule": kind(first, 30),
         "curve": evidence.curve(exhibits, shown),
         "shapes": evidence.shapes(exhibits, shown),
-        "confidence": evidence.confidence(exhibits, shown),
-        "reliability": evidence.reliability(exhibits, shown),
+        "confidence": evidence.confidence(page.judged, shown),
+        "reliability": evidence.reliability(exhibits, page.judged, shown),
         "groups": boards.groups(results, shown) if results.groups else None,
         "unprinted": len(results.groups) if len(results.groups) > _GROUPS else 0,
         "paths": [(paths.told(path, shown), paths.method(path)) for path in results.paths],
-        "assumed": ASSUMED,
+        "assumed": assumed(results.paths),
         "faults": faults.faults(results, shown),
         "fault_sentences": faults.sentences(results, exhibits, shown),
         "oddities": oddities.oddities(exhibits, shown),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from toplist.ranking.results import ConfidenceSet, Results
 from toplist.ranking.verdicts import Verdict, verdicts
+from toplist.report.notes import needed
 from toplist.report.numbers import decimals, fixed, small
 from toplist.report.page.flatness import flat
 from toplist.report.page.wording import Name, Sentence, Words, kind, listed, scores, sentence
@@ -129,14 +130,14 @@ def unsure(results: Results, shown: Shown, rule: str) -> list[Sentence]:
     """Pairs that may be equal, with what it would take to tell them apart; the first ones of the table."""
     found = [v for v in verdicts(results, rule) if v.kind == "unsure"]
     tested = sum(v.tested for v in verdicts(results, rule))
-    said = [_unsure(v, shown, tested, results.unit) for v in found[:_MOST]]
+    said = [_unsure(v, shown, tested, results.unit, results.units) for v in found[:_MOST]]
     if len(found) > _MOST:
         more = len(found) - _MOST
         said.append(sentence(f"{count(more)} more {noun(more, 'pair')} may be equal; the table below has them all."))
     return said
 
 
-def _unsure(v: Verdict, shown: Shown, tested: int, unit: str) -> Sentence:
+def _unsure(v: Verdict, shown: Shown, tested: int, unit: str, units: int) -> Sentence:
     pair, d = v.pair, v.pair.difference
     if flat(d) and d.value == 0:
         return sentence(
@@ -150,18 +151,16 @@ def _unsure(v: Verdict, shown: Shown, tested: int, unit: str) -> Sentence:
         else ""
     )
     found = f"difference {fixed(d.value, digits, signed=True)}{interval}, adjusted p {small(pair.adjusted)}."
-    return sentence(*between, found, " ", _needed(v, tested, unit))
+    return sentence(*between, found, " ", _needed(v, tested, unit, units))
 
 
-def _needed(v: Verdict, tested: int, unit: str) -> str:
+def _needed(v: Verdict, tested: int, unit: str, units: int) -> str:
     if v.pair.more is None:
         return f"How many more {unit}s would tell them apart cannot be said."
     if v.pair.more == 0:
         return f"Alone they would be told apart, but not among {number_of(tested, 'pair')}."
-    more = _round(v.pair.more)
-    return (
-        f"About {count(more)} more {noun(more, unit)} like these would tell them apart 4 times in 5, looked at alone."
-    )
+    said = needed(_round(v.pair.more), unit, units).replace("would do it", "like these would tell them apart")
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def untested(results: Results, shown: Shown, rule: str) -> list[Sentence]:

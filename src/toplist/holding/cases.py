@@ -25,6 +25,7 @@ from toplist.space import ClassSpace
 Codes = NDArray[np.int64]
 EXACT: Final = 2_000_000
 """Listed classes up to which cases are held and isotonic regression sees every one: seconds, and about 100 MB."""
+_PART: Final = 1 << 15  # cases that are put into bins at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Held:
     y: Codes
     every: int  # 1: all are held
     binned: Binned | None
+    rows: Codes  # where each case that is held stands among all
     units: NDArray[np.intp] | None = None  # the cluster of each case that is held, from zero
 
 
@@ -55,12 +57,32 @@ def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
     return TopLists(space, None, admitted), out
 
 
-def thinned(lists: TopLists, limit: int) -> int:
-    """The smallest power of two, every so many cases of which have at most so many listed classes."""
-    every, sizes = 1, lists.sizes
-    while sizes[::every].sum() > limit and every < len(sizes):
+def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:
+    """The smallest power of two so that cases in rows that it divides have at most so many listed classes, or is one.
+
+    >>> thinned(np.full(8, 3), np.arange(8), 12)
+    2
+    """
+    while True:
+        some = sizes[rows % every == 0]
+        if some.sum() <= limit or len(some) <= 1:
+            return every
         every *= 2
-    return every
+
+
+def held(lists: TopLists, y: Codes, units: NDArray[np.intp] | None = None, *, limit: int = EXACT) -> Held:
+    """All cases in memory where there are few enough; else every so many of them, and sums over all.
+
+    `lists` and `y` are those of `by_place`.
+    """
+    rows = np.arange(len(lists), dtype=np.int64)
+    every = thinned(lists.sizes, rows, limit)
+    if every == 1:
+        return Held(lists, y, 1, None, rows, units)
+    parts = (slice(lo, lo + _PART) for lo in range(0, len(lists), _PART))
+    binned = sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
+    some = None if units is None else np.unique(units[::every], return_inverse=True)[1]
+    return Held(lists[np.arange(0, len(lists), every)], y[::every], every, binned, rows[::every], some)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +147,9 @@ class Holding:
         rows = np.concatenate([part.rows for part in parts])
         order = np.lexsort((rows, file))
         if (np.diff(order) != 1).any():
-            lists, y, units = lists[order], y[order], None if units is None else units[order]
-        return Held(lists, y, self.every, self.binned, units)
+            lists, y, rows = lists[order], y[order], rows[order]
+            units = None if units is None else units[order]
+        return Held(lists, y, self.every, self.binned, rows, units)
 
 
 def _units(clusters: Sequence[Any]) -> NDArray[np.intp] | None:

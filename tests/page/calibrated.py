@@ -1,0 +1,36 @@
+"""Predictors that are calibrated although they know different things, and the sentences that a report makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import toplist as tl
+from toplist.diagnosis.judging import Judged
+from toplist.holding import by_place, held, judged
+from toplist.report.page import evidence
+from toplist.report.page.wording import names
+
+
+def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, tl.TopLists], np.ndarray]:
+    """Outcomes of unknown chances, of which each predictor sees a sample: what it believes afterwards is true."""
+    rng = np.random.default_rng(seed)
+    prior = np.full(classes, 0.6)
+    chances = rng.dirichlet(prior, size=n)
+    y = (chances.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1)
+    seen = [np.array([rng.multinomial(2 + 5 * j, p) for p in chances]) for j in range(models)]
+    lists = {
+        f"m{j}": tl.TopLists.from_proba((prior + s) / (prior.sum() + s.sum(1)[:, None])) for j, s in enumerate(seen)
+    }
+    return lists, y
+
+
+def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, Judged]:
+    return {name: judged(held(*by_place(one, y)), level=0.95) for name, one in lists.items()}
+
+
+def said(found: dict[str, Judged]) -> str:
+    return " ".join(map(str, evidence.confidence(found, names(found))))
+
+
+def accuses(text: str) -> bool:
+    return "Overconfident" in text or "Underconfident" in text

@@ -1,0 +1,48 @@
+"""Columns that say the same of all are one line; what cannot tell anybody apart is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import toplist as tl
+from toplist.ranking.results import Estimate
+from toplist.report.numbers import spans
+
+
+def drawn(n: int = 40, classes: int = 4) -> tl.Leaderboard:
+    rng = np.random.default_rng(0)
+    made = {name: rng.dirichlet(np.ones(classes), n) for name in "ab"}
+    return tl.compare(made, rng.integers(0, classes, n), rules="brier")
+
+
+def test_constant_columns_are_said_once_below_the_table() -> None:
+    text = drawn().to_text(200)
+    head = text.splitlines()[2]
+    assert "accuracy" in head
+    for name in ("top-5 error", "coverage", "mean k", "mean mass", "invalid"):
+        assert name not in head
+    assert "The same for all: coverage 1.000, mean k 4.00 and mean mass 1.000." in text
+    assert "coverage" in drawn().to_text(300, detail=True)
+
+
+def test_one_predictor_keeps_its_columns() -> None:
+    board = tl.compare({"a": np.full((6, 7), 1 / 7)}, [0] * 6, rules="brier")
+    assert "coverage" in board.to_text(200).splitlines()[2]
+
+
+def test_a_predictor_that_does_not_vary_does_not_ask_for_digits() -> None:
+    varied, flat = Estimate(0.66333, 0.61977, 0.70689), Estimate(0.8, 0.8 - 1e-14, 0.8 + 1e-14)
+    assert spans([varied, flat])[0] == "0.663 [0.620, 0.707]"
+
+
+def test_large_numbers_of_classes_have_commas_and_units_are_no_repair() -> None:
+    results = drawn().results
+    origin = replace(results.origins[0], repairs={"units: log": 40, "normalized": 2})
+    board = replace(drawn(), results=replace(results, classes="128256", origins=(origin, results.origins[1])))
+    text = board.to_text(200)
+    assert "128,256 classes" in text
+    assert "a was read in log units." in text
+    assert "Repaired in a: normalized (2 cases)." in text
+    assert board.to_dict()["classes"] == "128256"
