@@ -223,6 +223,13 @@ class _Finding:
         listed = [name for name in self.free if table.is_list(name) and not table.is_object(name)]
         if hints.truth and len(listed) == 1:
             return None  # one list per case and no confidences: a label set
+        for given, words, what in (
+            (hints.confidences, CONFIDENCE, "confidences"),
+            (hints.classes, self._class_words, "classes"),
+        ):
+            several_ = named(listed, words)
+            if given is None and len(several_) > 1:
+                self._refuse(f"{_quoted(several_)} may all hold {what}. Say which: {_either(what, several_)}.")
         floating = [name for name in listed if _is_floating(table, name)]
         others = [name for name in listed if name not in floating and not is_named(name, TRUTH)]
         confidence = self._one(hints.confidences, floating, CONFIDENCE, "confidences", listed)
@@ -316,7 +323,7 @@ class _Finding:
     def _is_no_label(self, name: str) -> bool:
         known = self.hints.labels
         unfit = self.table.is_scalar(name) and (self.table.is_fraction(name) or is_named(name, CONFIDENCE))
-        foreign = is_named(name, TRUTH) and not self.hints.truth
+        foreign = is_named(name, PREDICTED if self.hints.truth else TRUTH)
         return unfit or foreign or (known is not None and name in known)
 
     def _is_doubtful(self, name: str) -> bool:
@@ -357,8 +364,9 @@ class _Finding:
         scalar = [name for name in self.free if table.is_scalar(name)]
         if hints.labels is not None:
             return self._wide_by_labels(scalar, hints.labels)
-        numbers = [name for name in scalar if table.is_number(name)]
-        known = set(numbers)
+        ids = {name for name in scalar if table.is_id(name)}  # of other cases than these, or left aside
+        numbers = [name for name in scalar if name not in ids and table.is_number(name)]
+        known = {*numbers, *ids}
         others = [name for name in self.free if name not in known]
         if len(numbers) < (1 if stated else 2):
             return None
@@ -433,9 +441,10 @@ class _Finding:
         looked = "" if hints.layout == "auto" else f" for the layout {hints.layout!r}"
         objects = [name for name in self.free if table.is_object(name)]
         if objects:
+            say = "outcome=..." if hints.truth else "classes=... and confidences=..."
             self._refuse(
                 f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns "
-                "of lists, or a row per class."
+                f"of lists, or a row per class, or name other columns with {say}."
             )
         if hints.truth:
             self._refuse(f"no column of outcomes was found{looked}: name it with outcome=....{_there_are(table.names)}")

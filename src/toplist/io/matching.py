@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from toplist.errors import AlignmentError
+from toplist.io.columns import plain
 from toplist.io.layouts import Hints, ignored, recognise
+from toplist.io.optional import need
 from toplist.io.showing import several, shown
 from toplist.io.tables import Table, unique_values
-from toplist.io.vocabulary import CASE, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named
+from toplist.io.vocabulary import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, spelled
 
-# Names that say id: they are believed without a look at the values.
-_CERTAIN = frozenset(CASE[: CASE.index("filename")])
+_LOOKED = 1000  # rows whose ids are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,15 @@ class Asked:
     name: str
     table: Table
     hints: Hints
+
+    @property
+    def files(self) -> frozenset[Any]:
+        """What is read, however it is called: files, or a table in memory."""
+        reader = self.table.reader
+        if not reader.paths:
+            origin = getattr(reader, "origin", None)
+            return frozenset([id(reader if origin is None else origin)])
+        return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
 
 
 def case_columns(asked: Sequence[Asked]) -> list[str | None]:
@@ -51,6 +62,9 @@ def case_columns(asked: Sequence[Asked]) -> list[str | None]:
     known = {at: _known(asked[at]) for at in open_}
     said = [name for name in chosen if name is not None]
     shared = [name for name in _common([known[at] for at in open_]) if open_]
+    if not said and len(asked) > 1:
+        scalar = [name for name in shared if all(one.table.is_scalar(name) for one in asked)]
+        _require_one_pairing(asked, scalar[:2])
     for at in open_:
         mine = next((name for name in said if name in asked[at].table.names), None)
         chosen[at] = mine or next(iter(shared), None) or next(iter(known[at]), None)
@@ -62,9 +76,9 @@ def case_columns(asked: Sequence[Asked]) -> list[str | None]:
             return [key] * len(asked)
     if any(name is not None for name in chosen):
         _refuse_some(asked, chosen)
-    if len(asked) > 1:
+    if len({one.files for one in asked}) > 1:
         _require_nothing_else(asked)
-    else:
+    elif len(asked) == 1:
         _require_rows(asked[0])
     return [None] * len(asked)
 
@@ -83,9 +97,8 @@ def _known(one: Asked) -> list[str]:
 
 def _can_be_id(table: Table, name: str) -> bool:
     """A class that is called image, in a table with a column per class, holds fractions."""
-    if name == table.index or name.strip().lower() in _CERTAIN:
-        return True
-    return table.is_scalar(name) and not table.is_fraction(name)
+    certain = name == table.index or spelled(name) in CERTAIN
+    return certain or (table.is_scalar(name) and not table.is_fraction(name))
 
 
 def _common(lists: Sequence[list[str]]) -> list[str]:
@@ -124,6 +137,37 @@ def _is_key(one: Asked, name: str) -> bool:
         return False
     long = not one.hints.truth and bool(one.hints.confidences or named(one.table.names, CONFIDENCE))
     return long or unique_values(one.table, name)
+
+
+def _require_one_pairing(asked: Sequence[Asked], names: Sequence[str]) -> None:
+    """Two columns that could be ids mean the same cases: one may be the number of the row in each file."""
+    if len(names) < 2 or len({one.files for one in asked}) == 1:
+        return
+    first, second = names
+    ours = _pairs_of(asked[0].table, names, None)
+    for one in asked[1:]:
+        theirs = _pairs_of(one.table, names, set(ours))
+        odd = next((key for key, value in theirs.items() if ours[key] != value), None)
+        if odd is not None:
+            raise AlignmentError(
+                f"{shown(first)} and {shown(second)} are in all files, but do not go together in the same way: "
+                f"{shown(odd)} stands beside {shown(ours[odd])} in {asked[0].table.source}, and beside "
+                f"{shown(theirs[odd])} in {one.table.source}. Say which are the case ids: case={first!r} or "
+                f"case={second!r}."
+            )
+
+
+def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
+    """What stands beside an id: of the first rows, or of ids that are wanted wherever they are."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    found: dict[str, str] = {}
+    for piece in table.reader.pieces(list(names)):
+        keys, values = (pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1))
+        if wanted is None:
+            return dict(zip(keys[:_LOOKED].to_pylist(), values[:_LOOKED].to_pylist(), strict=True))
+        inside = pc.is_in(keys, value_set=pa.array(list(wanted), pa.string()))
+        found |= dict(zip(keys.filter(inside).to_pylist(), values.filter(inside).to_pylist(), strict=True))
+    return found
 
 
 def _refuse_some(asked: Sequence[Asked], chosen: Sequence[str | None]) -> None:

@@ -56,7 +56,7 @@ class ReadOptions:
                 next((key for key in given if key not in (*names, TRUTH)), None) if isinstance(given, Mapping) else None
             )
             if stray is not None:
-                raise TopListError(f"{what} is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
+                raise TopListError(f"{what}= is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
 
     def of(self, name: str, space: ClassSpace | None, marked: str | None, blanks: str) -> Hints:
         """What is said about one file of predictions."""

@@ -126,7 +126,7 @@ def _reader(what: Any, name: str) -> Reader:
 
 def _apart(one: Asked, truth: Asked) -> Asked:
     """Predictions beside the truth; where both are in one file, the outcome is named, and is no prediction."""
-    mine, theirs = (_files(each.table.reader) for each in (one, truth))
+    mine, theirs = one.files, truth.files
     if not mine & theirs:
         return one
     if mine != theirs:
@@ -140,14 +140,6 @@ def _apart(one: Asked, truth: Asked) -> Asked:
             "predictions and truth are the same file: say which column holds the outcomes, outcome=....",
         )
     return replace(one, hints=replace(one.hints, ignore=(*one.hints.ignore, outcome)))
-
-
-def _files(reader: Reader) -> frozenset[Any]:
-    """What is read, however it is called: files, or a table in memory."""
-    if not reader.paths:
-        origin = getattr(reader, "origin", None)
-        return frozenset([id(reader if origin is None else origin)])
-    return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
 
 
 def _require_ignored(opened: Sequence[Asked]) -> None:

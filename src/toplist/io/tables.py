@@ -13,7 +13,7 @@ from toplist.io.columns import as_numpy, plain
 from toplist.io.optional import need
 from toplist.io.readers import Reader
 from toplist.io.soundness import sound
-from toplist.io.vocabulary import CONFIDENCE, NEITHER, is_named
+from toplist.io.vocabulary import CASE, CERTAIN, CONFIDENCE, NEITHER, is_named, spelled
 
 _SAMPLE = 1000  # rows that are looked at
 
@@ -91,13 +91,22 @@ class Table:
         """Whether a column may hold confidences: by its name, as lists or objects, or as numbers of their range."""
         if is_named(name, CONFIDENCE):
             return True
-        if is_named(name, NEITHER):
-            return False
         look = self.look(name)
         if look.nested or look.blank or not look.number:
             return look.nested or look.blank
+        if is_named(name, (*NEITHER, *CASE)):  # a rank or an id, unless it is a fraction
+            return look.fractional and look.low >= 0 and look.high <= 1
         inside = look.low >= 0 and look.high <= 100
         return inside or (look.fractional and look.high <= 0)
+
+    def is_id(self, name: str) -> bool:
+        """Whether a column bears the name of an id, and holds no fractions: a class may be called image as well."""
+        if not is_named(name, CASE) or not self.is_scalar(name):
+            return False
+        look = self.look(name)
+        if look.fractional:
+            return False
+        return spelled(name) in CERTAIN or not (look.number and look.low >= 0 and look.high <= 1)
 
 
 def _looked(reader: Reader, names: list[str]) -> dict[str, Look]:

@@ -14,6 +14,7 @@ CASE = (
     "document", "patient", "subject", "record", "recording", "clip", "observation", "question", "text", "sentence",
     "name", "date", "timestamp", "unit", "row", "nr", "index",
 )  # fmt: skip
+CERTAIN = frozenset(CASE[: CASE.index("filename")])  # names that say id, whatever the values are
 TRUTH = (
     "outcome", "outcomes", "truth", "true", "true_class", "true_label", "true_category", "target", "targets", "gold",
     "gold_label", "y", "y_true", "y_test", "answer", "correct_answer", "correct_label", "correct_class", "actual",

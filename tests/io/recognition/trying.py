@@ -70,7 +70,8 @@ def by_command(one: Combination, folder: Path) -> tuple[Ending, int]:
     assert "Traceback" not in done.stderr, done.stderr
     if done.returncode:
         assert not done.stdout
-        return Ending(sentence=done.stderr), done.returncode
+        *_, sentence = done.stderr.splitlines()  # after what is said of files that could be read
+        return Ending(sentence=sentence), done.returncode
     told = json.loads(done.stdout)
     (standing,) = told["overall"]["standings"]
     readings = told["origins"][0]["reading"], told["truth_reading"]
