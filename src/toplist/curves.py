@@ -15,7 +15,8 @@ from toplist.lists import TopLists, as_lists
 from toplist.lists.admitted import row_sums
 from toplist.moments import Moments, Sum
 from toplist.outcomes import as_codes
-from toplist.rules import Rule, as_rule
+from toplist.rules import PseudoSpherical, Rule, as_rule
+from toplist.rules.base import MANY
 from toplist.scoring import entropy, plain_scores
 
 Floats = NDArray[np.float64]
@@ -74,7 +75,7 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     if asked and asked[-1] > _MOST:
         raise TopListError(f"ks are numbers of classes up to 2**62, not {asked[-1]}.")
     wanted = np.array(asked, dtype=np.int64)
-    if rule.tabular or lists.admitted.rows.log_confidences is not None:
+    if _is_one_by_one(lists, rule):
         return _one_by_one(lists, codes, wanted, rule)
     used = np.minimum(wanted, longest)
     sums = np.zeros((4, len(wanted)))
@@ -100,7 +101,7 @@ def cut_scores(
 
     `lists` are strictly valid, `codes` are those of `as_codes`. Blocks keep the memory small whatever the number of k.
     """
-    if rule.tabular or lists.admitted.rows.log_confidences is not None:
+    if _is_one_by_one(lists, rule):
         whole = [plain_scores(lists.truncate(int(k)), codes, rule) for k in ks]
         yield slice(0, len(lists)), np.array(whole).reshape(len(ks), len(lists)).T
         return
@@ -199,6 +200,12 @@ class _Cuts:
 
 def _running(x: Floats) -> Floats:
     return np.concatenate([np.zeros((len(x), 1)), np.cumsum(x, axis=1)], axis=1)
+
+
+def _is_one_by_one(lists: TopLists, rule: Rule) -> bool:
+    """Whether sums over all k at once do not do: for whole tables, and where confidences or their powers underflow."""
+    many = isinstance(rule, PseudoSpherical) and bool((lists.space.as_floats[1] > MANY).any())
+    return rule.tabular or many or lists.admitted.rows.log_confidences is not None
 
 
 def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np.int64], rule: Rule) -> Curve:

@@ -42,12 +42,14 @@ def worst_excess(lists: Any) -> Any:
     lists = as_lists(lists)
     plain: TopLists = lists.valid()
     t, rest, least = plain.normalized_confidences, plain.rest, _least(plain)
-    heaps = np.floor(np.where(least > 0, rest / np.where(least > 0, least, 1.0), 0.0) * (1 + 1e-15))
-    left = np.maximum(rest - heaps * least, 0.0)
-    squares = heaps * least**2 + left**2
+    with np.errstate(over="ignore"):
+        heaps = np.floor(np.where(least > 0, rest / np.where(least > 0, least, 1.0), 0.0) * (1 + 1e-15))
+    heaped = np.where(np.isfinite(heaps), np.where(np.isfinite(heaps), heaps, 0.0) * least, rest)
+    left = np.maximum(rest - heaped, 0.0)
+    squares = heaped * least + left**2
     over = squares - rest * plain.proxy
     # 1 - sum of squares as a sum of t (1 - t), which keeps its digits for lists that are nearly sure
-    best = row_sums(t * (1.0 - t), plain.offsets) + heaps * least * (1.0 - least) + left * (1.0 - left)
+    best = row_sums(t * (1.0 - t), plain.offsets) + heaped * (1.0 - least) + left * (1.0 - left)
     worst = np.where(best > 0, over / np.where(best > 0, best, 1.0), np.inf)
     return np.where(rest > 0, np.maximum(worst, 0.0), 0.0)
 

@@ -14,6 +14,7 @@ from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.outcomes import as_codes, as_truth, is_soft
 from toplist.pairing import beliefs
 from toplist.rules import Rule, as_rule
+from toplist.rules.base import MANY
 
 Floats = NDArray[np.float64]
 _PENALTY = 0.01  # of the entropy of the uniform distribution
@@ -47,7 +48,8 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
 
 def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Floats:
     """Scores without penalty, for outcomes that are codes already; -1 is one that no list can name."""
-    in_python = rule.spread or lists.admitted.rows.log_confidences is not None
+    many = bool((lists.space.as_floats[1] > MANY).any())
+    in_python = rule.spread or many or lists.admitted.rows.log_confidences is not None
     plain = lists.strictly_valid() if in_python else lists
     out = np.empty(len(lists))
 

@@ -140,7 +140,7 @@ def test_no_bound_mass_or_place_is_not_a_number(size: str) -> None:
 def test_pseudospherical_scores_over_infinitely_many_classes_are_limits(a: float) -> None:
     """1 - (q / N)**(a - 1) with the norm N of what is listed, in long decimals; and near those of 2**10000 classes."""
     rows = [{0: 0.6, 1: 0.3, 2: 0.05}, {0: 0.5, 1: 0.5}, {0: 0.01}, {0: 1.0}]
-    with mp.workdps(40):
+    with mp.workdps(400):
         for row in rows:
             norm = mp.fsum(mp.mpf(t) ** mp.mpf(a) for t in row.values()) ** (1 / mp.mpf(a))
             one = tl.TopList(row, math.inf)
@@ -166,3 +166,21 @@ def test_pseudospherical_scores_of_confidences_too_small_to_be_numbers(a: float)
         for y, q in ((0, t[0]), (1, t[1]), (9, proxy)):
             exact = float(1 - (q / norm) ** (mp.mpf(a) - 1))
             assert tl.score(lists, [y], rule=tl.PseudoSpherical(a))[0] == pytest.approx(exact, rel=1e-10)
+
+
+@pytest.mark.parametrize("a", [1.5, 2.0, 3.0, 8.0, 20.0])
+def test_pseudospherical_scores_of_confidences_whose_powers_are_no_numbers(a: float) -> None:
+    """Each is a number, its power is not; the score, the expected score and the curve know it all the same."""
+    row, m = {0: 1e-200, 1: 5e-201, 2: 1e-320}, 2**10000
+    rule = tl.Spherical() if a == 2 else tl.PseudoSpherical(a)
+    with mp.workdps(60):
+        t = {c: mp.mpf(x) for c, x in row.items()}
+        proxy = (1 - mp.fsum(t.values())) / (m - 3)
+        norm = (mp.fsum(x ** mp.mpf(a) for x in t.values()) + (m - 3) * proxy ** mp.mpf(a)) ** (1 / mp.mpf(a))
+        for y in (0, 1, 2, 9):
+            exact = float(1 - (t.get(y, proxy) / norm) ** (mp.mpf(a) - 1))
+            one = tl.TopList(row, m)
+            assert tl.score(one, y, rule=rule) == pytest.approx(exact, rel=1e-10)
+            assert tl.curve(one.batch, [y], rule=rule, ks=[3]).score[0] == pytest.approx(exact, rel=1e-10)
+            sure = tl.TopList({y: 1.0}, m)
+            assert tl.expected_score(one, sure, rule=rule) == pytest.approx(exact, rel=1e-10)

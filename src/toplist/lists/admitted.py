@@ -119,7 +119,9 @@ class Admitted:
         logs = self.rows.log_confidences
         if logs is not None:
             logs = np.where(cut.keep, logs, np.repeat(log_or(np, proxy, -np.inf), self.sizes))
-        rest = np.where(low, proxy * (self.rows.size - self.sizes), self.slack)
+        left = self.rows.size - self.sizes
+        few = np.isfinite(left)  # of more classes than a double counts, those that stay hold next to nothing
+        rest = np.where(low, np.where(few, proxy * np.where(few, left, 0.0), cut.rest), self.slack)
         log_rest = self.rows.log_rest
         if log_rest is not None:
             log_rest = np.where(low, log_or(np, rest, -np.inf), log_rest)

@@ -14,6 +14,7 @@ from toplist.moments import Cases, Moments, Sum, Table
 from toplist.rules.sums import Nothing
 
 Array = Any
+MANY = 83.0  # from exp(83), about 1e36, classes on powers of confidences may underflow, where all are that small
 
 
 class Rule(ABC):

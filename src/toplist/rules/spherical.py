@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from toplist.errors import RuleError
 from toplist.moments import Cases, Moments, Sum, Table, exclusive_sums
 from toplist.rectangles import log_or
-from toplist.rules.base import collect, is_finite, pick_scores
+from toplist.rules.base import MANY, collect, is_finite, pick_scores
 from toplist.rules.power import PowerRule
 from toplist.rules.sums import Powers, Squares, Terms, log_of
 
 Array = Any
 _LARGE = 8.0
+_TINY = 1e-260  # sums of powers up to the eighth below this underflow; they take more classes than exp(MANY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,23 @@ class PseudoSpherical(PowerRule):
 
     def scores(self, cases: Cases) -> Array:
         """See `Rule.scores`."""
-        return pick_scores(cases, self.each) if self.tabular else PowerRule.scores(self, cases)
+        if self.tabular:
+            return pick_scores(cases, self._each_in_logs)
+        m = cases.moments(self.sum)
+        xp, others = m.xp, m.others(self.sum)
+        out = self.score(m, others)
+        if not bool(xp.any(m.log_size > MANY)):
+            return out
+        small = m.outcome**self.a + others < _TINY
+        return xp.where(small, pick_scores(cases, self._each_in_logs), out) if bool(xp.any(small)) else out
 
     def each(self, table: Table) -> tuple[Array, Array]:
         """See `Rule.each`."""
-        if not self.tabular:
-            return PowerRule.each(self, table)
+        many = bool(table.xp.any(table.log_size > MANY))
+        return self._each_in_logs(table) if self.tabular or many else PowerRule.each(self, table)
+
+    def _each_in_logs(self, table: Table) -> tuple[Array, Array]:
+        """The same where powers underflow."""
         xp, (peak, logs, weights, total) = table.xp, self._weights(table)
         none = peak == -xp.inf  # the norm of no confidence over infinitely many classes is zero
         one = table.unlisted == 1
