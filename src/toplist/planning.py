@@ -153,7 +153,7 @@ def repairs_of(
     for what, option in given.items():
         stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
         if stray is not None:
-            raise TopListError(f"{what} is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
+            raise TopListError(f"{what}= is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
     return {
         name: Repairs(
             units=option_of(units, name, "probability"),

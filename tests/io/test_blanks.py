@@ -80,7 +80,7 @@ def test_blanks_are_about_files(truth: Path, tmp_path: Path) -> None:
         compare({"it": [{"a": 0.5}]}, ["a"], space=5, blanks="drop")
     with pytest.raises(TopListError, match='blanks are an "error", or one may "drop" them'):
         compare({"it": tmp_path / "long.csv"}, truth, space=5, blanks="sum")  # type: ignore[arg-type]
-    with pytest.raises(TopListError, match="blanks is given for 'other'"):
+    with pytest.raises(TopListError, match="blanks= is given for 'other'"):
         compare({"it": tmp_path / "long.csv"}, truth, space=5, blanks={"other": "drop"})
 
 

@@ -68,8 +68,9 @@ def refused(folder: Path, command: str, *names: str, options: Sequence[str]) -> 
     done = toplist(*command.split(), cwd=folder)
     assert done.returncode in (1, 2), f"{done.stdout}\n{done.stderr}"
     assert not done.stdout
-    _require(done.stderr, names, options)
-    return done.stderr
+    *_, sentence = done.stderr.splitlines()  # after what is said of files that could be read
+    _require(sentence, names, options)
+    return sentence
 
 
 def _require(sentence: str, names: Sequence[str], options: Sequence[str]) -> None:

@@ -364,7 +364,8 @@ class _Finding:
         scalar = [name for name in self.free if table.is_scalar(name)]
         if hints.labels is not None:
             return self._wide_by_labels(scalar, hints.labels)
-        ids = {name for name in scalar if table.is_id(name)}  # of other cases than these, or left aside
+        # Where rows are matched by position, ids are left aside; elsewhere they are further columns.
+        ids = {name for name in scalar if self.case is None and table.is_id(name)}
         numbers = [name for name in scalar if name not in ids and table.is_number(name)]
         known = {*numbers, *ids}
         others = [name for name in self.free if name not in known]

@@ -12,7 +12,7 @@ from toplist.io.layouts import Hints, ignored, recognise
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
 from toplist.io.tables import Table, unique_values
-from toplist.io.vocabulary import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, spelled
+from toplist.io.vocabulary import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 
 _LOOKED = 1000  # rows whose ids are compared
 
@@ -126,8 +126,9 @@ def _may_be_key(one: Asked, name: str) -> bool:
         return False
     if name in (hints.labels or ()) or is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)):
         return False
-    rest = [other for other in table.names if other not in (name, *hints.extra)]
-    return bool(rest)
+    if numbered([name], (*CLASS, *CONFIDENCE)):
+        return False
+    return any(other not in (name, *hints.extra) for other in table.names)
 
 
 def _is_key(one: Asked, name: str) -> bool:

@@ -137,7 +137,8 @@ def _apart(one: Asked, truth: Asked) -> Asked:
     if outcome is None:
         raise FileError(
             one.table.source,
-            "predictions and truth are the same file: say which column holds the outcomes, outcome=....",
+            f"predictions and truth ({truth.table.source}) are the same file: say which column holds the outcomes, "
+            "outcome=....",
         )
     return replace(one, hints=replace(one.hints, ignore=(*one.hints.ignore, outcome)))
 
