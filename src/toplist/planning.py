@@ -20,6 +20,7 @@ from toplist.io.readers import MemoryReader
 from toplist.io.sources import Source, open_sources, tell
 from toplist.labelsets import LabelSets
 from toplist.lists import TopList, TopLists
+from toplist.lists.anything import as_lists
 from toplist.lists.door import Repairs
 from toplist.space import ClassSpace, as_space
 from toplist.streaming import Plan
@@ -56,26 +57,31 @@ def _outcomes(y: Any) -> Any:
     """Outcomes in a list, an array or a Series as a table."""
     if _is_series(y):
         return y.to_frame("outcome")
-    return _one_column(y, "outcome", "outcomes beside files and frames are a list, an array or a Series, one per case.")
+    pa, problem = need("pyarrow"), "outcomes beside files and frames are a list, an array or a Series, one per case."
+    try:
+        array = as_array(y, "outcomes")
+        if array.ndim != 1:
+            raise TopListError(problem)
+        return MemoryReader(pa.table({"outcome": pa.array(array.tolist())}), "memory", origin=y, bare=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TopListError(problem) from None
 
 
 def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
-    """Predictions in memory as a table: labels, lists, or a column per class."""
-    if isinstance(what, TopLists | TopList):
-        lists = what.batch if isinstance(what, TopList) else what
-        return _table_of_lists(lists, name)
+    """Predictions in memory as a table: labels of a Series with its index, lists of anything else."""
     if _is_series(what):
         return what.to_frame("class")
-    if isinstance(what, list | tuple) and any(hasattr(one, "items") for one in what):
-        return _table_of_lists(TopLists.from_dicts(what, math.inf if space is None else space), name)
-    if getattr(what, "ndim", 1) == 2 and isinstance(what, np.ndarray):
-        labels = None if space is None else space.labels
-        titles = labels if labels is not None and len(labels) == what.shape[1] else range(what.shape[1])
-        columns = {str(title): np.ascontiguousarray(what[:, at]) for at, title in enumerate(titles)}
-        return MemoryReader(need("pyarrow").table(columns), name, unnamed=labels is None, origin=what, bare=True)
-    return _one_column(
-        what, "class", f"{name}: predictions beside files and frames are frames, lists, arrays or dicts."
-    )
+    try:
+        try:
+            lists = as_lists(what, space)
+        except SpaceError:
+            if space is not None:
+                raise
+            lists = as_lists(what, math.inf)  # files and frames may name all classes
+    except TopListError as error:
+        error.args = (f"{name}: {error}",)
+        raise
+    return _table_of_lists(lists, name)
 
 
 def _table_of_lists(lists: TopLists, name: str) -> Any:
@@ -91,17 +97,6 @@ def _table_of_lists(lists: TopLists, name: str) -> Any:
     for what, column in (("classes", pa.array(values)), ("confidences", pa.array(lists.confidences))):
         columns[what] = pa.LargeListArray.from_arrays(pa.array(at), column)
     return MemoryReader(pa.table(columns), name, origin=lists, bare=lists.ids is None)
-
-
-def _one_column(values: Any, name: str, problem: str) -> Any:
-    pa = need("pyarrow")
-    try:
-        array = as_array(values, name)
-        if array.ndim != 1:
-            raise TopListError(problem)
-        return MemoryReader(pa.table({name: pa.array(array.tolist())}), "memory", origin=values, bare=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        raise TopListError(problem) from None
 
 
 def _is_series(value: Any) -> bool:
