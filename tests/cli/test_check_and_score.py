@@ -130,3 +130,14 @@ def test_doubled_rows_are_told_so_and_summed_where_that_is_asked_for(tmp_path: P
     assert "Declare" not in text
     assert said("check", *words, "--duplicates", "sum", "--normalize")[0] == 0
     assert said("score", *words, "-t", tmp_path / "y.csv", "--duplicates", "sum", "--normalize")[0] == 0
+
+
+@pytest.mark.parametrize("command", ["truncate {} -k 1", "pool {} b={}", "recalibrate fit {} -t {folder}/t.csv"])
+def test_commands_that_write_lists_refuse_codes_outside_the_space(command: str, tmp_path: Path) -> None:
+    path, out = tmp_path / "p.csv", tmp_path / ("m.json" if "fit" in command else "o.csv")
+    path.write_text("case,class,p\n1,3,.5\n2,40,.6\n")
+    (tmp_path / "t.csv").write_text("case,outcome\n1,3\n2,4\n")
+    code, text = said(*command.format(path, path, folder=tmp_path).split(), "-c", 30, "-o", out)
+    assert code == 1
+    assert "class '40' is outside the space of 30 classes" in text
+    assert not out.exists()

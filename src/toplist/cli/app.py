@@ -90,7 +90,8 @@ def compare(
     duplicates: options.DuplicatesOption = None,
     blanks: options.BlanksOption = None,
     fail_if: Annotated[
-        list[str] | None, typer.Option("--fail-if", help='Exit with 3 if this holds, such as "new worse than old".')
+        list[str] | None,
+        typer.Option("--fail-if", help='Exit with 3 if this holds, such as "new worse than old by 0.01".'),
     ] = None,
     output: Annotated[
         list[Path] | None,

@@ -53,8 +53,11 @@ class CommonCoder(Coder):
         if self.integers:
             odd = batches[whole.index(False)].source
             raise FileError(odd, "classes are text here, but whole numbers in the lines before.")
-        every = pa.concat_arrays([_text(one) for one in values]).dictionary_encode()
+        texts = [_text(one) for one in values]
+        every = pa.concat_arrays(texts).dictionary_encode()
         self._count(every.dictionary, batches[-1])
+        what = ["the outcome" if truth and not at else "class" for at in range(len(texts))]
+        self._note(every.dictionary, tuple(zip(texts, batches, what, strict=True)), typed=any(whole), wide=any(names))
         ends = np.cumsum([len(one) for one in values])
         order = as_numpy(need("pyarrow.compute").sort_indices(every.dictionary)).astype(np.int64)
         place = np.empty(len(order), np.int64)

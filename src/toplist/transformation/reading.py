@@ -146,6 +146,7 @@ class Files:
             except OutOfStepError:
                 continue
             break
+        self.coder.finish()
         if not everything.cases:
             raise FileError(self.cases.sources[0].path, "there are no cases.")
         whole, y = everything.all()

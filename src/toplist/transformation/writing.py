@@ -78,6 +78,7 @@ def transform(
                     for name, counts in zip(files.names, mended, strict=True):
                         repairs[name].update(counts)
                     progress(what, cases, files.cases.total)
+                files.coder.finish()
                 if not cases:
                     writer.write(no_lists())
         except OutOfStepError:
