@@ -19,6 +19,7 @@ from toplist.labelsets import LabelSets
 from toplist.lists import TopList, TopLists
 from toplist.lists.anything import as_lists
 from toplist.lists.door import Repairs
+from toplist.outcomes import require_one_order
 from toplist.ranking.panels import Panel, one_if_alike, side_by_side
 from toplist.ranking.results import Origin
 from toplist.ranking.times import REMEDY, untimely
@@ -109,6 +110,8 @@ def together(
     lists = {str(name): _as_lists(what, known, str(name), repairs[str(name)]) for name, what in predictions.items()}
     n = _require_one_length(lists)
     _require_one_order(lists)
+    for one in lists.values():
+        require_one_order(y, one)
     _require_one_space(lists, known, y)
     return Together(
         lists,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.arguments import as_array, as_floats
-from toplist.errors import OutcomeError, ShapeError, SpaceError
+from toplist.errors import AlignmentError, OutcomeError, ShapeError, SpaceError
 from toplist.labelsets import LabelSets, Sets
 from toplist.lists import TopLists
 from toplist.lists.anything import PREFIX
@@ -53,6 +53,11 @@ def as_truth(p: Any, space: ClassSpace, cases: int) -> TopLists:
 def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
     """Codes of outcomes, checked: every outcome is a class of the space. -1 is a class that no list can name."""
     space, cases = lists.space, len(lists)
+    require_one_order(y, lists)
+    if isinstance(y, list | tuple):
+        blank = next((i for i, one in enumerate(y) if isinstance(one, float) and one != one), None)
+        if blank is not None:
+            raise OutcomeError("there is no outcome: NaN.", "Leave the case out.", case=blank)
     if not isinstance(y, Iterable) or isinstance(y, str | set | frozenset | Mapping | Iterator):
         raise ShapeError("outcomes must be a sequence, one per case.")
     if isinstance(space, LabelSets):
@@ -75,6 +80,21 @@ def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
         raise ShapeError(f"{len(codes)} outcomes for {cases} lists.", "Each case needs one of each.")
     _require_possible(codes, lists)
     return codes
+
+
+def require_one_order(y: Any, lists: TopLists) -> None:
+    """Lists with case ids and outcomes with an index of their own are about the same cases, in the same order."""
+    index = getattr(y, "index", None)
+    if lists.ids is None or not hasattr(index, "nlevels") or index is None:
+        return
+    steps = [getattr(index, part, None) for part in ("start", "stop", "step")]
+    if index.name is None and steps == [0, len(index), 1]:
+        return
+    if not np.array_equal(np.asarray(index).astype(str), lists.ids.astype(str)):
+        raise AlignmentError(
+            "the index of the outcomes is not that of the lists (ids): bring the outcomes into the order of the lists, "
+            "as in y.loc[lists.ids], or give y.to_numpy() if both are in the same order."
+        )
 
 
 def as_happened(y: Any, lists: TopLists, verb: str) -> NDArray[np.int64]:

@@ -13,10 +13,11 @@ import numpy as np
 from toplist.arguments import as_array
 from toplist.errors import SpaceError, TopListError
 from toplist.evaluation import Scoring
-from toplist.io.coding import as_sets
+from toplist.io.coding import as_sets, has_integers
 from toplist.io.optional import need
 from toplist.io.options import ReadOptions
 from toplist.io.readers import MemoryReader
+from toplist.io.showing import several
 from toplist.io.sources import Source, open_sources, tell
 from toplist.labelsets import LabelSets
 from toplist.lists import TopList, TopLists
@@ -85,6 +86,11 @@ def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
 
 
 def _table_of_lists(lists: TopLists, name: str) -> Any:
+    if isinstance(lists.space, LabelSets):
+        raise TopListError(
+            f"{name}: these are lists of label sets, which a table cannot hold beside files and frames: give all "
+            "predictions and outcomes in memory."
+        )
     if lists.log_rest is not None or lists.log_confidences is not None:
         raise TopListError(
             f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give "
@@ -207,6 +213,13 @@ def plan_of(
     tell([*sources, truth])
     if sizes is None and known is None:
         known = space_of_columns((*sources, truth))
+        labels = [str(label) for label in known.labels or ()]
+        if has_integers(truth) and not all(label.strip().isdigit() for label in labels):
+            raise SpaceError(
+                f"{truth.path}: the outcomes are numbers, but the classes have names ({several(labels)}), and nobody "
+                "has said which class is which number: give the outcomes as labels, or declare the labels in the "
+                "order of the numbers with space= (--classes)."
+            )
     columns = (weight or None, by, cluster or None, order or None)
     mend = Repairs(normalize=all(repairs[source.name].normalize for source in sources))
     return Plan(

@@ -197,7 +197,12 @@ def test_groups_make_one_table_each() -> None:
     assert {group["group"]: group["cases"] for group in data["groups"]} == {s: scripts.count(s) for s in set(scripts)}
 
 
-def test_nothing_but_json_goes_to_stdout_and_nothing_to_stderr() -> None:
+def test_nothing_but_json_goes_to_stdout_and_how_files_are_read_to_stderr() -> None:
     done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--json")
-    assert math.isfinite(json.loads(done.stdout)["overall"]["standings"][0]["accuracy"])
-    assert not done.stderr
+    told = json.loads(done.stdout)
+    assert math.isfinite(told["overall"]["standings"][0]["accuracy"])
+    assert done.stderr.splitlines() == [
+        f"{DATA / 'cld2.tsv'}: {told['origins'][0]['reading']}",
+        f"truth: {DATA / 'truth.csv'}: {told['truth_reading']}",
+    ]
+    assert not toplist("compare", DATA / "cld2.tsv", *TRUTH, "--json", "--quiet").stderr

@@ -36,7 +36,7 @@ def in_memory(world: World, at: Any, names: Any = LAYOUTS, **options: Any) -> tl
 def found(board: tl.Leaderboard) -> dict[str, Any]:
     """All but where it came from, and what columns are called."""
     made = board.to_dict()
-    for name in ("origins", "by", "clusters", "order", "weight"):
+    for name in ("origins", "truth_reading", "by", "clusters", "order", "weight"):
         made.pop(name)
     for name in (" by team", "given", "of when"):
         made["method"] = made["method"].replace(name, "")

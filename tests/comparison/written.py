@@ -15,7 +15,7 @@ from tests.comparison.shapes import M
 from toplist.ranking.assumptions import TIMED
 
 N = 60
-UNNAMED = ("origins", "by", "clusters", "order", "weight", "method")
+UNNAMED = ("origins", "truth_reading", "by", "clusters", "order", "weight", "method")
 
 
 def drawn(seed: int) -> tuple[dict[str, Any], Any]:

@@ -249,7 +249,7 @@ def test_what_cannot_be_meant_is_refused_in_words():
         diagnose([{"a": 0.5}], ["a"])
     with pytest.raises(TopListError, match="level"):
         diagnose(lists, y, level=2)
-    with pytest.raises(TopListError, match="files and frames go together"):
+    with pytest.raises(TopListError, match="there is no such file"):
         diagnose("preds.csv", [0, 1], space=3)
 
 

@@ -68,7 +68,7 @@ def slow(drawn: Any, m: Any) -> Counter[str]:
         counts["above one"] += any(value > 1 and math.isfinite(value) for value in t)
         counts["class twice"] += len(set(codes)) < len(codes)
         counts["class outside the space"] += any(code < 0 or code >= m for code in codes)
-        counts["too many classes"] += len(t) > m
+        counts["too many classes"] += len({code for code, _ in one}) > m
         good = finite and min(t, default=0.0) >= 0
         counts["mass above one"] += good and len(t) != m and math.fsum(t) > 1 + 1e-8
         sound = good and max(t, default=0.0) <= 1

@@ -147,7 +147,9 @@ def _write(
             path.write_bytes(b"")
             return truth
         if damage.on == "late":
-            path.write_text(as_jsonl([{k: v for k, v in r.items() if v is not None} for r in records]))
+            sparse = layout in ("wide", "ranked")  # a class or a rank may lack; elsewhere what is not known is null
+            kept = [{k: v for k, v in r.items() if v is not None or not sparse} for r in records]
+            path.write_text(as_jsonl(kept))
             return truth
         save(records, path)
         if damage.on in ("csv", "jsonl"):

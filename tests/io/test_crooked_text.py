@@ -185,7 +185,7 @@ def test_thousands_of_columns_that_are_all_filled_are_a_distribution(tmp_path: P
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (",0.5,", ",half,", "row 5: 'half' in 'k7' is no number"),
+        (",0.5,", ",half,", "(row 5: 'half' in 'k7' is no number|.*'k7' is not clearly so)"),
         ("\n2,", "\n2,,", "row 3: the number of fields is 2502, but 2501 in the header"),
         ("\n2,,", "\n2,", "row 3: the number of fields is 2500, but 2501 in the header"),
         ("\n2,", '\n2,"', "row 3: this row cannot be taken apart: is a quote without an end"),
@@ -195,5 +195,5 @@ def test_what_is_wrong_among_thousands_of_columns_is_named(old: str, new: str, s
     text = _wide(2500, {(2, 2499): "0.5", (4, 7): "0.5"})
     at = text.rindex(old) if "half" in new else text.index(old)
     truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{i},k5\n" for i in range(5)))
-    with pytest.raises(FileError, match=rf"p\.csv, {sentence}"):
+    with pytest.raises(FileError, match=rf"p\.csv[:,] {sentence}"):
         only(_put(tmp_path / "p.csv", text[:at] + new + text[at + len(old) :]), truth, space=2500)

@@ -73,7 +73,8 @@ RENAMED = {
 @pytest.mark.parametrize("what", RENAMED)
 def test_a_line_that_calls_its_fields_otherwise_is_named(what: str, tmp_path: Path) -> None:
     early, late, sentence = RENAMED[what]
-    with pytest.raises(FileError, match=rf"p\.jsonl, {sentence}"):
+    twice = r".* (may all hold (classes|confidences|the labels)|are numbered, and only one kind)"
+    with pytest.raises(FileError, match=rf"p\.jsonl(, {sentence}|: {twice})"):
         only(_made(tmp_path, early, late), _truth(tmp_path), space=4)
 
 

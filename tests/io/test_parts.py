@@ -75,7 +75,7 @@ def test_a_class_that_a_later_part_of_json_lines_has_more_counts(tmp_path: Path)
 
 def test_parts_of_json_lines_with_other_names_are_refused(tmp_path: Path) -> None:
     first, second = [{"case": 1, "class": "cat", "p": 0.5}], [{"case": 2, "label": "cat", "p": 0.5}]
-    with pytest.raises(FileError, match=r"b\.jsonl, row 1: there is no field 'class'; it has 'case', 'label', 'p'"):
+    with pytest.raises(FileError, match=r"'class', 'label' may all hold classes"):
         only(_folder(tmp_path, ".jsonl", first, second), _truth(tmp_path, "cat", "cat"), space=4)
 
 
@@ -257,8 +257,6 @@ def test_the_first_two_files_that_differ_in_length_decide(tmp_path: Path) -> Non
     for at in range(12):
         paths.append(tmp_path / f"p{at}.csv")
         paths[-1].write_text("cat,dog\n" + "0.5,0.25\n" * (5 if at else 6))
-    paths.append(tmp_path / "broken.csv")
-    paths[-1].write_text("cat,dog\n" + "0.5,nonsense,,,x\n" * 3)  # is not read
     truth = tmp_path / "y.csv"
     truth.write_text("class\n" + "cat\n" * 5)
     with pytest.raises(AlignmentError, match=r"rows: [^,]*y\.csv has 5, [^,]*p0\.csv has 6\. ") as error:

@@ -189,5 +189,5 @@ def test_frames_that_are_lazy_or_odd(tmp_path: Path) -> None:
     truth = pl.DataFrame({"case": drawn.ids, "outcome": drawn.outcomes})
     assert only(table.combine_chunks().to_batches()[0], truth, space=drawn.m).cases == 10
     for what in (truth["case"], 5, object()):
-        with pytest.raises(TopListError, match=r"no column with case ids|are frames, lists, arrays or dicts"):
+        with pytest.raises(TopListError, match=r"outside the space|one per case|codes or labels|predictions"):
             only(what, truth, space=drawn.m)

@@ -459,7 +459,9 @@ def test_a_truth_is_not_normalised_without_a_word(tmp_path: Path) -> None:
     assert scored(tmp_path, "compare P.npz -t Y.npz -c 6 --normalize") == pytest.approx(right, abs=1e-9)
     said = " ".join((done.stdout + done.stderr).split())
     assert re.search(
-        r"truth[^.]*\b2\b[^.]*normali|normali[^.]*truth[^.]*\b2\b|\b2\b[^.]*truth[^.]*normali", said, re.IGNORECASE
+        r"truth[^.]*normali[^.]*\b2\b|truth[^.]*\b2\b[^.]*normali|normali[^.]*truth[^.]*\b2\b|\b2\b[^.]*truth[^.]*normali",
+        said,
+        re.IGNORECASE,
     ), said
 
 

@@ -153,7 +153,7 @@ class TestTheBinding:
         member = (offsets, CODES, T, slack, np.zeros(n))
         for codes in (CODES, None):
             for attempt in (
-                lambda codes=codes: run.inspect(*self.rows(offsets, codes), slack, flags),
+                lambda codes=codes: run.inspect(*self.rows(offsets, codes), 53, slack, flags),
                 lambda codes=codes: run.reduce(1, 2.0, *self.rows(offsets, codes), slack, flags, y, out, hit),
                 lambda codes=codes: run.places(offsets, codes, T, y, places, places.copy()),
                 lambda: run.pool(
@@ -173,10 +173,10 @@ class TestTheBinding:
         exact = np.zeros((2, 3, run.EXACT_BYTES), np.uint8)
         groups = np.array([0, 1, 0, 1], np.int32)
         attempts = (
-            lambda: run.inspect(*self.rows(at, one_code), two, flags),
-            lambda: run.inspect(*self.rows(at), one, flags),
-            lambda: run.inspect(*self.rows(at), two, flags[:1]),
-            lambda: run.inspect(at, CODES, T, one, self.size, self.log_size, two, flags),
+            lambda: run.inspect(*self.rows(at, one_code), 53, two, flags),
+            lambda: run.inspect(*self.rows(at), 53, one, flags),
+            lambda: run.inspect(*self.rows(at), 53, two, flags[:1]),
+            lambda: run.inspect(at, CODES, T, one, self.size, self.log_size, 53, two, flags),
             lambda: run.reduce(1, 2.0, *self.rows(at), one, flags, y, out, hit),
             lambda: run.reduce(1, 2.0, *self.rows(at), two, flags[:1], y, out, hit),
             lambda: run.reduce(1, 2.0, *self.rows(at), two, flags, one_code, out, hit),
@@ -200,4 +200,4 @@ class TestTheBinding:
             with pytest.raises(ValueError, match=r"must|room|no such|such"):
                 attempt()
         run.accumulate(columns, left, left, groups, exact)
-        run.inspect(*self.rows(at), two, flags)
+        run.inspect(*self.rows(at), 53, two, flags)

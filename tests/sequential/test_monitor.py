@@ -236,7 +236,7 @@ def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
         ({"a": [0, 1], "b": [0, 1]}, {"order": [1, 2, 3]}, "order needs one value per case"),
         ({"a": [0, 1], "b": [0, 1]}, {"rule": "bier"}, "Did you mean 'brier'"),
         ({"a": [0, 1], "b": [0, 1]}, {"units": {"c": "percent"}}, "units= is given for 'c'"),
-        ({"a": [0, 1], "b": "b.csv"}, {}, "all tables, or none"),
+        ({"a": [0, 1], "b": "b.csv"}, {}, "there is no such file"),
         ({1: [0, 1], "1": [0, 1]}, {}, "a name of its own"),
     ],
 )

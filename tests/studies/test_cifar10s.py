@@ -100,7 +100,18 @@ def test_the_board_after_explicit_repairs_scores_as_plain_numpy_does(people: Stu
 def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Path, tmp_path: Path) -> None:
     truth, board = tmp_path / "truth.csv", tmp_path / "board.json"
     truth.write_text("class\n" + "".join(f"{row['true_class']}\n" for row in rows()))
-    words = ("compare", f"people={lists}", "--truth", truth, "--classes", 10, "--output", board, "--quiet")
+    words = (
+        "compare",
+        f"people={lists}",
+        "--truth",
+        truth,
+        "--classes",
+        10,
+        "--output",
+        board,
+        "--quiet",
+        "--by-position",
+    )
     repairs = ("--units", "percent", "--duplicates", "sum", "--normalize")
     code, text = said(*words, *repairs)
     assert code == 1

@@ -18,8 +18,16 @@ import typer
 
 BAD_DATA, BAD_USAGE, GATE = 1, 2, 3
 
+
+def _for_one(found: re.Match[str]) -> str:
+    """An option for one file."""
+    flag = {"classes": "class", "confidences": "confidence"}.get(found.group(1), found.group(1))
+    value = found.group(3) if found.re.groups > 2 else "COLUMN"
+    return f"--{flag} {shlex.quote(f'{found.group(2)}={value}')}"
+
+
 # What the library calls an argument is a flag here.
-_FLAGS = (
+_FLAGS: tuple[tuple[str, Any], ...] = (
     (r'units="(\w+)"', r"--units \1"),
     (r"normalize=True", "--normalize"),
     (r'duplicates="sum"', "--duplicates sum"),
@@ -30,7 +38,8 @@ _FLAGS = (
     (r'rule="(\w+)"', r"--rule \1"),
     (r"space= \(--classes\)", "--classes"),
     (r"by_position=True", "--by-position"),
-    (r"case=\{'(.*?)': \.\.\.\}", r"--case \1=COLUMN"),
+    (r"(case|confidences|classes)=\{'(.*?)': \.\.\.\}", _for_one),
+    (r"(case|confidences|classes)=\{'([^']*)': '([^']*)'\}", _for_one),
     (r"\b(case|ignore|layout)= is given", r"--\1 is given"),
     (r"\bclasses= is given", "--class is given"),
     (r"\bconfidences= is given", "--confidence is given"),

@@ -13,6 +13,7 @@ import typer
 from toplist.cli import asking, progress
 from toplist.cli.failures import UsageError, require_named
 from toplist.cli.placing import require_outputs
+from toplist.cli.rewriting import say_changed
 from toplist.comparison import spelled_in_files
 from toplist.conversion import score_file
 from toplist.evaluation import Scoring
@@ -26,6 +27,7 @@ from toplist.rules import as_rule
 from toplist.sinks import Adding, Both
 from toplist.streaming import Plan, Read, run
 from toplist.tally import Tally, overall, to_float
+from toplist.words.counts import number_of
 from toplist.words.names import visible
 
 
@@ -132,13 +134,14 @@ def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: 
         infinite = sums["infinite"][r, 0, 0]
         means[rule] = None if infinite else to_float(sums["x"][r, 0, 0]) / to_float(sums["w"][r, 0, 0])
     infinite_counts = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
+    origin, invalid = read.origins[0], int(sums["invalid_cases"][0])
     if json:
-        origin = read.origins[0]
         made = {
             "schema": "toplist.score/1",
             "cases": read.compared,
             "mean": means,
             "infinite": infinite_counts,
+            "invalid": invalid,
             "repairs": dict(origin.repairs),
             "filled": origin.filled,
             "left_out": origin.left_out,
@@ -154,4 +157,11 @@ def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: 
         for rule, mean in means.items()
     )
     where = "" if output is None else f"; scores in {visible(str(output))}"
-    typer.echo(f"{read.compared:,} cases, mean {shown}{where}")
+    typer.echo(f"{number_of(read.compared, 'case')}, mean {shown}{where}")
+    if invalid:
+        typer.echo(
+            f"{number_of(invalid, 'list')} with a confidence below what each unlisted class gets: each pays a penalty"
+        )
+    say_changed({origin.name: origin.repairs, "the truth": read.truth_repairs}, {origin.name: origin.left_out})
+    if origin.filled:
+        typer.echo(f"missing predictions taken as empty lists: {number_of(origin.filled, 'case')}")

@@ -164,7 +164,8 @@ def require_unique(engine: Any, table: str, source: Source) -> None:
 def _perhaps_long(source: Source) -> str:
     """What may be wrong where a row was taken for a case."""
     if source.layout.kind == "labels":
-        return " If this is a long table, name its confidences."
+        own = "truth" if source.truth else source.name
+        return f" If this is a long table, name its confidences: confidences={{{own!r}: ...}}."
     return f" If {shown(source.layout.case)} is no case id, name the column that is: case=...."
 
 

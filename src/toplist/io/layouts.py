@@ -20,6 +20,7 @@ from toplist.spelling import meant, nearest
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]
+_CODED = ("index", "idx", "class_id", "label_id", "category_id", "class_index")  # numbered: codes of classes
 KINDS = get_args(Kind)
 
 
@@ -124,6 +125,26 @@ def require_columns(table: Table, hints: Hints) -> None:
             raise FileError(table.source, f"the column {shown(wanted)} is named, and to be ignored as well.")
 
 
+def require_header(table: Table) -> None:
+    """Numbers are no names of columns, unless they are the codes of classes."""
+    names = [name.strip() for name in table.names]
+    codes = [str(code) for code in range(len(names))]
+    if table.reader.text and names != codes and all(_is_number(name) for name in names):
+        raise FileError(
+            table.source,
+            f"the first line holds nothing but numbers ({_quoted(names)}): is the header missing? Write the names of "
+            "the columns into the first line.",
+        )
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
 def _for_one(hints: Hints, wanted: str) -> str:
     """That columns may be named for each file, where one was named for all of them."""
     what = "case" if wanted == hints.case else "classes" if wanted == hints.classes else "confidences"
@@ -187,6 +208,8 @@ class _Finding:
     def truth(self) -> Layout:
         """The layout of the truth: a column with outcomes before everything else."""
         hints, free = self.hints, self.free
+        if hints.confidences is not None:
+            return self.prediction()
         if hints.classes is not None and hints.layout in ("auto", "labels"):
             return self._layout("labels", [hints.classes])
         if hints.layout != "auto" or self._all_labels_are_columns():
@@ -261,6 +284,7 @@ class _Finding:
         if self.hints.layout == "auto" and (self.hints.classes or self.hints.confidences):
             return None
         classes, confidences = numbered(self.free, self._class_words), numbered(self.free, CONFIDENCE)
+        classes = classes or numbered(self.free, _CODED)
         if not classes or not confidences:
             return None
         for stems in (classes, confidences):
@@ -274,7 +298,25 @@ class _Finding:
             has, lacks = ("class", "confidence") if odd in class_of else ("confidence", "class")
             self._refuse(f"there is a {has} column number {odd}, but no {lacks} column with that number.")
         order = sorted(class_of)
-        return self._layout("ranked", [class_of[i] for i in order], [confidence_of[i] for i in order])
+        names = [next(iter(found)) for found in (classes, confidences)]
+        first = self._first_pair(names, class_of[order[0]], order[0])
+        return self._layout(
+            "ranked",
+            [*first[:1], *(class_of[i] for i in order)],
+            [*first[1:], *(confidence_of[i] for i in order)],
+        )
+
+    def _first_pair(self, stems: Sequence[str], numbered_: str, lowest: int) -> list[str]:
+        """A pair without a number beside label_2 and p_2, or beside label.1 and p.1 as pandas writes it."""
+        pair = [next((n for n in self.free if spelled(n) == stem), "") for stem in stems]
+        if not all(pair):
+            return []
+        if lowest == 2 or (lowest == 1 and numbered_.endswith(".1")):
+            return pair
+        return self._refuse(
+            f"{_quoted(pair)} have no number, unlike {shown(numbered_)} and those after it: are they the first on the "
+            f"list? Number them, or leave them out: ignore={pair[0]!r}, ignore={pair[1]!r}."
+        )
 
     def _long(self) -> Layout | None:
         hints, stated = self.hints, self.hints.layout == "long"
@@ -338,7 +380,8 @@ class _Finding:
         if self.hints.truth:
             self._refuse(
                 f"{what} may hold outcomes, but {_quoted(doubtful)} may hold confidences. For outcomes say "
-                f"outcome={label!r}; for a distribution per case say ignore={label!r}."
+                f"outcome={label!r}; for a distribution per case say confidences={{'truth': {doubtful[0]!r}}}, "
+                f"or ignore={label!r} for a column per class."
             )
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
@@ -365,9 +408,9 @@ class _Finding:
         if hints.labels is not None:
             return self._wide_by_labels(scalar, hints.labels)
         # Where rows are matched by position, ids are left aside; elsewhere they are further columns.
-        ids = {name for name in scalar if self.case is None and table.is_id(name)}
-        numbers = [name for name in scalar if name not in ids and table.is_number(name)]
-        known = {*numbers, *ids}
+        named_ids = {name for name in scalar if table.is_id(name)}
+        numbers = [name for name in scalar if name not in named_ids and table.is_number(name)]
+        known = {*numbers, *(named_ids if self.case is None else ())}
         others = [name for name in self.free if name not in known]
         if len(numbers) < (1 if stated else 2):
             return None
@@ -383,6 +426,8 @@ class _Finding:
 
     def _wide_by_labels(self, scalar: list[str], labels: Collection[str]) -> Layout | None:
         """The columns that are called as the classes are; what others hold is no number."""
+        if getattr(self.table.reader, "unnamed", False) and len(scalar) == len(labels):
+            return self._layout("wide", scalar, names=list(labels))  # by their places
         _require_no_typo(scalar, labels, self.table.source)
         classes = [name for name in scalar if name in labels]
         if not classes:
@@ -403,7 +448,7 @@ class _Finding:
         self._refuse(
             f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
             f"class: {few}; or name the columns of classes by a pattern, such as confidences='prob_*', or declare the "
-            f"labels of all classes.{case}"
+            f"labels of all classes, or their number where it is that of the columns.{case}"
         )
 
     def _is_key(self, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from toplist.io.tables import Table, unique_values
 from toplist.io.vocabulary import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 
 _LOOKED = 1000  # rows whose ids are compared
+_STRONG = frozenset(CASE[: CASE.index("question")])  # names that say what a case is, not what is in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,13 @@ def case_columns(asked: Sequence[Asked]) -> list[str | None]:
         return [None] * len(asked)
     bare = next((one for one in asked if one.table.bare), None)
     if bare is not None and len(asked) > 1:
+        others = [one for one in asked if not one.table.bare and _known(one)]
+        if told is None and len(others) > 1:
+            raise AlignmentError(
+                f"{bare.name} is a list or an array, which has no case ids, but {others[0].name} and "
+                f"{others[1].name} have some. Give a frame or a Series with an index, or pass "
+                "by_position=True if all are in the same order."
+            )
         if told is not None:
             raise AlignmentError(
                 f"case={told.hints.case!r} has no effect: {bare.name} is a list or an array, which has no case ids and "
@@ -63,8 +71,11 @@ def case_columns(asked: Sequence[Asked]) -> list[str | None]:
     said = [name for name in chosen if name is not None]
     shared = [name for name in _common([known[at] for at in open_]) if open_]
     if not said and len(asked) > 1:
-        scalar = [name for name in shared if all(one.table.is_scalar(name) for one in asked)]
+        loose = {one.table.index for one in asked if not one.table.named_index}  # says little beside another id
+        scalar = [n for n in shared if n not in loose and all(one.table.is_scalar(n) for one in asked)]
         _require_one_pairing(asked, scalar[:2])
+    if not said and not shared and len(asked) > 1:
+        _require_one_strong(asked, known)
     for at in open_:
         mine = next((name for name in said if name in asked[at].table.names), None)
         chosen[at] = mine or next(iter(shared), None) or next(iter(known[at]), None)
@@ -91,8 +102,10 @@ def _known(one: Asked) -> list[str]:
     others = [name for name in table.names if name not in labels]
     all_classes = bool(labels) and len(table.names) - len(others) == len(labels)
     names = [*named(others, CASE), *([] if all_classes else named([n for n in table.names if n in labels], CASE))]
-    index = [] if table.index is None else [table.index]
-    return [name for name in dict.fromkeys([*index, *names]) if name not in out and _can_be_id(table, name)]
+    if table.index is not None:  # before all names if it has one of its own, else after those that are certain
+        at = 0 if table.named_index else sum(spelled(name) in CERTAIN for name in names)
+        names.insert(at, table.index)
+    return [name for name in dict.fromkeys(names) if name not in out and _can_be_id(table, name)]
 
 
 def _can_be_id(table: Table, name: str) -> bool:
@@ -155,6 +168,23 @@ def _require_one_pairing(asked: Sequence[Asked], names: Sequence[str]) -> None:
                 f"{shown(odd)} stands beside {shown(ours[odd])} in {asked[0].table.source}, and beside "
                 f"{shown(theirs[odd])} in {one.table.source}. Say which are the case ids: case={first!r} or "
                 f"case={second!r}."
+            )
+
+
+def _require_one_strong(asked: Sequence[Asked], known: Mapping[int, list[str]]) -> None:
+    """Ids that tables call differently go together where each table has one."""
+    if not all(known.values()):
+        return
+    for at, names in known.items():
+        strong = [name for name in names if spelled(name) in _STRONG]
+        if len(strong) > 1:
+            other = next(one for one in asked if one is not asked[at])
+            own = "truth" if asked[at].hints.truth else asked[at].name
+            raise AlignmentError(
+                f"{several(strong)} of {asked[at].table.source} could each be the case ids that "
+                f"{other.table.source} has in {shown(known[asked.index(other)][0])}. Say which: "
+                f"case={{{own!r}: {strong[0]!r}}} or "
+                f"case={{{own!r}: {strong[1]!r}}}."
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,12 +75,13 @@ class ReadOptions:
 
     def of_truth(self, space: ClassSpace | None, marked: str | None, extra: tuple[str, ...]) -> Hints:
         """What is said about the truth."""
-        by_name = {what: getattr(self, what) for what in ("layout", "case")}
+        by_name = {what: getattr(self, what) for what in ("layout", "case", "classes", "confidences")}
         own = {what: given.get(TRUTH) if isinstance(given, Mapping) else None for what, given in by_name.items()}
         return Hints(
             layout=own["layout"] or "auto",
             case=own["case"],
-            classes=self.outcome,
+            classes=self.outcome or own["classes"],
+            confidences=own["confidences"],
             labels=_labels(space),
             size=_size(space),
             extra=extra,
@@ -100,8 +101,9 @@ def _of(option: Any, name: str) -> Any:
     return option.get(name) if isinstance(option, Mapping) else option
 
 
-def _labels(space: ClassSpace | None) -> frozenset[str] | None:
-    return None if space is None or space.labels is None else frozenset(map(str, space.labels))
+def _labels(space: ClassSpace | None) -> Collection[str] | None:
+    """The labels in their order, to look names up in."""
+    return None if space is None or space.labels is None else dict.fromkeys(map(str, space.labels)).keys()
 
 
 def _size(space: ClassSpace | None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -15,12 +16,13 @@ from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
 from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
 from toplist.io.engine import connect, guarded
-from toplist.io.layouts import Hints, Layout, ignored, recognise, require_columns, table_of
+from toplist.io.layouts import Hints, Layout, ignored, recognise, require_columns, require_header, table_of
 from toplist.io.matching import Asked, case_columns
 from toplist.io.optional import need
 from toplist.io.readers import JsonReader, MemoryReader, Piece, Reader, open_frame, open_path, prepare
 from toplist.io.showing import shown
 from toplist.io.soundness import sound
+from toplist.io.vocabulary import RUN, named
 
 log = logging.getLogger("toplist")
 
@@ -99,12 +101,17 @@ def open_sources(asked: Mapping[str, tuple[Any, Hints]], truth: tuple[Any, Hints
         own = Asked("truth", table_of(_reader(what, "truth")), hints)
         opened = [own, *(_apart(one, own) for one in opened)]
     for one in opened:
+        require_header(one.table)
         require_columns(one.table, one.hints)
     _require_ignored(opened)
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout, reader = recognise(one.table, one.hints, case), one.table.reader
         prepare(reader, layout)
+        if layout.case is None and len(opened) > 1:
+            _require_natural_order(reader)
+        if layout.kind == "long" and not one.hints.ignore:
+            _require_one_run(one, layout)
         drops = one.hints.blanks == "drop"
         sources.append(Source(one.name, reader, layout, drops, one.hints.truth, len(opened) > 1))
     return sources
@@ -141,6 +148,37 @@ def _apart(one: Asked, truth: Asked) -> Asked:
             "outcome=....",
         )
     return replace(one, hints=replace(one.hints, ignore=(*one.hints.ignore, outcome)))
+
+
+def _require_natural_order(reader: Reader) -> None:
+    """Parts are read in the order of their names: without ids, part-10 would come before part-2."""
+    names = [path.name for path in reader.paths]
+    natural = sorted(names, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)])
+    if natural != names:
+        odd = next(place for place, name in enumerate(names) if name != natural[place])
+        raise FileError(
+            reader.name,
+            f"without case ids, the order of the parts counts, and {shown(names[odd])} would be read where "
+            f"{shown(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
+        )
+
+
+def _require_one_run(one: Asked, layout: Layout) -> None:
+    """The rows of several models or runs in one long table would be put together into one list."""
+    for name in named(layout.ignored, RUN):
+        values = {
+            value
+            for piece in one.table.reader.pieces([name])
+            for value in plain(piece.table.column(0)).unique().to_pylist()
+        }
+        if len(values) > 1:
+            few = ", ".join(shown(value) for value in sorted(map(str, values))[:3])
+            raise FileError(
+                one.table.source,
+                f"the column {shown(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
+                f"together into one list, whatever stands there. Give each its own file, or say ignore={name!r} if "
+                "that is meant.",
+            )
 
 
 def _require_ignored(opened: Sequence[Asked]) -> None:

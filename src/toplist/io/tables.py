@@ -54,6 +54,11 @@ class Table:
         return getattr(self.reader, "index", None)
 
     @property
+    def named_index(self) -> bool:
+        """Whether the index of a dataframe has a name of its own."""
+        return self.index is not None and bool(getattr(self.reader, "named_index", True))
+
+    @property
     def bare(self) -> bool:
         """Whether this is a list or an array, which can be matched by position only."""
         return bool(getattr(self.reader, "bare", False))
@@ -64,8 +69,10 @@ class Table:
 
     def is_object(self, name: str) -> bool:
         """Whether a column holds objects, or lists of them."""
-        types, kind = need("pyarrow").types, self.schema.field(name).type
-        return bool(types.is_nested(kind) and (not _is_list(kind) or types.is_nested(kind.value_type)))
+        kind = self.schema.field(name).type
+        while _is_list(kind):
+            kind = kind.value_type
+        return bool(need("pyarrow").types.is_nested(kind))
 
     def is_scalar(self, name: str) -> bool:
         """Whether a column holds one value per row."""
@@ -135,13 +142,22 @@ def _look(column: Any) -> Look:
     try:
         if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
             return Look()
-        x = as_numpy(pc.cast(values, pa.float64(), safe=False))
+        x = as_numpy(pc.cast(_numeric(values), pa.float64(), safe=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return Look()
     x = x[np.isfinite(x)]
     if not len(x):
         return Look(number=True)
     return Look(number=True, fractional=bool((x % 1 != 0).any()), low=float(x.min()), high=float(x.max()))
+
+
+def _numeric(values: Any) -> Any:
+    """Text that is mostly numbers, without what is none: that is an error of its row, not of the column."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if not pa.types.is_string(values.type):
+        return values
+    numbers = pc.match_substring_regex(values, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+    return values.filter(numbers) if 2 * pc.sum(numbers).as_py() > len(values) else values
 
 
 def unique_values(table: Table, name: str) -> bool:

@@ -32,6 +32,11 @@ CONFIDENCE = (
     "log_prob", "log_probability", "confidences", "probabilities", "probs", "scores", "prediction_score",
     "confidence_score", "predicted_probability", "pred_prob", "max_prob", "top_prob", "certainty",
 )  # fmt: skip
+# What tells models and runs apart, not cases.
+RUN = (
+    "model", "model_id", "model_name", "run", "run_id", "system", "method", "team", "forecaster", "annotator", "rater",
+    "seed", "fold", "epoch", "repeat", "trial", "version",
+)  # fmt: skip
 # Numbers that describe a case or a run: neither confidences nor classes.
 NEITHER = (
     "rank", "k", "n", "count", "size", "length", "fold", "split", "seed", "epoch", "step", "year", "month", "week",

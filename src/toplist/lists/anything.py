@@ -45,13 +45,13 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
         raise TopListError("this works on lists in memory, not on DeviceLists: make them from numpy arrays.")
     how = Repairs() if repairs is None else repairs
     options: dict[str, Any] = {"units": how.units, "normalize": how.normalize}
-    if hasattr(what, "indptr"):
-        return TopLists.from_csr(what, space, duplicates=how.duplicates, **options)
     known = None if space is None else as_space(space)
     several = isinstance(what, list | tuple)
     sets = _as_sets(what, known) if isinstance(known, LabelSets) else None
     if sets is not None and known is not None:
         return TopLists.from_labels(sets, known)
+    if hasattr(what, "indptr"):
+        return TopLists.from_csr(what, known, duplicates=how.duplicates, **options)
     if several and any(isinstance(one, TopList) for one in what):
         raise ShapeError("these are single lists.", "Give the TopLists that they come from, or TopLists.from_dicts.")
     if several and any(isinstance(one, set | frozenset) for one in what):

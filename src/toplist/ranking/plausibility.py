@@ -127,7 +127,7 @@ def below_chance(
     for row in results.overall.standings:
         n = _cases(tally, names.index(row.name))
         n = min(n, results.units) if results.unit != "case" else n
-        if row.name in others and n > 0 and row.accuracy * size < 1 and _at_most(row.accuracy * n, n, 1 / size) < level:
+        if row.name in others and n > 0 and row.accuracy < 1 / size and _at_most(row.accuracy * n, n, 1 / size) < level:
             sentence = (
                 f"accuracy {row.accuracy:.3g} is surely below the {1 / size:.3g} of random guesses: is the truth that "
                 "of these cases, in the same order and with the same classes?"

@@ -51,6 +51,7 @@ class MemoryReader:
     unnamed: bool = False
     paths: tuple[Path, ...] = ()
     index: str | None = None  # the column that was the index of a dataframe
+    named_index: bool = True  # whether the index has a name of its own
     origin: Any = None  # what the table was made of
     bare: bool = False  # values in a list or an array, which have no ids
     rows: int | None = field(init=False)

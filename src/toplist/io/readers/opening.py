@@ -81,7 +81,7 @@ def open_frame(frame: Any, name: str) -> Reader:
     eager = known.collect("pyarrow") if isinstance(known, nw.LazyFrame) else known
     eager = eager.rename({column: str(column) for column in eager.columns if not isinstance(column, str)})
     try:
-        return MemoryReader(eager.to_arrow(), name, index=index, origin=origin)
+        return MemoryReader(eager.to_arrow(), name, index=index, named_index=_is_named(origin), origin=origin)
     except (pa.ArrowException, TypeError):
         odd = next((column for column in eager.columns if not _converts(eager[column])), "?")
         raise FileError(name, f"the column {shown(odd)} holds values of different kinds.") from None
@@ -103,6 +103,10 @@ def _with_index(frame: Any, name: str) -> tuple[Any, str | None]:
             return frame.reset_index(drop=True), column
         raise FileError(name, f"the index and a column are both called {shown(column)}: rename one of them.")
     return frame.reset_index(names=column), column
+
+
+def _is_named(frame: Any) -> bool:
+    return getattr(getattr(frame, "index", None), "name", None) is not None
 
 
 def _converts(series: Any) -> bool:
