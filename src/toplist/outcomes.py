@@ -57,7 +57,7 @@ def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
     if isinstance(y, list | tuple):
         blank = next((i for i, one in enumerate(y) if isinstance(one, float) and one != one), None)
         if blank is not None:
-            raise OutcomeError("there is no outcome: NaN.", "Leave the case out.", case=blank)
+            raise OutcomeError("the outcome is nan.", "Leave the case out.", case=blank)
     if not isinstance(y, Iterable) or isinstance(y, str | set | frozenset | Mapping | Iterator):
         raise ShapeError("outcomes must be a sequence, one per case.")
     if isinstance(space, LabelSets):

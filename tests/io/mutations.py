@@ -29,6 +29,7 @@ from toplist import ClassSpace
 from toplist.comparison import compare
 from toplist.errors import TopListError
 
+FIRST = ("class_1", "p_1")  # of ranked columns
 FORMS = (
     *("lists.parquet", "lists.feather", "lists.arrow", "lists.jsonl", "lists.jsonl.gz"),
     *("long.csv", "long.csv.zst", "long.tsv", "long.parquet", "long.jsonl", "scattered.csv"),
@@ -147,8 +148,8 @@ def _write(
             path.write_bytes(b"")
             return truth
         if damage.on == "late":
-            sparse = layout in ("wide", "ranked")  # a class or a rank may lack; elsewhere what is not known is null
-            kept = [{k: v for k, v in r.items() if v is not None or not sparse} for r in records]
+            sparse = layout in ("wide", "ranked")  # a class or a later rank may lack; what else is not known is null
+            kept = [{k: v for k, v in r.items() if v is not None or not sparse or k in FIRST} for r in records]
             path.write_text(as_jsonl(kept))
             return truth
         save(records, path)

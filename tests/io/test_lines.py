@@ -80,7 +80,7 @@ def test_a_line_that_calls_its_fields_otherwise_is_named(what: str, tmp_path: Pa
 
 def test_a_line_that_calls_its_id_otherwise_is_named(tmp_path: Path) -> None:
     records = [{"case" if i < LATE else "id": i, "cat": 0.5, "dog": 0.25} for i in range(N)]
-    with pytest.raises(FileError, match=r"p\.jsonl, row 151: there is no field 'case'"):
+    with pytest.raises(FileError, match=r"p\.jsonl: 'cat', 'dog' seem to be classes, .*'id' is not clearly so"):
         only(_saved(tmp_path / "p.jsonl", records), _truth(tmp_path), space=4)
 
 

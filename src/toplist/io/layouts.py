@@ -129,7 +129,8 @@ def require_header(table: Table) -> None:
     """Numbers are no names of columns, unless they are the codes of classes."""
     names = [name.strip() for name in table.names]
     codes = [str(code) for code in range(len(names))]
-    if table.reader.text and names != codes and all(_is_number(name) for name in names):
+    named_so = names == codes or (len(codes) > 2 and set(names) == set(codes))
+    if table.reader.text and not named_so and all(_is_number(name) for name in names):
         raise FileError(
             table.source,
             f"the first line holds nothing but numbers ({_quoted(names)}): is the header missing? Write the names of "

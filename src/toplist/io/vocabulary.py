@@ -35,7 +35,7 @@ CONFIDENCE = (
 # What tells models and runs apart, not cases.
 RUN = (
     "model", "model_id", "model_name", "run", "run_id", "system", "method", "team", "forecaster", "annotator", "rater",
-    "seed", "fold", "epoch", "repeat", "trial", "version",
+    "repeat", "trial",
 )  # fmt: skip
 # Numbers that describe a case or a run: neither confidences nor classes.
 NEITHER = (
