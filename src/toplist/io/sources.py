@@ -110,7 +110,7 @@ def open_sources(asked: Mapping[str, tuple[Any, Hints]], truth: tuple[Any, Hints
         prepare(reader, layout)
         if layout.case is None and len(opened) > 1:
             _require_natural_order(reader)
-        if layout.kind == "long" and not one.hints.ignore:
+        if layout.kind == "long":
             _require_one_run(one, layout)
         drops = one.hints.blanks == "drop"
         sources.append(Source(one.name, reader, layout, drops, one.hints.truth, len(opened) > 1))
@@ -165,7 +165,8 @@ def _require_natural_order(reader: Reader) -> None:
 
 def _require_one_run(one: Asked, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
-    for name in named(layout.ignored, RUN):
+    meant = set(ignored(one.table.names, one.hints.ignore))
+    for name in named([name for name in layout.ignored if name not in meant], RUN):
         values = {
             value
             for piece in one.table.reader.pieces([name])
