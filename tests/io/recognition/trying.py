@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import toplist as tl
-from tests.cli.command import toplist
+from tests.cli.command import toplist_here as toplist
 from tests.io.recognition.contract import NAME, Combination
 from tests.io.recognition.tables import CLASSES, INDEX, M, frame, save
 
