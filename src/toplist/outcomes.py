@@ -54,7 +54,7 @@ def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
     """Codes of outcomes, checked: every outcome is a class of the space. -1 is a class that no list can name."""
     space, cases = lists.space, len(lists)
     require_one_order(y, lists)
-    if isinstance(y, list | tuple):
+    if isinstance(y, list | tuple) and any(isinstance(one, str) for one in y):  # an array would make it a name
         blank = next((i for i, one in enumerate(y) if isinstance(one, float) and one != one), None)
         if blank is not None:
             raise OutcomeError("the outcome is nan.", "Leave the case out.", case=blank)
