@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,20 @@ def test_numbered_indices_are_classes(tmp_path: Path) -> None:
     put(tmp_path, p="filename,index_0,prob_0,index_1,prob_1\na,3,.7,1,.2\n", t="filename,label\na,3\n")
     found = run(tmp_path, "p.csv", "-t", "t.csv", "-c", "5")
     assert found["mean"]["brier"] == pytest.approx(brier({"3": 0.7, "1": 0.2}, "3", 5))
+
+
+def test_how_files_are_read_stands_in_the_terminal_in_the_json_and_in_the_report(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the report is an extra")
+    put(tmp_path, p="id,label,p,note\n1,cat,0.7,x\n2,dog,0.6,y\n", t="id,label,site\n1,cat,a\n2,cat,b\n")
+    words = ["compare", "p.csv", "-t", "t.csv", "-c", "5", "--report", "r.html"]
+    done = toplist(*words, cwd=tmp_path)
+    readings = [
+        "long, class in 'label', confidence in 'p'; case id in 'id'; ignored: 'note'",
+        "labels in column 'label'; case id in 'id'; ignored: 'site'",
+    ]
+    assert done.stderr.splitlines() == [f"p.csv: {readings[0]}", f"truth: t.csv: {readings[1]}"]
+    told = json.loads(toplist(*words, "--json", cwd=tmp_path).stdout)
+    assert [told["origins"][0]["reading"], told["truth_reading"]] == readings
+    page = unescape((tmp_path / "r.html").read_text())
+    assert readings[0] in page
+    assert readings[1].capitalize() in page
