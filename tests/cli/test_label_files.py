@@ -100,3 +100,11 @@ def test_what_is_no_file_of_labels_is_refused(kind: str, tmp_path: Path) -> None
     (tmp_path / name).write_bytes(text.encode("latin-1"))
     with pytest.raises(FileError, match=problem):
         read_labels(tmp_path / name)
+
+
+def test_a_first_line_that_may_be_a_header_of_a_plain_list_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("label\ncat\ndog\nfox\n")
+    with pytest.raises(FileError, match="may be a header or a class"):
+        read_labels(tmp_path / "c.txt")
+    (tmp_path / "c.txt").write_text("cat\nlabel\ndog\n")
+    assert read_labels(tmp_path / "c.txt") == ["cat", "label", "dog"]

@@ -105,6 +105,12 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
         labels = _table_labels(text, _TABLES[suffix], str(path), column)
     else:
         labels = [line.strip("\r") for line in text.split("\n")]
+        if len(labels) > 2 and labels[0].strip().casefold() in _LABELS:
+            raise FileError(
+                str(path),
+                f"the first line, {shown(labels[0])}, may be a header or a class. Remove it if it is a header, or name "
+                "the file .csv; if it is a class, do not put it first.",
+            )
     labels = [label for label in labels if label.strip()]
     if not labels:
         raise FileError(str(path), "there are no labels in this file.")
