@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch
-from toplist.io.columns import as_numpy, plain, truths
+from toplist.io.columns import as_numpy, is_list, plain, truths
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
 from toplist.io.sources import Source
@@ -149,7 +149,7 @@ class Coder:
         """The names of the classes: all that are listed, or those of the columns where every column is."""
         pa = need("pyarrow")
         values = pa.array(names, pa.string()) if batch.classes is None else batch.classes
-        if self.sets is not None or (self._members is not None and _is_list(values.type)):
+        if self.sets is not None or (self._members is not None and is_list(values.type)):
             return self._canonical(values, batch)
         if self._members is not None:
             self._require_codes(values, batch)
@@ -166,7 +166,7 @@ class Coder:
     def _canonical(self, values: Any, batch: Batch) -> Any:
         """Label sets as text that is the same however their labels were ordered; all labels are known ones."""
         pa = need("pyarrow")
-        inner = values.type.value_type if _is_list(values.type) else values.type
+        inner = values.type.value_type if is_list(values.type) else values.type
         if pa.types.is_nested(inner):
             raise FileError(batch.source, "the labels of a set are text or numbers, not lists or objects.")
         parts, which = _taken_apart(values, self.sets or "")
@@ -374,7 +374,7 @@ def empty_set_explained(sets: str | None) -> Iterator[None]:
 def _taken_apart(values: Any, delimiter: str) -> tuple[list[tuple[str, ...]], Any]:
     """The labels of every different set in order, and for each value which set it is; null where a label is."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
-    nested = _is_list(values.type)
+    nested = is_list(values.type)
     text = pc.binary_join(pc.cast(values, pa.list_(pa.string())), _UNIT) if nested else _text(values)
     encoded, mark = text.dictionary_encode(), _UNIT if nested else delimiter
     parts = [
@@ -382,11 +382,6 @@ def _taken_apart(values: Any, delimiter: str) -> tuple[list[tuple[str, ...]], An
         for one in encoded.dictionary.to_pylist()
     ]
     return parts, encoded.indices
-
-
-def _is_list(kind: Any) -> bool:
-    types = need("pyarrow").types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _numeric(labels: Any) -> bool:

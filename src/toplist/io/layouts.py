@@ -546,10 +546,7 @@ def _missing_header(names: Sequence[str]) -> str:
 
 
 def _is_value(name: str) -> bool:
-    try:
-        return 0 < float(name) < 1
-    except ValueError:
-        return False
+    return _is_number(name) and 0 < float(name) < 1
 
 
 def _either(what: str, names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from toplist.io.columns import plain
 from toplist.io.layouts import Hints, ignored, recognise
 from toplist.io.optional import need
 from toplist.io.showing import several, shown
-from toplist.io.tables import Table, unique_values
+from toplist.io.tables import Look, Table, unique_values
 from toplist.io.vocabulary import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 
 _LOOKED = 1000  # rows whose ids are compared
@@ -147,7 +147,7 @@ def _may_be_key(one: Asked, name: str) -> bool:
 def _is_key(one: Asked, name: str) -> bool:
     """Whether the values tell cases apart; those of a long table are there once per class."""
     look = one.table.look(name)
-    if look.blank or look.fractional or (look.number and look.low >= 0 and look.high <= 1):
+    if not _tells_apart(look):
         return False
     long = not one.hints.truth and bool(one.hints.confidences or named(one.table.names, CONFIDENCE))
     return long or unique_values(one.table, name)
@@ -248,6 +248,11 @@ def _could_be_id(table: Table, name: str) -> bool:
     if not table.is_scalar(name) or is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE)):
         return False
     look = table.look(name)
+    return _tells_apart(look)
+
+
+def _tells_apart(look: Look) -> bool:
+    """Whether values are such as ids are: neither blank nor fractions nor zeros and ones."""
     return not (look.blank or look.fractional or (look.number and look.low >= 0 and look.high <= 1))
 
 

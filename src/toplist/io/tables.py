@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from toplist.errors import FileError
-from toplist.io.columns import as_numpy, plain
+from toplist.io.columns import as_numpy, is_list, plain
 from toplist.io.optional import need
 from toplist.io.readers import Reader
 from toplist.io.soundness import sound
@@ -65,12 +65,12 @@ class Table:
 
     def is_list(self, name: str) -> bool:
         """Whether a column holds lists."""
-        return _is_list(self.schema.field(name).type)
+        return is_list(self.schema.field(name).type)
 
     def is_object(self, name: str) -> bool:
         """Whether a column holds objects, or lists of them."""
         kind = self.schema.field(name).type
-        while _is_list(kind):
+        while is_list(kind):
             kind = kind.value_type
         return bool(need("pyarrow").types.is_nested(kind))
 
@@ -173,8 +173,3 @@ def unique_values(table: Table, name: str) -> bool:
     except (pa.ArrowException, FileError):
         return False
     return seen is not None and len(seen) == count > 0
-
-
-def _is_list(kind: Any) -> bool:
-    types = need("pyarrow").types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
