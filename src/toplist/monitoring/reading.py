@@ -16,7 +16,7 @@ from toplist.inmemory import Together
 from toplist.io.alignment import Join, OutOfStepError, in_step
 from toplist.io.batches import Batch
 from toplist.io.coding import Coder, Codes
-from toplist.io.columns import plain
+from toplist.io.columns import plain as plain_column
 from toplist.io.engine import connect
 from toplist.io.gathering import gathered, some
 from toplist.io.optional import need
@@ -150,7 +150,7 @@ def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[Coder
     names = [source.names for source in (*plan.sources, plan.truth)]
     batches, texts = [*(one.batch for one in found), truth], []
     for batch, columns in zip(batches, names, strict=True):
-        values = pc.cast(plain(coder.values(batch, columns)), pa.string())
+        values = pc.cast(plain_column(coder.values(batch, columns)), pa.string())
         if per_case and batch.classes is None:
             values = values.take(pa.array(np.tile(np.arange(len(values)), len(batch))))
         texts.append(values)

@@ -9,7 +9,7 @@ import numpy as np
 
 from toplist.arguments import as_whole
 from toplist.improve.folds import as_folds
-from toplist.improve.recalibration import record
+from toplist.improve.recalibration import record as saved_state
 from toplist.improve.recalibration.base import Recalibrator
 from toplist.improve.recalibration.choice import Candidate, Choice, as_candidates, choose
 from toplist.improve.recalibration.sample import Sample
@@ -58,9 +58,9 @@ class Auto(Recalibrator):
 
     def _kept(self) -> dict[str, Any]:
         choice = self.choice_
-        return {"best": choice.best.to_dict(), "table": record.plain(choice.table), "chosen": choice.chosen}
+        return {"best": choice.best.to_dict(), "table": saved_state.plain(choice.table), "chosen": choice.chosen}
 
-    def _restore(self, state: record.State) -> None:
+    def _restore(self, state: saved_state.State) -> None:
         table = tuple(_candidate(part) for part in state.parts("table"))
         chosen = state.whole("chosen")
         if chosen >= len(table):
@@ -72,7 +72,7 @@ class Auto(Recalibrator):
         return repr(self.best_)
 
 
-def _candidate(part: record.State) -> Candidate:
+def _candidate(part: saved_state.State) -> Candidate:
     words = {name: part.get(name) for name in ("name", "refused")}
     for name, value in words.items():
         if not isinstance(value, str):

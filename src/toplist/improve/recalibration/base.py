@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from toplist.errors import TopListError
-from toplist.improve.recalibration import record
+from toplist.improve.recalibration import record as saved_state
 from toplist.improve.recalibration.sample import Sample, mended
 from toplist.io.records import read_json, write_json
 from toplist.io.showing import shown
@@ -52,12 +52,12 @@ class Recalibrator(ABC):
         """Other confidences for strictly valid lists, on the same classes in the same order."""
 
     @abstractmethod
-    def _restore(self, state: record.State) -> None:
+    def _restore(self, state: saved_state.State) -> None:
         """Take what was learned from a file, checked."""
 
     def _kept(self) -> dict[str, Any]:
         """What was learned, as plain values."""
-        return {name: record.plain(getattr(self, name)) for name in self.learned}
+        return {name: saved_state.plain(getattr(self, name)) for name in self.learned}
 
     def _said(self) -> str:
         """What was learned, in a few words."""
@@ -146,8 +146,8 @@ class Recalibrator(ABC):
         """Everything as plain values: the kind, the options, and what was learned."""
         self.require_fitted()
         fitted = self._kept()
-        params = {name: record.plain(value) for name, value in self.get_params().items()}
-        return {"schema": record.SCHEMA, "kind": type(self).__name__, "params": params, "fitted": fitted}
+        params = {name: saved_state.plain(value) for name, value in self.get_params().items()}
+        return {"schema": saved_state.SCHEMA, "kind": type(self).__name__, "params": params, "fitted": fitted}
 
     def save(self, path: str | Path) -> None:
         """Write it down as JSON; `load` reads it back, to the last bit."""
@@ -156,7 +156,7 @@ class Recalibrator(ABC):
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Any:
         """The recalibrator that `to_dict` described; a kind of its own accepts only its kind."""
-        kind, params, state = record.read(saved, _kinds())
+        kind, params, state = saved_state.read(saved, _kinds())
         if not issubclass(kind, cls):
             raise TopListError(f"this is a {kind.__name__}, not a {cls.__name__}: read it with Recalibrator.")
         made = kind().set_params(**{str(name): _revived(value) for name, value in params.items()})
@@ -185,7 +185,7 @@ def _revived(value: Any) -> Any:
         return tuple(map(_revived, value))
     if not isinstance(value, Mapping):
         return value
-    kind, params, _ = record.read({**value, "fitted": {}}, _kinds())
+    kind, params, _ = saved_state.read({**value, "fitted": {}}, _kinds())
     made = kind().set_params(**{name: _revived(one) for name, one in params.items()})
     made._check()
     return made

@@ -33,7 +33,7 @@ class Promises:
 
 
 @dataclass(frozen=True, slots=True)
-class Reliability:
+class BinnedReliability:
     """A panel per predictor."""
 
     panels: tuple[Promises, ...]
@@ -49,10 +49,10 @@ class Reliability:
         return " ".join(_words(panel) for panel in self.panels) or "There are no predictors."
 
 
-def reliability(exhibits: Exhibit | Iterable[Exhibit]) -> Plot[Reliability]:
+def reliability(exhibits: Exhibit | Iterable[Exhibit]) -> Plot[BinnedReliability]:
     """Promised against kept, with the diagonal where both agree; the area of a marker is the size of its bin."""
     every = (exhibits,) if isinstance(exhibits, Exhibit) else tuple(exhibits)
-    return Plot(Reliability(tuple(Promises(e.name, _filled(e.listed), _filled(e.top)) for e in every)), draw)
+    return Plot(BinnedReliability(tuple(Promises(e.name, _filled(e.listed), _filled(e.top)) for e in every)), draw)
 
 
 def _filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
@@ -68,7 +68,7 @@ def _words(panel: Promises) -> str:
     return f"{said(panel.name)}: {', '.join(said_of) or 'no confidences'}."
 
 
-def draw(data: Reliability, theme: Theme) -> Figure:
+def draw(data: BinnedReliability, theme: Theme) -> Figure:
     """Small panels, each with a strip of bin sizes below."""
     count = max(1, len(data.panels))
     across = count if count <= 3 else 2 if count == 4 else 3 if count <= 9 else 4

@@ -7,7 +7,7 @@ from toplist.report.page.contents import Provenance
 from toplist.report.page.grids import Cell, Grid, Head, counted, grid, named
 from toplist.report.page.wording import name
 from toplist.words.names import plain, visible
-from toplist.words.series import listed
+from toplist.words.series import listed as listed_text
 
 
 def command(provenance: Provenance) -> str:
@@ -28,7 +28,7 @@ def _seeds(results: Results) -> str:
     for seed, use in ((results.seed, "intervals"), (None if chosen is None else chosen.seed, "confidence set")):
         if seed is not None:
             uses.setdefault(seed, []).append(f"the {use}")
-    return "; ".join(f"{seed} for {listed(of)}" for seed, of in uses.items())
+    return "; ".join(f"{seed} for {listed_text(of)}" for seed, of in uses.items())
 
 
 def files(provenance: Provenance) -> Grid | None:
