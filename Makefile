@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := CMakeLists.txt $(wildcard src/toplist/_native/*)
+NATIVE := CMakeLists.txt $(wildcard src/toplist/core/native/*) $(wildcard src/toplist/core/native/*/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .PHONY: help demo test test-pure bench lint docs oracle mutations simulate clean

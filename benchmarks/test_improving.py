@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import toplist as tl
 from benchmarks.baselines import pool_dicts, pool_dicts_by_logs
 from benchmarks.conftest import Races
-from toplist.improve import pools
-from toplist.isotonic import pav
+from toplist.core.isotonic import pav
+from toplist.postprocess import combination
 
 MEMBERS, CANDIDATES, K, M = 5, 25, 10, 100_000
 
@@ -56,7 +56,7 @@ def panel(race: Races) -> Panel:
 
 @pytest.mark.parametrize(
     ("pool", "by_hand"),
-    [(pools.linear_pool, pool_dicts), (pools.geometric_pool, pool_dicts_by_logs)],
+    [(combination.linear_pool, pool_dicts), (combination.geometric_pool, pool_dicts_by_logs)],
     ids=["linear", "geometric"],
 )
 def test_pools_against_merged_dicts(

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.baselines import heapq_sets
 from benchmarks.conftest import Races
-from toplist import kernel
-from toplist.labelsets import LabelSets
+from toplist.core import kernel
+from toplist.lists.labelsets import LabelSets
 from toplist.multilabel import best_sets
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from simulations import worlds
 from simulations.worlds import World
-from toplist.ranking.assumptions import How
-from toplist.ranking.confidence_sets import confidence_set
-from toplist.ranking.pairs import further, pairs
-from toplist.ranking.results import Estimate
-from toplist.ranking.standings import Terms
+from toplist.inference.confidence_set import confidence_set
+from toplist.inference.pairwise import further, pairs
+from toplist.inference.ranking import Terms
+from toplist.inference.results import Estimate
+from toplist.inference.settings import How
 
 ALPHA = 0.05
 MISSES = "misses the true value"

@@ -14,9 +14,9 @@ from scipy.stats import t as student
 
 import toplist as tl
 from simulations.rows import Row
-from toplist.bounds import largest_loss, subtract
-from toplist.ranking.sequential.bernstein import Bernstein
-from toplist.ranking.sequential.betting import log_evidence
+from toplist.inference.sequential.confidence_sequence import Bernstein
+from toplist.inference.sequential.e_values import log_evidence
+from toplist.scoring.bounds import largest_loss, subtract
 
 Floats = NDArray[np.float64]
 World = Callable[[np.random.Generator, int], tuple[Floats, Floats]]

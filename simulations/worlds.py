@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.ranking.assumptions import How
-from toplist.ranking.inference import FromCases
-from toplist.ranking.intervals import FromSums
-from toplist.ranking.panels import Panel
-from toplist.sheets import Sheet
-from toplist.tally import Grouping, tally
+from toplist.inference.aggregates import Grouping, tally
+from toplist.inference.intervals import FromCases, FromSums
+from toplist.inference.score_matrix import Panel
+from toplist.inference.settings import How
+from toplist.scoring.case_scores import Sheet
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from studies.improving.data import NETWORKS, Predictor
 from studies.improving.measuring import recalibrated
-from toplist import plot
-from toplist.diagnosis import decompose, reliability
-from toplist.improve import choose_k, rejection_curve
-from toplist.plot import Plot
-from toplist.plot.colours import Theme, marker
-from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, rule_x, sheet, write
-from toplist.plot.scales import axis
+from toplist.calibration import decompose, reliability
+from toplist.postprocess import choose_k, rejection_curve
+from toplist.report import plot
+from toplist.report.plot import Plot
+from toplist.report.plot.canvas import LINE, SIZE, SMALL, WIDTH, axis, cover, note, panel, rule_x, sheet, write
+from toplist.report.plot.colours import Theme, marker
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import toplist as tl
 from studies.improving.data import NETWORKS, SEED, Predictor
-from toplist.diagnosis import calibration_test, confidence_gap, decompose
-from toplist.improve import (
+from toplist.calibration import calibration_test, confidence_gap, decompose
+from toplist.postprocess import (
     Conformal,
     ambiguity,
     choose_k,

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.plot.colours import Theme, dashes, marker
-from toplist.plot.paper import LINE, SIZE, SMALL, WIDTH, cover, note, panel, rule_x, rule_y, sheet, write
-from toplist.plot.plots import Plot
-from toplist.plot.scales import axis
+from toplist.report.plot.base import Plot
+from toplist.report.plot.canvas import LINE, SIZE, SMALL, WIDTH, axis, cover, note, panel, rule_x, rule_y, sheet, write
+from toplist.report.plot.colours import Theme, dashes, marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

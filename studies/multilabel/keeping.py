@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import toplist as tl
-from toplist.labelsets import Sets
-from toplist.multilabel.listing import lists_of_sets
+from toplist.lists.labelsets import Sets
+from toplist.multilabel.support import lists_of_sets
 
 
 def keep(lists: tl.TopLists, path: Path) -> None:

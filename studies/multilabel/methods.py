@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 import toplist as tl
 from studies.multilabel.data import Data
-from toplist.improve import linear_pool
 from toplist.multilabel import BinaryRelevance, LabelPowerset, ProbabilisticChain, Reranker
+from toplist.postprocess import linear_pool
 
 LONGEST = 50  # sets on a list
 SEED = 0

@@ -13,8 +13,8 @@ import pytest
 
 import toplist as tl
 from tests.cli.command import toplist
-from toplist import demo
-from toplist.cli.comparing import _gate
+from toplist.cli import demo
+from toplist.cli.compare import _gate
 
 DATA = demo.folder()
 TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
@@ -33,7 +33,7 @@ def test_demo_prints_the_leaderboard_and_two_sentences_about_accuracy(tmp_path: 
 
 def test_json_is_strict_follows_its_schema_and_holds_what_the_library_says() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    from toplist.report.schema import schema
+    from toplist.report.export import schema
 
     done = toplist("compare", DATA / "cld2.tsv", DATA / "py3langid.csv.gz", *TRUTH, "--json")
     data = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))

@@ -128,7 +128,7 @@ def test_an_interrupt_inside_the_engine_is_an_interrupt(
 def test_what_the_engine_says_of_an_interrupt_is_one() -> None:
     import duckdb
 
-    from toplist.io.engine import connect, guarded, in_words
+    from toplist.io.duckdb_engine import connect, guarded, in_words
 
     for error in (RuntimeError("Query interrupted"), duckdb.InterruptException("INTERRUPT Error: Interrupted!")):
         with pytest.raises(KeyboardInterrupt), connect():
@@ -155,7 +155,7 @@ def test_the_memory_that_unique_ids_take_is_guarded(folder: Path, monkeypatch: p
     import duckdb
 
     from toplist.errors import ResourceError
-    from toplist.io.engine import connect
+    from toplist.io.duckdb_engine import connect
 
     with (
         pytest.raises(ResourceError, match=r"more than .* of memory\. Allow more with TOPLIST_MEMORY=4GB\."),
@@ -202,11 +202,11 @@ def test_scores_that_are_mapped_do_not_end_the_process_on_a_full_disk(
 ) -> None:
     import tempfile
 
-    from toplist import scratch
+    from toplist.evaluation import stream
 
     try:
         monkeypatch.chdir(folder)
-        monkeypatch.setattr(scratch, "_IN_MEMORY", 0)
+        monkeypatch.setattr(stream, "_IN_MEMORY", 0)
         made, told = said("compare", "b.csv", "-t", "y.csv", "-c", "20", "-q")
         assert made == 0, told
         pq.write_table(
@@ -365,7 +365,7 @@ def test_a_long_value_in_a_model_is_shortened(small: Path, monkeypatch: pytest.M
 def test_no_more_threads_or_memory_is_one_sentence() -> None:
     import typer
 
-    from toplist.cli.failures import reported
+    from toplist.cli.errors import reported
 
     for error in (RuntimeError("can't start new thread"), MemoryError()):
         with pytest.raises(typer.Exit) as end, reported():

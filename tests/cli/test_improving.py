@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 import toplist as tl
 from tests.cli.command import complaints, toplist
-from toplist import demo
+from toplist.cli import demo
 from toplist.cli.app import app
-from toplist.improve.pools import linear_pool, pool_weights
-from toplist.improve.recalibration import Recalibrator, Temperature
-from toplist.improve.truncation import choose_k
+from toplist.postprocess.combination import linear_pool, pool_weights
+from toplist.postprocess.recalibration import Recalibrator, Temperature
+from toplist.postprocess.truncation import choose_k
 
 DATA = demo.folder()
 LABELS = (DATA / "classes.txt").read_text().split()

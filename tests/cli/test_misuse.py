@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import complaints, toplist
-from toplist import demo
+from toplist.cli import demo
 
 DATA = demo.folder()
 TRUTH = ("-t", "truth.csv")

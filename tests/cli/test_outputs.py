@@ -245,7 +245,7 @@ def test_figures_are_not_drawn_into_a_folder_that_is_read(home: Path) -> None:
 
 
 def test_the_demo_does_not_write_into_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    from toplist import demo
+    from toplist.cli import demo
 
     code, told = said("demo", "--json", "-o", demo.folder() / "board.csv")
     assert code == 2, told

@@ -12,7 +12,7 @@ import pytest
 import toplist as tl
 from tests.comparison.tables import LAYOUTS, SPACE, World
 from tests.ranking.brute import Brute, agrees
-from toplist.io.readers import parquet
+from toplist.io.readers import arrow
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
@@ -53,7 +53,7 @@ def test_neither_order_nor_batches_nor_threads_show(
     want = compare(world, tmp_path, **options)
     for step, workers in ((17, 1), (64, 3), (33, 2)):
         monkeypatch.setenv("TOPLIST_THREADS", str(workers))
-        monkeypatch.setattr(parquet, "batch_rows", lambda width, step=step: step)
+        monkeypatch.setattr(arrow, "batch_rows", lambda width, step=step: step)
         world.write(tmp_path)
         assert compare(world, tmp_path, **options).to_dict() == want.to_dict()
         world.write(tmp_path, seed=step)
@@ -201,7 +201,7 @@ def test_every_order_shows_the_same_missing_cases(tmp_path: Path, monkeypatch: p
     holes(world, 5)
     want: dict[str, Any] = {}
     for seed, step in ((None, 1000), (1, 13), (2, 50)):
-        monkeypatch.setattr(parquet, "batch_rows", lambda width, step=step: step)
+        monkeypatch.setattr(arrow, "batch_rows", lambda width, step=step: step)
         world.write(tmp_path, seed)
         for missing in ("common", "pairwise", "reject"):
             made = compare(world, tmp_path, missing=missing, **WEIGHTED).to_dict()
@@ -216,7 +216,7 @@ def test_whole_numbers_are_classes_without_labels(tmp_path: Path, monkeypatch: p
     """And so is text whose names nobody has declared: only how many there are."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     world = World(8, 120)
-    monkeypatch.setattr(parquet, "batch_rows", lambda width: 11)
+    monkeypatch.setattr(arrow, "batch_rows", lambda width: 11)
     boards = []
     for name in (int, lambda c: f"class {c}"):
         rows, order = world.rows["lists"], np.random.default_rng(1).permutation(120)

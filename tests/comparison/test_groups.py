@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from toplist.annotations import MOST_GROUPS
 from toplist.errors import AlignmentError
+from toplist.io.metadata import MOST_GROUPS
 
 
 def test_blank_groups_and_a_group_of_that_name_stay_apart(tmp_path: Path) -> None:

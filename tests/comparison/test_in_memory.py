@@ -285,7 +285,7 @@ def test_pairwise_without_missing_cases_is_the_proportion_of_means() -> None:
 
 
 def test_in_memory_kernels_and_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    from toplist import kernel
+    from toplist.core import kernel
 
     made, y = predictions(4, 500)
     want = tl.compare(made, y, space=M, by=y % 3, clusters=y % 4, sample_weight=1 + y).to_dict()

@@ -19,7 +19,7 @@ import toplist as tl
 from tests.comparison.shapes import M, predictions
 from tests.ranking.brute import Brute, agrees
 from tests.tally.integers import law
-from toplist.ranking.results import Estimate, Standing
+from toplist.inference.results import Estimate, Standing
 
 FORMATS = ("json", "csv", "md", "tex", "html", "txt")
 
@@ -124,7 +124,7 @@ def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
     "options", [{}, {"by": ["x", "y"] * 20, "clusters": [1, 2, 3, 4] * 10}, {"penalty": math.inf}], ids=str
 )
 def test_the_record_is_as_its_schema_says(options: dict[str, Any]) -> None:
-    from toplist.report.schema import schema
+    from toplist.report.export import schema
 
     validator: Any = pytest.importorskip("jsonschema").Draft202012Validator
     validator(schema()).validate(board_of(**options).to_dict())

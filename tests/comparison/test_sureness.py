@@ -93,7 +93,7 @@ def test_the_number_of_threads_does_not_show_in_a_report(tmp_path, monkeypatch):
     board = tl.compare({"a": np.full((20, 3), 1 / 3), "b": [0] * 20}, [0, 1, 2, 0] * 5)
     pages = []
     for threads in (1, 7):
-        monkeypatch.setattr("toplist.kernel.threads", lambda threads=threads: threads)
+        monkeypatch.setattr("toplist.core.kernel.threads", lambda threads=threads: threads)
         board.report(tmp_path / "board.html")
         pages.append((tmp_path / "board.html").read_bytes())
     assert pages[0] == pages[1]

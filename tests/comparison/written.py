@@ -12,7 +12,7 @@ import pytest
 
 import toplist as tl
 from tests.comparison.shapes import M
-from toplist.ranking.assumptions import TIMED
+from toplist.inference.settings import TIMED
 
 N = 60
 UNNAMED = ("origins", "truth_reading", "by", "clusters", "order", "weight", "method")

@@ -7,7 +7,7 @@ import pytest
 
 import toplist as tl
 from tests.diagnosis.predictors import known, rounded
-from toplist.diagnosis import reliability
+from toplist.calibration import reliability
 
 
 @pytest.mark.parametrize("of", ["listed", "top", 2, "mass"])

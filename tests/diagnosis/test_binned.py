@@ -14,13 +14,7 @@ import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
 from tests.diagnosis.test_decomposition import whole
 from tests.laws.cases import law
-from toplist.diagnosis import (
-    Binned,
-    calibration_error,
-    confidence_gap,
-    decompose,
-    reliability,
-)
+from toplist.calibration import Binned, calibration_error, confidence_gap, decompose, reliability
 
 OF = ("listed", "top", 2, "mass")
 

@@ -11,10 +11,9 @@ from scipy import stats
 import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
-from toplist.diagnosis import Binned, calibration_error, confidence_gap
-from toplist.diagnosis.calibration import bins_of
-from toplist.diagnosis.views import view
-from toplist.promises import promises
+from toplist.calibration import Binned, calibration_error, confidence_gap
+from toplist.calibration.error import bins_of
+from toplist.calibration.pairs import promises, view
 
 LISTS = np.array([[0.5, 0.2, 0.1], [0.4, 0.4, 0.1], [0.2, 0.2, 0.2], [0.8, 0.1, 0.05]])
 

@@ -9,7 +9,7 @@ import pytest
 
 import toplist as tl
 from tests.diagnosis.predictors import known
-from toplist.diagnosis import calibration_error, calibration_test, confidence_gap
+from toplist.calibration import calibration_error, calibration_test, confidence_gap
 
 
 def repeated(n: int, times: int, *, seed: int, sharpen: float = 1.0) -> tuple[tl.TopLists, np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
-from toplist.diagnosis import decompose
+from toplist.calibration import decompose
 
 FIELDS = ("miscalibration", "discrimination", "uncertainty")
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from toplist import holding
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
-from toplist.examination import Diagnosis, diagnose
-from toplist.holding import Holding, by_place
+from toplist.evaluation import case_sample
+from toplist.evaluation.case_sample import Holding, by_place
+from toplist.evaluation.diagnose import diagnose
+from toplist.evaluation.diagnosis import Diagnosis
 from toplist.lists import from_logs
 
 M = 6
@@ -67,15 +68,15 @@ def test_what_is_off_in_both_directions_is_said_to_have_none():
 
 
 def test_numbers_are_those_of_the_functions_that_have_their_names():
-    from toplist import diagnosis
+    from toplist import calibration
 
     lists, y = drawn(power=2.0, k=3)
     found = diagnose(lists, y, level=0.9)
     assert found.decomposition.score == pytest.approx(tl.score(lists, y).mean())
-    assert found.gap == diagnosis.confidence_gap(lists, y, level=0.9)
-    assert found.mass_gap == diagnosis.confidence_gap(lists, y, of="mass", level=0.9)
-    assert found.calibration_error == diagnosis.calibration_error(lists, y, level=0.9)
-    assert found.test == diagnosis.calibration_test(lists, y, draws=199)
+    assert found.gap == calibration.confidence_gap(lists, y, level=0.9)
+    assert found.mass_gap == calibration.confidence_gap(lists, y, of="mass", level=0.9)
+    assert found.calibration_error == calibration.calibration_error(lists, y, level=0.9)
+    assert found.test == calibration.calibration_test(lists, y, draws=199)
     assert found.calibration.top.kept == pytest.approx(tl.accuracy(lists, y))
     assert [one.of for one in found.calibration.ranks] == [1, 2, 3]
     assert found.exact
@@ -213,7 +214,7 @@ def test_no_cases_are_no_error():
 
 def test_a_record_is_fit_for_json_under_its_schema():
     record = diagnose(*drawn(60, k=2)).to_dict()
-    assert record["schema"] == "toplist.diagnosis/1"
+    assert record["schema"] == "toplist.calibration/1"
     assert json.loads(json.dumps(record, allow_nan=False)) == record
 
 
@@ -256,7 +257,7 @@ def test_what_cannot_be_meant_is_refused_in_words():
 def test_many_cases_are_added_up_in_bins_and_the_diagnosis_says_so(monkeypatch):
     lists, y = drawn(2000, power=2.0, k=3)
     exact = diagnose(lists, y)
-    monkeypatch.setattr("toplist.examination.diagnosing.EXACT", 1500)
+    monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1500)
     found = diagnose(lists, y)
     assert not found.exact
     assert found.tested == 500
@@ -327,7 +328,7 @@ class TestFiles:
 
     def test_a_long_file_is_binned_and_sampled(self, files, monkeypatch):
         preds, truth, lists, y = files
-        monkeypatch.setattr("toplist.examination.diagnosing.EXACT", 500)
+        monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 500)
         found = diagnose(str(preds), str(truth), space=M)
         assert not found.exact
         assert 0 < found.tested < 300
@@ -382,7 +383,7 @@ class TestFiles:
 def test_ranks_that_only_invalid_lists_have_are_not_asked_for(exact, monkeypatch):
     """What is scored of {0: 0.01, 1: 0.5} is {1: 0.5}: no list has a second rank."""
     if not exact:
-        monkeypatch.setattr("toplist.examination.diagnosing.EXACT", 1)
+        monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1)
     found = diagnose(tl.TopLists.from_dicts([{0: 0.01, 1: 0.5}, {0: 0.9}], 4), [1, 0])
     assert found.exact == exact
     assert [one.of for one in found.calibration.ranks] == [1]
@@ -390,11 +391,11 @@ def test_ranks_that_only_invalid_lists_have_are_not_asked_for(exact, monkeypatch
 
 def test_cases_that_are_not_held_are_in_the_curves(monkeypatch):
     """Bins see every case: the curve is there although all that is held is empty."""
-    monkeypatch.setattr("toplist.examination.diagnosing.EXACT", 1)
+    monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1)
     found = diagnose(tl.TopLists.from_dicts([{}, {0: 0.6, 1: 0.3}], 4), [1, 0])
     assert [one.of for one in found.calibration.ranks] == [1, 2]
     assert repr(found)
 
 
 def test_the_limit_is_a_number_of_listed_classes():
-    assert holding.EXACT == 2_000_000
+    assert case_sample.EXACT == 2_000_000

@@ -11,19 +11,19 @@ import pytest
 import toplist as tl
 from tests.cli.command import toplist
 from tests.diagnosis.test_clusters import repeated
-from toplist import diagnosis
+from toplist import calibration
 from toplist.errors import FileError, ShapeError, TopListError
-from toplist.examination import diagnose
+from toplist.evaluation.diagnose import diagnose
 
 
 def test_the_numbers_are_those_of_the_functions_with_the_same_clusters():
     lists, y, which = repeated(40, 5, seed=3)
     found = diagnose(lists, y, clusters=which, draws=39)
     assert found.clusters == 40
-    assert found.gap == diagnosis.confidence_gap(lists, y, clusters=which)
-    assert found.mass_gap == diagnosis.confidence_gap(lists, y, of="mass", clusters=which)
-    assert found.calibration_error == diagnosis.calibration_error(lists, y, clusters=which)
-    assert found.test == diagnosis.calibration_test(lists, y, clusters=which, draws=39)
+    assert found.gap == calibration.confidence_gap(lists, y, clusters=which)
+    assert found.mass_gap == calibration.confidence_gap(lists, y, of="mass", clusters=which)
+    assert found.calibration_error == calibration.calibration_error(lists, y, clusters=which)
+    assert found.test == calibration.calibration_test(lists, y, clusters=which, draws=39)
     assert "200 cases in 40 clusters" in repr(found)
     assert any("too narrow" in note for note in found.notes)
     assert found.to_dict()["clusters"] == 40
@@ -42,8 +42,8 @@ def test_what_is_said_many_times_is_no_finding():
 
 def test_cases_that_are_clusters_of_their_own_are_tested_as_cases():
     lists, y, which = repeated(50, 1, seed=1)
-    plain = diagnosis.calibration_test(lists, y, draws=39)
-    assert diagnosis.calibration_test(lists, y, draws=39, clusters=which[::-1]) == plain
+    plain = calibration.calibration_test(lists, y, draws=39)
+    assert calibration.calibration_test(lists, y, draws=39, clusters=which[::-1]) == plain
 
 
 @pytest.mark.parametrize(("draws", "clustered", "said"), [(19, False, False), (38, True, True), (39, True, False)])
@@ -81,14 +81,14 @@ def test_clusters_need_outcomes():
 def test_many_cases_keep_their_clusters(monkeypatch):
     """Beyond what is held, what has an interval is of the held cases, which the notes say."""
     lists, y, which = repeated(100, 8, seed=2)
-    monkeypatch.setattr("toplist.examination.diagnosing.EXACT", 1200)
-    monkeypatch.setattr("toplist.holding.judging.TESTED_EACH", 100)
+    monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1200)
+    monkeypatch.setattr("toplist.evaluation.case_sample.TESTED_EACH", 100)
     found = diagnose(lists, y, clusters=which, draws=19)
     assert not found.exact
     every = len(lists) // found.gap.cases
     some = slice(None, None, every)
     assert every > 1
-    assert found.gap == diagnosis.confidence_gap(lists[some], y[some], clusters=which[some])
+    assert found.gap == calibration.confidence_gap(lists[some], y[some], clusters=which[some])
     assert any(f"of one case in {every}: {found.gap.cases} cases" in note for note in found.notes)
     assert any("The test is of one cluster in " in note for note in found.notes)
     assert found.tested < found.gap.cases
@@ -114,7 +114,7 @@ def test_files_name_a_column_of_the_truth(tmp_path, name, asked):
     said, truth = write(tmp_path, lists, y, which, name)
     found = diagnose(said, truth, space=lists.space.size, clusters=asked, draws=19)
     assert found.clusters == 30
-    gap = diagnosis.confidence_gap(lists, y, clusters=which)
+    gap = calibration.confidence_gap(lists, y, clusters=which)
     assert (found.gap.low, found.gap.high) == pytest.approx((gap.low, gap.high))
     words = () if asked is None else ("--cluster", asked)
     size = str(lists.space.size)

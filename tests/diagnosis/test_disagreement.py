@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist.diagnosis import deciding_cases
-from toplist.diagnosis.disagreement import split
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
+from toplist.inference.score_difference import deciding_cases, split
 
 SCORES = st.one_of(st.integers(-8, 8).map(float), st.just(math.inf))
 

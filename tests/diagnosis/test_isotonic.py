@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.diagnosis.predictors import seeds
 from tests.laws.cases import law
-from toplist.isotonic import Groups, grouped, pav, pool
+from toplist.core.isotonic import Groups, grouped, pav, pool
 
 
 def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

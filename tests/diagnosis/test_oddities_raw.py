@@ -11,7 +11,7 @@ from scipy import sparse
 
 import toplist as tl
 from toplist.errors import ShapeError, TopListError
-from toplist.lists.raw import raw_rows
+from toplist.lists.converters import raw_rows
 
 LABELS = tl.ClassSpace(labels=["a", "b", "c", "d"])
 P = np.array([[0.1, 0.2, 0.3, 0.4], [1.0, 0.0, 0.0, 0.0]])

@@ -9,7 +9,7 @@ from hypothesis import given
 import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, special
 from tests.laws.cases import law
-from toplist.promises import MISSED, Drawing, drawn, promises
+from toplist.calibration.pairs import MISSED, Drawing, drawn, promises
 
 
 @given(batch=anything)

@@ -9,8 +9,8 @@ from hypothesis import given
 import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
-from toplist.diagnosis import reliability, reliability_by_rank
-from toplist.isotonic import pav
+from toplist.calibration import reliability, reliability_by_rank
+from toplist.core.isotonic import pav
 
 
 def plainly(lists: tl.TopLists, y: list[int], of: str | int) -> tuple[list[float], list[bool]]:

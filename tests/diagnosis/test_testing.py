@@ -9,8 +9,8 @@ from hypothesis import given
 import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
-from toplist.diagnosis import calibration_test, decompose
-from toplist.promises import Drawing, promises
+from toplist.calibration import calibration_test, decompose
+from toplist.calibration.pairs import Drawing, promises
 
 
 @given(batch=anything)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from toplist.diagnosis import calibration_error, reliability
-from toplist.improve import Conformal, Temperature, geometric_pool, linear_pool, pool_weights
+from toplist.calibration import calibration_error, reliability
+from toplist.postprocess import Conformal, Temperature, geometric_pool, linear_pool, pool_weights
 
 T = tl.TopLists
 ODD: dict[str, Any] = {

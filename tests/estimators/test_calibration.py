@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from toplist.improve.recalibration.betamap import fit_beta
 from toplist.multilabel.estimators.calibration import Isotonic
+from toplist.postprocess.recalibration.maps import fit_beta
 
 
 @st.composite

@@ -65,8 +65,7 @@ def test_a_booster_of_ones_own_is_cross_fitted_as_well() -> None:
 
 def test_a_frequent_set_is_never_held_to_be_less_likely_for_it() -> None:
     """All else equal, the probability may only rise with the prior."""
-    from toplist.multilabel.estimators.boosting import say
-    from toplist.multilabel.estimators.features import SUMMARIES
+    from toplist.multilabel.estimators.reranker import SUMMARIES, say
 
     X, Y, *_ = clusters(200)
     model = Reranker(cv=3, random_state=0).fit(X, Y)

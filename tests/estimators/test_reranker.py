@@ -14,10 +14,9 @@ from sklearn.svm import LinearSVC
 import toplist as tl
 from tests.estimators.made import clusters
 from toplist.multilabel import BinaryRelevance, Reranker
-from toplist.multilabel.estimators import boosting, reranker
-from toplist.multilabel.estimators.crossfit import out_of_fold, out_of_two_folds
-from toplist.multilabel.estimators.features import FALLING, RISING, SUMMARIES
-from toplist.multilabel.estimators.training import Examples, Way, cross_fitted
+from toplist.multilabel.estimators import reranker
+from toplist.multilabel.estimators.calibration import out_of_fold, out_of_two_folds
+from toplist.multilabel.estimators.reranker import FALLING, RISING, SUMMARIES, Examples, Way, cross_fitted
 
 PROBLEM = clusters()
 
@@ -78,7 +77,7 @@ def test_cases_are_on_one_side_of_the_split_that_says_when_to_stop(monkeypatch: 
         split.append((len(rows), len(later)))
         return GaussianNB().fit(rows, true)
 
-    monkeypatch.setitem(boosting.BOOSTERS, "hist", watch)
+    monkeypatch.setitem(reranker.BOOSTERS, "hist", watch)
     Reranker(cv=KFold(5), candidates=4, support=False).fit(PROBLEM.X, PROBLEM.Y)
     assert split == [(120 * 4, 30 * 4)] * 5
 
@@ -89,7 +88,7 @@ def test_it_is_monotone_in_the_product(model: Reranker, column: int) -> None:
     rows = _shown(PROBLEM.X, PROBLEM.Y, "beta").rows[:200]
     low, high = rows.copy(), rows.copy()
     high[:, column] += 2.0
-    said = boosting.say(model.boosters_, high) - boosting.say(model.boosters_, low)
+    said = reranker.say(model.boosters_, high) - reranker.say(model.boosters_, low)
     assert (said >= 0).all() if column in RISING else (said <= 0).all()
     assert said.any()
     assert [SUMMARIES[at] for at in (*RISING, *FALLING)] == ["log product", "log prior", "gap to the best", "rank"]

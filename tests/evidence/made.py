@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.tally.made import ragged
-from toplist.evidence.findings import Exhibit
-from toplist.evidence.gathering import Gathered, exhibit, gather
-from toplist.evidence.naming import for_lists
-from toplist.rules import as_rule
-from toplist.sheets import sheet
+from toplist.evaluation.model_details import Gathered, exhibit, gather
+from toplist.inference.results import Exhibit
+from toplist.io.naming import for_lists
+from toplist.scoring.case_scores import sheet
+from toplist.scoring.rules import as_rule
 
 law = settings(deadline=None, max_examples=8, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
 seeds = st.integers(0, 2**32 - 1)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.evidence.made import KINDS, batch, law, seeds, shown
-from toplist.diagnosis.bins import Bin
-from toplist.outcomes import as_codes
+from toplist.calibration.reliability import Bin
+from toplist.lists.outcomes import as_codes
 
 HARD = [kind for kind in KINDS if kind != "soft"]
 

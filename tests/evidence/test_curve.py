@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.evidence.made import KINDS, TABULAR, batch, law, seeds, shown
-from toplist.evidence.cuts import GRID
-from toplist.rules import RULES
+from toplist.scoring.rules import RULES
+from toplist.scoring.truncation_curve import GRID
 
 HARD = [kind for kind in KINDS if kind != "soft"]
 

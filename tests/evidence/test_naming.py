@@ -9,15 +9,15 @@ import pytest
 
 import toplist as tl
 from tests.evidence.made import shown
-from toplist.evaluation import lists_of
-from toplist.evidence.findings import Exhibit
-from toplist.evidence.gathering import exhibit, gather
-from toplist.evidence.naming import for_batch
+from toplist.evaluation.model_details import exhibit, gather
+from toplist.inference.results import Exhibit
 from toplist.io.batches import Batch
-from toplist.io.coding import Coder
-from toplist.lists.door import Repairs
-from toplist.rules import as_rule
-from toplist.sheets import sheet
+from toplist.io.encoding import Coder
+from toplist.io.lists import lists_of
+from toplist.io.naming import for_batch
+from toplist.lists.validation import Repairs
+from toplist.scoring.case_scores import sheet
+from toplist.scoring.rules import as_rule
 
 pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
 

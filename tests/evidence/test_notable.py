@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.evidence.made import KINDS, batch, law, seeds, shown
-from toplist.evidence.notable import worst
+from toplist.evaluation.model_details import worst
 
 
 @law

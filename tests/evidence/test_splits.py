@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.evidence.made import KINDS, TABULAR, batch, gathered, law, seeds, shown
-from toplist import kernel
-from toplist.evidence.gathering import Gathered, exhibit
+from toplist.core import kernel
+from toplist.evaluation.model_details import Gathered, exhibit
 
 SOME: dict[str, Any] = {
     "brier": "brier",
@@ -46,7 +46,7 @@ def test_any_split_and_order_of_batches_shows_the_same(kind: str, rule: str, see
 def test_threads_and_blocks_do_not_show(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lists, y = batch(kind, 3, 700)
     plain = shown(lists, y, "log")
-    monkeypatch.setattr("toplist.evidence.slabs.CELLS", 7)
+    monkeypatch.setattr("toplist.scoring.truncation_curve.CELLS", 7)
     assert shown(lists, y, "log") == plain
     monkeypatch.setattr(kernel, "BLOCK", 64)
     monkeypatch.setattr(kernel, "_THREADED", 1)

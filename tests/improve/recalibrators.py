@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 import toplist as tl
-from toplist.improve.recalibration import (
-    Auto,
+from toplist.postprocess.recalibration import (
     Beta,
     BucketTemperature,
     Chain,
@@ -19,6 +18,7 @@ from toplist.improve.recalibration import (
     Temperature,
     VectorScaling,
 )
+from toplist.postprocess.selection import Auto
 
 KINDS: dict[str, Recalibrator] = {
     "identity": Identity(),

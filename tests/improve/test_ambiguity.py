@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.improve.test_linear_pool import draw_lists
-from toplist.improve.pools import ambiguity, linear_pool
+from toplist.postprocess.combination import ambiguity, linear_pool
 
 
 @given(seed=st.integers(0, 10_000), members=st.integers(1, 4), m=st.integers(2, 7), valid=st.booleans())

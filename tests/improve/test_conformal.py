@@ -18,9 +18,9 @@ from scipy import stats
 
 import toplist as tl
 from tests.improve.drawing import draw_lists
-from toplist.improve.conformal import Conformal
-from toplist.improve.draws import uniform_by_case
 from toplist.lists import from_logs
+from toplist.postprocess.conformal import Conformal
+from toplist.postprocess.draws import uniform_by_case
 
 Floats = NDArray[np.float64]
 seeds = st.integers(0, 5_000)

@@ -15,9 +15,8 @@ from scipy.sparse import csr_array
 
 import toplist as tl
 from tests.improve.drawing import draw_lists
-from toplist.improve.charges import OTHER, REJECT
-from toplist.improve.costs import CostTable, Decisions, Special, decide
-from toplist.improve.setcosts import decide_sets
+from toplist.postprocess.costs import OTHER, REJECT
+from toplist.postprocess.decisions import CostTable, Decisions, Special, decide, decide_sets
 
 Floats = NDArray[np.float64]
 seeds = st.integers(0, 10_000)
@@ -201,7 +200,7 @@ def test_many_blocks_are_one_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     lists, costs = draw_lists(rng, 30, 5), rng.random((5, 5))
     whole = [decide(lists, costs), decide(lists, {(0, 1): 3.0}, reject=0.6)]
-    monkeypatch.setattr("toplist.improve.costs.CELLS", 40)
+    monkeypatch.setattr("toplist.postprocess.costs.CELLS", 40)
     for one, again in zip(whole, [decide(lists, costs), decide(lists, {(0, 1): 3.0}, reject=0.6)], strict=True):
         np.testing.assert_array_equal(one.code, again.code)
         np.testing.assert_allclose(one.high, again.high, atol=1e-14)

@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.improve.test_linear_pool import draw_lists
-from toplist import kernel
-from toplist.improve.pools import geometric_pool, linear_pool
-from toplist.improve.pools.geometric import _multiply
-from toplist.improve.pools.linear import _add
-from toplist.improve.pools.members import Members
-from toplist.improve.pools.pooled import from_kernel, from_union
-from toplist.improve.pools.union import Union
+from toplist.core import kernel
+from toplist.postprocess.combination import geometric_pool, linear_pool
+from toplist.postprocess.combination.members import Members, Union
+from toplist.postprocess.combination.pools import _add, _multiply, from_kernel, from_union
 
 
 def by_definition(lists: list[tl.TopLists], w: Any) -> Any:
@@ -125,7 +122,7 @@ def test_how_a_batch_is_cut_never_shows(monkeypatch: pytest.MonkeyPatch) -> None
     for pool in (linear_pool, geometric_pool):
         whole = pool(lists)
         with monkeypatch.context() as patch:
-            patch.setattr("toplist.improve.pools.compiled._BLOCK", 100)
+            patch.setattr("toplist.postprocess.combination.pools._BLOCK", 100)
             patch.setattr(kernel, "_THREADED", 1)
             patch.setenv("TOPLIST_THREADS", "3")
             assert pool(lists) == whole
@@ -164,7 +161,7 @@ def test_logarithms_that_few_cases_need_are_kept_for_all(monkeypatch: pytest.Mon
     easy, hard = {0: 0.5, 1: 0.25}, {2: 0.5}
     lists = [tl.TopLists.from_dicts([easy] * 40 + [one] + [easy] * 40, m) for one in (easy, hard)]
     whole = geometric_pool(lists)
-    monkeypatch.setattr("toplist.improve.pools.compiled._BLOCK", 20)
+    monkeypatch.setattr("toplist.postprocess.combination.pools._BLOCK", 20)
     parts = geometric_pool(lists)
     assert parts == whole
     assert parts.log_confidences is not None

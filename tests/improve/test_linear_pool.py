@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist.improve import linear_pool
+from toplist.postprocess import linear_pool
 
 
 def draw_lists(rng: np.random.Generator, n: int, m: int, most: int, *, valid: bool = True) -> tl.TopLists:

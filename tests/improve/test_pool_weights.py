@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.improve.test_linear_pool import draw_lists
-from toplist.improve.pools import PoolWeights, geometric_pool, linear_pool, pool_weights
-from toplist.improve.pools.members import Members
-from toplist.improve.pools.objectives import BrierOfMean, LogOfMean, LogOfProduct, inner_products
-from toplist.improve.pools.simplex import quadratic
+from toplist.postprocess.combination import PoolWeights, geometric_pool, linear_pool, pool_weights
+from toplist.postprocess.combination.members import Members
+from toplist.postprocess.combination.weights import BrierOfMean, LogOfMean, LogOfProduct, inner_products, quadratic
 
 KINDS = [("brier", "linear"), ("log", "linear"), ("log", "geometric")]
 POOLS = {"linear": linear_pool, "geometric": geometric_pool}

@@ -10,19 +10,8 @@ from studies import folder
 
 import toplist as tl
 from tests.improve.recalibrators import KINDS, mixed, open_ended, sharpened
-from toplist.improve.folds import as_folds
-from toplist.improve.recalibration import (
-    Auto,
-    Beta,
-    BucketTemperature,
-    Chain,
-    Identity,
-    Isotonic,
-    RestFloor,
-    Temperature,
-    choose_recalibrator,
-    cross_fitted,
-)
+from toplist.postprocess.recalibration import Beta, BucketTemperature, Chain, Identity, Isotonic, RestFloor, Temperature
+from toplist.postprocess.selection import Auto, as_folds, choose_recalibrator, cross_fitted
 
 DATA = folder.default()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.improve.recalibrators import mixed, open_ended, sharpened
 from tests.laws.cases import batches, law
-from toplist.improve.recalibration import RestFloor
+from toplist.postprocess.recalibration import RestFloor
 
 
 @law

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.improve.recalibrators import KINDS, huge, mixed, open_ended, sharpened
 from tests.laws.cases import batches, law
-from toplist.improve.recalibration import Recalibrator, Temperature
+from toplist.postprocess.recalibration import Recalibrator, Temperature
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -153,7 +153,7 @@ def test_many_cases_are_learned_from_some_first_and_end_in_the_same_place(
     lists, y = sharpened(8, 2000, k=3)
     whole = KINDS[kind].unfitted().fit(lists, y).transform(lists)
     for module in ("exponents", "temperature", "floor", "betamap"):
-        monkeypatch.setattr(f"toplist.improve.recalibration.{module}._ROUGH", 100)
+        monkeypatch.setattr(f"toplist.postprocess.recalibration.{module}._ROUGH", 100)
     parts = KINDS[kind].unfitted().fit(lists, y).transform(lists)
     np.testing.assert_allclose(parts.confidences, whole.confidences, rtol=1e-4, atol=1e-6)
 

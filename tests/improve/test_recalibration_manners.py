@@ -10,8 +10,7 @@ import pytest
 
 import toplist as tl
 from tests.improve.recalibrators import KINDS, sharpened
-from toplist.improve.recalibration import (
-    Auto,
+from toplist.postprocess.recalibration import (
     BucketTemperature,
     Chain,
     Isotonic,
@@ -19,6 +18,7 @@ from toplist.improve.recalibration import (
     Temperature,
     VectorScaling,
 )
+from toplist.postprocess.selection import Auto
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.improve.recalibrators import mixed, sharpened
-from toplist.improve.recalibration import Beta, Isotonic, Recalibrator
-from toplist.improve.recalibration.betamap import fit_beta
-from toplist.improve.recalibration.logs import ranks
-from toplist.promises import promises
+from toplist.calibration.pairs import promises
+from toplist.lists.log_space import ranks
+from toplist.postprocess.recalibration import Beta, Isotonic, Recalibrator
+from toplist.postprocess.recalibration.maps import fit_beta
 
 
 @given(seed=st.integers(0, 1000), weighted=st.booleans())
@@ -106,7 +106,7 @@ def test_a_beta_map_of_many_entries_starts_from_some_of_them(monkeypatch: pytest
     p = rng.random(5000)
     y = rng.random(5000) < p**1.5
     whole = fit_beta(p, y)
-    monkeypatch.setattr("toplist.improve.recalibration.betamap._ROUGH", 500)
+    monkeypatch.setattr("toplist.postprocess.recalibration.maps._ROUGH", 500)
     np.testing.assert_allclose(fit_beta(p, y)(p), whole(p), atol=1e-6)
 
 

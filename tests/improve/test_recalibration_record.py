@@ -10,14 +10,8 @@ import pytest
 
 import toplist as tl
 from tests.improve.recalibrators import KINDS, mixed, sharpened
-from toplist.improve.recalibration import (
-    Auto,
-    Isotonic,
-    Recalibrator,
-    RestFloor,
-    Temperature,
-    VectorScaling,
-)
+from toplist.postprocess.recalibration import Isotonic, Recalibrator, RestFloor, Temperature, VectorScaling
+from toplist.postprocess.selection import Auto
 
 load, from_dict = Recalibrator.load, Recalibrator.from_dict
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.improve.recalibrators import huge, mixed, open_ended, sharpened
 from tests.laws.cases import batches, law
-from toplist.improve.recalibration import BucketTemperature, Recalibrator, Temperature
-from toplist.improve.recalibration.exponents import outcomes
-from toplist.improve.recalibration.logs import ranks
-from toplist.improve.recalibration.sample import Sample, mended
-from toplist.improve.recalibration.temperature import tempered
+from toplist.lists.log_space import ranks
+from toplist.postprocess.recalibration import BucketTemperature, Recalibrator, Temperature
+from toplist.postprocess.recalibration.base import Sample, mended
+from toplist.postprocess.recalibration.scaling import outcomes, tempered
 
 temperatures = st.floats(0.2, 5.0)
 

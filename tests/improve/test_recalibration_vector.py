@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 import toplist as tl
 from tests.improve.recalibrators import mixed, sharpened
-from toplist.improve.recalibration import VectorScaling
+from toplist.postprocess.recalibration import VectorScaling
 
 
 def dense_loss(theta: np.ndarray, lists: tl.TopLists, y: np.ndarray, ridge: float) -> float:

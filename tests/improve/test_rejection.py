@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.improve.drawing import draw_lists
-from toplist.improve.rejection import doubts, reject_below, rejection_curve
 from toplist.lists import from_logs
+from toplist.postprocess.selective import doubts, reject_below, rejection_curve
 
 seeds = st.integers(0, 5_000)
 

@@ -12,8 +12,8 @@ import pytest
 
 import toplist as tl
 from tests.improve.test_pool_weights import KINDS, draw
-from toplist.improve.pools import Stack, pool_weights, stack
-from toplist.improve.recalibration import Isotonic, Recalibrator, Temperature
+from toplist.postprocess.combination import Stack, pool_weights, stack
+from toplist.postprocess.recalibration import Isotonic, Recalibrator, Temperature
 
 
 class Flatten:

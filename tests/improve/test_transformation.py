@@ -21,12 +21,13 @@ import toplist as tl
 from tests.io.drawn import Drawn, chance, draw
 from tests.io.written import LAYOUTS, save, save_array
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
-from toplist.improve.pools import geometric_pool, linear_pool
-from toplist.improve.recalibration import Temperature
-from toplist.improve.truncation import truncate_by_gain
-from toplist.io import together
-from toplist.lists.door import Repairs
-from toplist.transformation import Reading, pool_files, recalibrate_file, truncate_file
+from toplist.evaluation.transform import pool_files, recalibrate_file, truncate_file
+from toplist.io import align
+from toplist.io.align import Reading
+from toplist.lists.validation import Repairs
+from toplist.postprocess.combination import geometric_pool, linear_pool
+from toplist.postprocess.recalibration import Temperature
+from toplist.postprocess.truncation import truncate_by_gain
 
 M = 9
 OUT = ("parquet", "csv", "jsonl")
@@ -118,7 +119,7 @@ def test_neither_batches_nor_threads_show_in_the_file(
     paths = {f"m{j}": save(LAYOUTS["lists"](one, chance(j)), tmp_path / f"{j}.parquet") for j, one in enumerate(drawn)}
     made = []
     for part in (1, 7, 1 << 15):
-        monkeypatch.setattr(together, "_PART", part)
+        monkeypatch.setattr(align, "_PART", part)
         pool_files(paths, tmp_path / f"by-{part}.{out}", k=3, reading=Reading(space=M))
         made.append((tmp_path / f"by-{part}.{out}").read_bytes())
     assert len(set(made)) == 1
@@ -326,7 +327,7 @@ def test_arrays_are_read_too(tmp_path: Path) -> None:
 def test_lists_gathered_with_the_truth_score_as_they_do_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str, *, shuffled: bool
 ) -> None:
-    monkeypatch.setattr(together, "_PART", 7)
+    monkeypatch.setattr(align, "_PART", 7)
     a, b, _ = members(9, names=names)
     for j, one in enumerate((a, b)):
         layout, suffix = (("lists", ".parquet"), ("long", ".csv"))[j]

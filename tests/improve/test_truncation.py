@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.improve.drawing import draw_lists
-from toplist.curves import curve, cut_scores
-from toplist.improve.truncation import choose_k, choose_mass, truncate_by_gain, worth
 from toplist.lists import from_logs
-from toplist.outcomes import as_codes
-from toplist.rules import as_rule
-from toplist.scoring import plain_scores
+from toplist.lists.outcomes import as_codes
+from toplist.postprocess.truncation import choose_k, choose_mass, truncate_by_gain, worth
+from toplist.scoring.rules import as_rule
+from toplist.scoring.scores import plain_scores
+from toplist.scoring.truncation_curve import curve, cut_scores
 
 PLAIN = tl.Savage(lambda v, n: 1 - (n * v * v).sum(-1), lambda v, n: -2 * v)
 RULES = {name: as_rule(name) for name in ("brier", "log", "spherical", "zero-one", "one-vs-rest")} | {"savage": PLAIN}
@@ -63,7 +63,7 @@ def test_weights_count_cases_as_often_as_they_say(seed: int) -> None:
 def test_blocks_of_cuts_score_as_lists_cut_one_by_one(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With rests known as logarithms too, and blocks of two cases."""
     rng = np.random.default_rng(3)
-    monkeypatch.setattr("toplist.curves._CELLS", 16)
+    monkeypatch.setattr("toplist.scoring.truncation_curve._CELLS", 16)
     logits = rng.normal(0, 3, (7, 6))
     lists = tl.TopLists.from_logits(logits, k=4)
     y = rng.integers(0, 6, 7)

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.io.drawn import Drawn, chance
 from tests.io.written import Record, as_lists, as_long, as_wide, save
-from toplist.comparison import compare
-from toplist.leaderboard import Leaderboard
+from toplist.evaluation.compare import compare
+from toplist.evaluation.leaderboard import Leaderboard
 
 LABELS = ("csv", "tsv", "parquet", "jsonl", "feather")
 SOFT = ("lists.parquet", "lists.jsonl", "wide.csv", "wide.parquet", "long.csv")

@@ -28,14 +28,15 @@ from tests.io.drawn import Drawn, chance, draw
 from tests.io.mutations import Violation, require_clear
 from tests.io.written import LAYOUTS, as_table, save
 from toplist import ClassSpace
-from toplist.comparison import compare
-from toplist.conversion import convert
 from toplist.errors import AlignmentError, SpaceError, TopListError
-from toplist.inspection import inspect
+from toplist.evaluation.compare import compare
+from toplist.evaluation.inspection import inspect
+from toplist.evaluation.transform import pool_files, truncate_file
+from toplist.io.align import Reading
 from toplist.io.layouts import Hints
 from toplist.io.sources import open_source
-from toplist.lists.door import Repairs
-from toplist.transformation import Reading, pool_files, truncate_file
+from toplist.io.write import convert
+from toplist.lists.validation import Repairs
 
 Records = list[dict[str, Any]]
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".feather")

@@ -26,8 +26,8 @@ from tests.io.damages import DAMAGES, Damage
 from tests.io.drawn import Drawn, chance, draw
 from tests.io.written import LAYOUTS, Record, as_jsonl, as_text, packed, save, save_array
 from toplist import ClassSpace
-from toplist.comparison import compare
 from toplist.errors import TopListError
+from toplist.evaluation.compare import compare
 
 FIRST = ("class_1", "p_1")  # of ranked columns
 FORMS = (

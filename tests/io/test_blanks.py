@@ -11,8 +11,8 @@ import pytest
 for library in ("pyarrow", "duckdb"):
     pytest.importorskip(library, reason="files are an extra")
 
-from toplist.comparison import compare  # noqa: E402
 from toplist.errors import FileError, TopListError  # noqa: E402
+from toplist.evaluation.compare import compare  # noqa: E402
 from toplist.lists import TopLists  # noqa: E402
 
 Pairs = list[tuple[Any, Any]]

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from tests.io.boards import only
 from toplist import ClassSpace, LabelSets, TopLists
 from toplist.cli.app import app
-from toplist.comparison import compare
 from toplist.errors import FileError, SpaceError, TopListError
+from toplist.evaluation.compare import compare
 
 NAMES = ["sun", "sea", "rain"]
 LISTS: list[Mapping[Any, float]] = [

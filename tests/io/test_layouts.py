@@ -11,7 +11,7 @@ from tests.io.boards import LABELS, SOFT, agree, hard_truth, numbers, only, soft
 from tests.io.drawn import Drawn, brier, chance, draw
 from tests.io.written import as_labels, as_lists, as_long, everything, save, save_array
 from toplist import ClassSpace, TopLists
-from toplist.comparison import compare
+from toplist.evaluation.compare import compare
 
 KINDS = ("ragged", "full", "top", "hard")
 

@@ -10,8 +10,8 @@ import pytest
 from tests.io.boards import hard_truth
 from tests.io.drawn import Drawn, brier, chance, draw
 from tests.io.written import LAYOUTS, save
-from toplist.comparison import compare
 from toplist.errors import AlignmentError
+from toplist.evaluation.compare import compare
 
 N = 30
 FORMS = ("lists.parquet", "long.csv", "scattered.parquet", "wide.csv", "ranked.jsonl")

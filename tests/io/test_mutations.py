@@ -15,13 +15,13 @@ from tests.io.mutations import FORMS, Spoiled, outcome, require_clear, run, spoi
 from tests.io.slow import name_of
 from tests.io.written import LAYOUTS, save
 from toplist import ClassSpace
-from toplist.comparison import compare
-from toplist.conversion import convert
 from toplist.errors import TopListError
-from toplist.inspection import inspect
+from toplist.evaluation.compare import compare
+from toplist.evaluation.inspection import inspect
 from toplist.io.layouts import Hints
 from toplist.io.sources import Source, open_source
-from toplist.lists.door import Repairs
+from toplist.io.write import convert
+from toplist.lists.validation import Repairs
 
 EACH = {"lists": 12, "long": 12, "scattered": 12, "wide": 30, "ranked": 30}  # sixty of each layout
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.io.boards import only
 from toplist import ClassSpace
-from toplist.comparison import compare
 from toplist.errors import FileError, TopListError
+from toplist.evaluation.compare import compare
 
 TRUTH = "case,class\n1,a\n2,b\n3,c\n4,a\n"
 LONG = "case,class,confidence\n1,a,0.5\n1,b,0.25\n2,,\n4,b,0.75\n3,c,1\n"

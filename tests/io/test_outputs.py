@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import toplist as tl
+from toplist import _files
+from toplist._files import Output, require_apart, write_bytes
 from toplist.errors import FileError, TopListError
-from toplist.io import outputs
-from toplist.io.outputs import Output, require_apart, write_bytes
-from toplist.io.writers import Writer
+from toplist.io.write import Writer
 
 ROWS = pa.table({"case": [f"case {i}" for i in range(5000)], "brier": [i / 7 for i in range(5000)]})
 
@@ -62,7 +62,7 @@ WRITERS = {
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every way in which a file system lets a part be written."""
     if request.param == "with a name":
-        monkeypatch.setattr(outputs, "_UNNAMED", None)
+        monkeypatch.setattr(_files, "_UNNAMED", None)
     if request.param == "copied":
 
         def fail(*_: Any, **__: Any) -> None:
@@ -159,11 +159,11 @@ def test_all_is_on_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: p
 
 
 def test_nobody_else_foresees_the_name_of_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outputs, "_UNNAMED", None)
+    monkeypatch.setattr(_files, "_UNNAMED", None)
     victim = tmp_path / "victim"
     victim.write_text("mine")
     names = iter(["aaaaaaaa", "bbbbbbbb"])
-    monkeypatch.setattr(outputs.secrets, "token_hex", lambda _: next(names))
+    monkeypatch.setattr(_files.secrets, "token_hex", lambda _: next(names))
     (tmp_path / ".a.aaaaaaaa.part").symlink_to(victim)
     with pytest.raises(FileError, match="this cannot be written"):
         write_bytes(tmp_path / "a", b"new")
@@ -192,7 +192,7 @@ def test_names_of_any_length_and_any_bytes(way: str, tmp_path: Path) -> None:
 
 MIX = """
 import sys, pyarrow as pa
-from toplist.io.writers import Writer
+from toplist.io.write import Writer
 who, path = sys.argv[1:]
 table = pa.table({"who": [who] * 20_000})
 for _ in range(5):

@@ -16,11 +16,12 @@ from tests.cli.saying import said
 from tests.io.boards import only
 from tests.io.folders import run
 from tests.io.written import save
-from toplist.comparison import compare
 from toplist.errors import AlignmentError, FileError
+from toplist.evaluation.compare import compare
+from toplist.evaluation.transform import pool_files
+from toplist.io.align import Reading
 from toplist.io.readers import open_path
-from toplist.io.readers.kinds import common, usual
-from toplist.transformation import Reading, pool_files
+from toplist.io.readers.column_types import common, usual
 
 FORMS = (".csv", ".jsonl", ".parquet", ".feather")
 TYPED = (".parquet", ".feather")

@@ -14,8 +14,8 @@ from tests.io.boards import hard_truth, only
 from tests.io.drawn import Drawn, brier, chance, draw
 from tests.io.written import LAYOUTS, as_table, save
 from toplist import ClassSpace
-from toplist.comparison import compare
 from toplist.errors import FileError, TopListError
+from toplist.evaluation.compare import compare
 
 
 def _parts(drawn: Drawn, layout: str, suffix: str, folder: Path, cuts: list[int]) -> Path:

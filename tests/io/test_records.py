@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import toplist as tl
-from toplist.improve import Conformal, Recalibrator
-from toplist.improve.pools import Stack
-from toplist.io.records import read_json, spell, unspell, write_json
+from toplist._files import read_json, spell, unspell, write_json
+from toplist.postprocess import Conformal, Recalibrator
+from toplist.postprocess.combination import Stack
 
 LOADERS = {"recalibrator": Recalibrator.load, "pool": Stack.load, "conformal": Conformal.load}
 WRONG = {

@@ -13,9 +13,9 @@ import pytest
 from pyarrow import parquet
 
 import toplist as tl
+from toplist.core.validity import last_places, significant_digits
 from toplist.io.columns import decimals
-from toplist.io.readers import delimited, lines
-from toplist.validity import last_places, significant_digits
+from toplist.io.readers import delimited, json_lines
 
 N, M, K = 300, 10, 5
 SPACE = [f"c{i}" for i in range(M)]
@@ -95,7 +95,7 @@ def test_the_result_does_not_depend_on_rows_batches_or_threads(
     for seed, threads, size in ((1, "1", 16), (2, "2", 64), (3, "3", 4096)):
         monkeypatch.setenv("TOPLIST_THREADS", threads)
         monkeypatch.setattr(delimited, "batch_rows", lambda _, size=size: size)
-        monkeypatch.setattr(lines, "_BLOCK", 64 * size)
+        monkeypatch.setattr(json_lines, "_BLOCK", 64 * size)
         assert board(write(tmp_path / f"b{seed}", lists, layout, seed=seed), tmp_path) == first
 
 

@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from toplist import _files
+from toplist._files import room, sized, temporary_folder
 from toplist.errors import ResourceError
-from toplist.io import temporary
-from toplist.io.temporary import room, sized, temporary_folder
 
 HOLD = """
 import sys, time
-from toplist.io.temporary import temporary_folder
+from toplist._files import temporary_folder
 with temporary_folder() as place:
     (place / "data").write_text("predictions")
     print(place, flush=True)
     time.sleep(60)
 """
-USE = "from toplist.io.temporary import temporary_folder\nwith temporary_folder() as place: print(place)"
+USE = "from toplist._files import temporary_folder\nwith temporary_folder() as place: print(place)"
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_without_locks_there_are_folders_that_nobody_sweeps(home: Path, monkeypa
         def flock(*_: object) -> None:
             raise OSError(37, "No locks available")
 
-    monkeypatch.setattr(temporary, "_fcntl", Unlocked)
+    monkeypatch.setattr(_files, "_fcntl", Unlocked)
     with temporary_folder() as place:
         assert os.listdir(place) == []
         subprocess.run([sys.executable, "-c", USE], check=True, capture_output=True)

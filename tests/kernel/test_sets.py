@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toplist import kernel, subsets
-from toplist.labelsets.batch import keys
-from toplist.subsets import Likeliest, Spelling
+from toplist.core import kernel, subset_search
+from toplist.core.subset_search import Likeliest, Spelling
+from toplist.lists.labelsets.batch import keys
 
 needs_native = pytest.mark.skipif(not kernel.NATIVE, reason="built without a compiler")
 
@@ -62,7 +62,7 @@ def test_both_list_the_same_sets(
             p = np.log(p) - np.log1p(-p)
     native, pure = both(monkeypatch, p, k, logit=logit, empty=empty)
     np.testing.assert_array_equal(native.counts, pure.counts)
-    assert native.refused == pure.refused == (3, subsets.FINE)
+    assert native.refused == pure.refused == (3, subset_search.FINE)
     np.testing.assert_allclose(native.listed(native.log_p), pure.listed(pure.log_p), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(native.log_rest, pure.log_rest, rtol=1e-13, atol=1e-13)
     assert native.spelling is not None
@@ -98,9 +98,9 @@ def test_both_refuse_the_same_rows(monkeypatch: pytest.MonkeyPatch, bad: float) 
         p[4, width // 2] = bad
         p[5, 0] = bad
         for found in both(monkeypatch, p, 2, logit=False, empty=True):
-            assert found.refused == (4, subsets.BAD_VALUE)
+            assert found.refused == (4, subset_search.BAD_VALUE)
         for found in both(monkeypatch, p, 2, logit=True, empty=True):
-            assert found.refused == ((4, subsets.BAD_VALUE) if math.isnan(bad) else (6, subsets.FINE))
+            assert found.refused == ((4, subset_search.BAD_VALUE) if math.isnan(bad) else (6, subset_search.FINE))
         p[2] = 0
         for found in both(monkeypatch, p, 2, logit=False, empty=False):
-            assert found.refused == (2, subsets.ONLY_EMPTY)
+            assert found.refused == (2, subset_search.ONLY_EMPTY)

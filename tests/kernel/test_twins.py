@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toplist import kernel
-from toplist.kernel import Rows
+from toplist.core import kernel
+from toplist.core.kernel import Rows
 
 needs_native = pytest.mark.skipif(not kernel.NATIVE, reason="the compiled kernel was not built, or not asked for")
 
@@ -73,8 +73,8 @@ def test_both_see_the_same_rest_mass_and_the_same_flags(
 
 def clean(rows: Rows, found: NDArray[np.uint16]) -> Rows:
     """Only the rows without problems."""
-    from toplist.flags import PROBLEMS, TINY_NEGATIVE
-    from toplist.validity import gather
+    from toplist.core.flags import PROBLEMS, TINY_NEGATIVE
+    from toplist.core.validity import gather
 
     return gather(rows, np.flatnonzero((found & (PROBLEMS | TINY_NEGATIVE)) == 0))
 
@@ -85,8 +85,8 @@ def clean(rows: Rows, found: NDArray[np.uint16]) -> Rows:
 def test_both_reduce_to_the_same_moments(
     monkeypatch: pytest.MonkeyPatch, dtype: Any, codes: Any, dense: bool, given: bool, sum_of: tuple[str, float]
 ) -> None:
-    from toplist.moments import Moments
-    from toplist.rules.sums import Nothing, Peak, Powers, Squares
+    from toplist.core.case_statistics import Moments
+    from toplist.scoring.rules.class_sums import Nothing, Peak, Powers, Squares
 
     rows = random_rows(2, dtype, codes, dense=dense, given=given)
     with np.errstate(all="ignore"):

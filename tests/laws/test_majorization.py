@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.laws.cases import distributions, every_rule, law
 from tests.oracle.dense import RULES
-from toplist.majorization import schur_violation
+from toplist.scoring.majorization import schur_violation
 
 M = 5
 Transfer = tuple[int, int, float]

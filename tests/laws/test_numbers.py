@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from toplist.bounds import largest_loss
 from toplist.lists import from_logs
+from toplist.scoring.bounds import largest_loss
 
 T = tl.TopLists
 RULES: dict[str, tl.Rule] = {

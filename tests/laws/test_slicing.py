@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.laws.cases import Case, batches, cases, every_rule, law, random_batch
 from tests.oracle.dense import RULES
-from toplist import kernel
+from toplist.core import kernel
 
 
 @every_rule

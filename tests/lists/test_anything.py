@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 import toplist as tl
-from toplist.diagnosis import reliability
+from toplist.calibration import reliability
 from toplist.lists import as_lists
-from toplist.lists.raw import raw_rows
+from toplist.lists.converters import raw_rows
 
 SPACE = tl.ClassSpace(labels=["de", "en", "fr"])
 DICTS = [{"en": 0.7, "de": 0.2}, {"fr": 0.5, "en": 0.4}]

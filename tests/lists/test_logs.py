@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist import kernel
+from toplist.core import kernel
 from toplist.lists import from_logs
-from toplist.multilabel.listing import lists_of_sets
+from toplist.multilabel.support import lists_of_sets
 
 T = tl.TopLists
 SIZES = (8, 1000, 10**15, 2**1200, 2**10000)

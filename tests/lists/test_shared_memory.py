@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 
 import toplist as tl
-from toplist import kernel
+from toplist.core import kernel
 from toplist.lists import from_logs
-from toplist.lists.raw import raw_rows
+from toplist.lists.converters import raw_rows
 
 LYING: dict[str, Any] = {
     "beyond the end": np.array([0, 1, 10**9]),

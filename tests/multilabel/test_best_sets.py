@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.multilabel.best_oracle import check, check_exactly, every_set, exactly, label_by_label, logs_of
-from toplist import kernel
-from toplist.labelsets import LabelSets, Sets
+from toplist.core import kernel
+from toplist.lists.labelsets import LabelSets, Sets
 from toplist.multilabel import best_sets
 
 RNG = np.random.default_rng

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.multilabel import deciding as brute
 from tests.multilabel.deciding import Drawn, Set, drawn, every_set
-from toplist.labelsets import Book, Sets
-from toplist.multilabel import beliefs
-from toplist.multilabel.decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
-from toplist.multilabel.listing import lists_of_sets
+from toplist.lists.labelsets import Book, Sets
+from toplist.multilabel import marginals
+from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
+from toplist.multilabel.support import lists_of_sets
 
 DECISIONS: dict[str, Callable[..., Sets]] = {"f1": f1_sets, "hamming": hamming_sets, "jaccard": jaccard_sets}
 many = settings(max_examples=300)
@@ -227,7 +227,7 @@ def test_probabilities_too_small_to_be_numbers_are_decided_by_their_logarithms(w
 
 @pytest.mark.parametrize(("width", "rest"), [(8, "spread"), (9, "drop")])
 def test_the_default_follows_the_number_of_sets(width: int, rest: Any) -> None:
-    assert beliefs.SPREAD_LIMIT == 2**8
+    assert marginals.SPREAD_LIMIT == 2**8
     lists = tl.TopLists.from_dicts([{(0, 1): 0.3, (1,): 0.1}], tl.LabelSets(range(width)))
     for decide in (f1_sets, jaccard_sets, hamming_sets, marginals):
         same = decide(lists) == decide(lists, rest=rest)
@@ -252,7 +252,7 @@ def test_cases_do_not_depend_on_each_other(some: list[Drawn], seed: int) -> None
         assert decide(together) == alone
         assert decide(shuffled) == alone
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(beliefs, "_ENTRIES", 4)
+            patch.setattr(marginals, "_ENTRIES", 4)
             assert decide(together) == alone
 
 

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import toplist as tl
-from toplist.labelsets import Sets
-from toplist.multilabel.decisions import mode_sets
+from toplist.lists.labelsets import Sets
+from toplist.multilabel.set_decisions import mode_sets
 
 NAMES = ["cat", "dog", "fox"]
 SPACE = tl.LabelSets(NAMES)
@@ -142,7 +142,7 @@ def test_distributions_in_other_units_are_not_taken_for_marginals() -> None:
 
 def test_the_remedy_for_marginals_works() -> None:
     """What the sentences say can be typed."""
-    best_sets = pytest.importorskip("toplist.multilabel.best").best_sets
+    best_sets = pytest.importorskip("toplist.multilabel.independent").best_sets
     lists = best_sets(P, 2, SPACE)
     assert tl.score(lists, Y).shape == (3,)
     board = tl.compare({"m": lists}, Y, space=tl.LabelSets(NAMES))

@@ -15,7 +15,7 @@ import toplist as tl
 from tests.multilabel import deciding as brute
 from tests.multilabel.deciding import every_set
 from toplist import multilabel
-from toplist.labelsets import Sets
+from toplist.lists.labelsets import Sets
 from toplist.multilabel.metrics import METRICS, SetMetric, hamming, instance_f1, jaccard, set_accuracy
 
 

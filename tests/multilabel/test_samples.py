@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist.labelsets import Sets
+from toplist.lists.labelsets import Sets
 from toplist.multilabel import sampled_sets, samples
 from toplist.multilabel.chains import chain_log_p, chain_samples
 

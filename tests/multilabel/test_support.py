@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist.labelsets import Sets
+from toplist.lists.labelsets import Sets
 from toplist.multilabel import support_sets
 from toplist.multilabel.support import support_log_scores
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import complaints
-from toplist import demo
+from toplist.cli import demo
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

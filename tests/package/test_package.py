@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import toplist as tl
-from toplist import errors, flags, kernel, versions
+from toplist import errors
+from toplist.core import flags, kernel
+from toplist.report import versions
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,7 +89,7 @@ def test_the_version_is_in_the_changelog() -> None:
 
 
 def test_both_kernels_use_the_same_flags() -> None:
-    header = (ROOT / "src/toplist/_native/rows.hpp").read_text()
+    header = (ROOT / "src/toplist/core/native/list_view.hpp").read_text()
     block = header[header.index("enum Flag") : header.index("};", header.index("enum Flag"))]
     native = {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", block)}
     assert native == {name: value for name, value in vars(flags).items() if name.isupper() and name != "PROBLEMS"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import toplist as tl
-from toplist.diagnosis.judging import Judged
-from toplist.holding import by_place, held, judged
-from toplist.report.page import evidence
-from toplist.report.page.wording import names
+from toplist.calibration.testing import Judged
+from toplist.evaluation.case_sample import by_place, held, judged
+from toplist.report.html import model_details
+from toplist.report.html.safe_text import names
 
 
 def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, tl.TopLists], np.ndarray]:
@@ -29,7 +29,7 @@ def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, Judged
 
 
 def said(found: dict[str, Judged]) -> str:
-    return " ".join(map(str, evidence.confidence(found, names(found))))
+    return " ".join(map(str, model_details.confidence(found, names(found))))
 
 
 def accuses(text: str) -> bool:

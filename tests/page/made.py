@@ -10,11 +10,12 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import t as student
 
-from toplist.diagnosis.bins import Bin
-from toplist.evidence.findings import Costly, Exhibit, Shape
-from toplist.ranking.results import (
+from toplist.calibration.reliability import Bin
+from toplist.inference.results import (
     ConfidenceSet,
+    Costly,
     Estimate,
+    Exhibit,
     FileRecord,
     Mark,
     Origin,
@@ -22,9 +23,10 @@ from toplist.ranking.results import (
     Results,
     Section,
     SequentialPath,
+    Shape,
     Standing,
 )
-from toplist.report.page import Page, Provenance
+from toplist.report.html import Page, Provenance
 
 NAMES = (
     "transformer-large (fine-tuned)",

@@ -14,9 +14,9 @@ from tests.page.browsing import PHONE, WIDE, Visit, browser
 from tests.page.hostile import HOSTILE
 from tests.page.undrawn import render_undrawn
 from tests.page.written import drawn, text
-from toplist.report.page import Page
-from toplist.report.page.wording import names
-from toplist.words.names import visible
+from toplist.report.html import Page
+from toplist.report.html.safe_text import names
+from toplist.report.text import visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytest.importorskip("matplotlib", reason="drawings need matplotlib")

@@ -11,10 +11,10 @@ import toplist as tl
 from tests.page import made
 from tests.page.hostile import HOSTILE
 from tests.page.undrawn import render_undrawn
-from toplist.diagnosis.disagreement import Decided, split
-from toplist.report.page import Page
-from toplist.report.page.deciding import deciding
-from toplist.report.page.wording import names
+from toplist.inference.score_difference import Decided, split
+from toplist.report.html import Page
+from toplist.report.html.findings import deciding
+from toplist.report.html.safe_text import names
 
 N = 120
 

@@ -11,10 +11,10 @@ from tests.page.hostile import HOSTILE
 from tests.page.reading import read
 from tests.page.undrawn import render_undrawn
 from tests.page.written import drawn, everywhere
-from toplist.report.page.figures import figures
-from toplist.report.page.renaming import renamed
-from toplist.report.page.wording import names
-from toplist.words.names import visible
+from toplist.report.html.figures import figures
+from toplist.report.html.page import renamed
+from toplist.report.html.safe_text import names
+from toplist.report.text import visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 

@@ -12,8 +12,8 @@ for library in ("jinja2", "matplotlib"):
 from tests.page import made  # noqa: E402
 from tests.page.hostile import HOSTILE  # noqa: E402
 from tests.page.reading import read  # noqa: E402
-from toplist.diagnosis.oddities import Oddity  # noqa: E402
-from toplist.report.page import Page, render  # noqa: E402
+from toplist.lists.checks import Oddity  # noqa: E402
+from toplist.report.html import Page, render  # noqa: E402
 
 
 def page(*oddities: Oddity) -> Page:

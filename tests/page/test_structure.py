@@ -10,7 +10,7 @@ import pytest
 
 from tests.page.reading import Element, read
 from tests.page.written import PAGES, text
-from toplist.report.page.policy import digest
+from toplist.report.html.page import digest
 
 ADDRESS = re.compile(r"(?<![\w/])(?:https?:)?//[\w.-]+\.\w|url\s*\(|@import", re.IGNORECASE)
 NAMESPACES = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink")

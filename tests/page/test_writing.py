@@ -14,8 +14,8 @@ from tests.page import made
 from tests.page.reading import read
 from tests.page.undrawn import render_undrawn
 from toplist.errors import TopListError
-from toplist.report.page import Page, Provenance, render, write
-from toplist.report.page import writing as writing_module
+from toplist.report.html import Page, Provenance, render, write
+from toplist.report.html import page as writing_module
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -82,7 +82,7 @@ def test_without_jinja_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) ->
             raise ImportError(name)
         return real(name, *more)
 
-    monkeypatch.setattr("toplist.report.optional.import_module", absent)
+    monkeypatch.setattr("toplist._optional.import_module", absent)
     with pytest.raises(TopListError, match=r"^reports need jinja2: pip install 'toplist\[report\]'$"):
         render(made.page(cases=50))
 

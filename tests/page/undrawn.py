@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-from toplist.ranking.results import Results
-from toplist.report.page import Page, render
-from toplist.report.page.figures import Figure, Figures
+from toplist.inference.results import Results
+from toplist.report.html import Page, render
+from toplist.report.html.figures import Figure, Figures
 
 
 def _nothing(results: Results, _: object) -> Figures:
@@ -16,5 +16,5 @@ def _nothing(results: Results, _: object) -> Figures:
 
 def render_undrawn(page: Page) -> str:
     """The page as text, its drawings left out."""
-    with patch("toplist.report.page.rendering.figures", _nothing):
+    with patch("toplist.report.html.figures.figures", _nothing):
         return render(page)

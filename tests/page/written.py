@@ -9,9 +9,8 @@ import pytest
 
 from tests.page import made
 from tests.page.hostile import HOSTILE
-from toplist.evidence.findings import Costly
-from toplist.ranking.results import FileRecord
-from toplist.report.page import Page, Provenance, render
+from toplist.inference.results import Costly, FileRecord
+from toplist.report.html import Page, Provenance, render
 
 ONE = ("alone",)
 PAGES = {

@@ -9,8 +9,8 @@ import pytest
 
 import toplist as tl
 from tests.paper.test_section2_scores import EXAMPLE_2_1, instance_f1, sets_of
-from toplist.multilabel.decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
 from toplist.multilabel.metrics import METRICS, SetMetric
+from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
 
 SPACE = tl.LabelSets([1, 2, 3, 4, 5])
 EVERY = sets_of(range(1, 6))

@@ -4,8 +4,8 @@ import math
 from dataclasses import replace
 
 from tests.plot import diagnosed, made
-from toplist import plot
-from toplist.evidence.findings import Shape
+from toplist.inference.results import Shape
+from toplist.report import plot
 
 TWENTY = tuple(f"predictor number {i}" for i in range(20))
 LONG = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from tests.plot import made
-from toplist import plot
-from toplist.diagnosis import Band, Bin, Decomposition, Reliability
-from toplist.isotonic import pav
+from toplist.calibration import Band, Bin, Decomposition, Reliability
+from toplist.core.isotonic import pav
+from toplist.report import plot
 
 NONE = np.zeros(0)
 

@@ -7,9 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from toplist.diagnosis.bins import Bin
-from toplist.evidence.findings import Exhibit, Shape
-from toplist.ranking.results import ConfidenceSet, Estimate, Mark, Pair, Results, Section, SequentialPath, Standing
+from toplist.calibration.reliability import Bin
+from toplist.inference.results import (
+    ConfidenceSet,
+    Estimate,
+    Exhibit,
+    Mark,
+    Pair,
+    Results,
+    Section,
+    SequentialPath,
+    Shape,
+    Standing,
+)
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from toplist import plot
 from toplist.errors import TopListError
-from toplist.plot.colours import CYCLE, STEPS, THEMES, dashes, marker, over, step, theme
+from toplist.report import plot
+from toplist.report.plot.colours import CYCLE, STEPS, THEMES, dashes, marker, over, step, theme
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB
 VISIONS = {

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.plot import made
-from toplist import plot
-from toplist.diagnosis.bins import Bin
+from toplist.calibration.reliability import Bin
 from toplist.errors import TopListError
-from toplist.evidence.findings import Shape
-from toplist.plot.labels import label, labels, width
+from toplist.inference.results import Shape
+from toplist.report import plot
+from toplist.report.plot.canvas import label, labels, width
 
 MEANS = st.one_of(st.floats(-10, 10), st.just(math.inf), st.just(math.nan))
 
@@ -272,7 +272,7 @@ def test_the_same_name_has_the_same_label():
 
 def test_the_steps_of_colour_are_found_once_however_many_pairs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at all pairs for each of them would be the fourth power of the number of predictors."""
-    from toplist.plot.figures import pairs as figure
+    from toplist.report.plot import pairwise as figure
 
     calls = []
     found = figure.edges

@@ -7,9 +7,9 @@ import pytest
 from tests.plot import made
 from tests.plot.cases import LONG, PLOTS, TWENTY
 from tests.plot.parsing import parsed
-from toplist import plot
-from toplist.plot.colours import THEMES
-from toplist.plot.labels import width
+from toplist.report import plot
+from toplist.report.plot.canvas import width
+from toplist.report.plot.colours import THEMES
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 

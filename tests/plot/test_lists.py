@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.plot import diagnosed
 from tests.plot.parsing import parsed
-from toplist import plot
-from toplist.diagnosis import decompose, reliability
-from toplist.improve.rejection import rejection_curve
-from toplist.improve.truncation import choose_k, choose_mass
-from toplist.plot.figures.calibration import POINTS, thinned
+from toplist.calibration import decompose, reliability
+from toplist.postprocess.selective import rejection_curve
+from toplist.postprocess.truncation import choose_k, choose_mass
+from toplist.report import plot
+from toplist.report.plot.reliability import POINTS, thinned
 
 UNIT = st.lists(st.floats(0, 1), max_size=60).map(sorted)
 NUMBERS = st.floats(-3, 3)

@@ -10,8 +10,8 @@ import pytest
 from tests.plot import made
 from tests.plot.cases import PLOTS
 from tests.plot.parsing import parsed
-from toplist import plot
 from toplist.errors import TopListError
+from toplist.report import plot
 
 BOARD = made.results(made.HOSTILE, members=3)
 
@@ -45,7 +45,7 @@ def run(code: str) -> str:
 
 
 def test_importing_plots_does_not_import_matplotlib():
-    assert run("import sys, toplist.plot; print('matplotlib' in sys.modules)") == "False"
+    assert run("import sys, toplist.report.plot; print('matplotlib' in sys.modules)") == "False"
 
 
 @pytest.mark.usefixtures("matplotlib")
@@ -53,7 +53,7 @@ def test_drawing_does_not_import_pyplot(tmp_path):
     code = f"""
 import sys
 from tests.plot import made
-from toplist import plot
+from toplist.report import plot
 drawn = plot.intervals(made.results())
 drawn.svg(), drawn.figure()
 for suffix in ("svg", "pdf", "png"):

@@ -7,9 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.plot import made
-from toplist.plot.labels import ROOM, label, width
-from toplist.plot.numbers import number
-from toplist.plot.scales import axis, edges, level, spread
+from toplist.report.numbers import number
+from toplist.report.plot.canvas import ROOM, axis, edges, label, level, spread, width
 
 FINITE = st.floats(-1e6, 1e6)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from toplist.ranking.results import Estimate
+from toplist.inference.results import Estimate
 
 
 def interval(d: Any, w: Any = None, clusters: Any = None, *, level: float = 0.95) -> tuple[float, float]:

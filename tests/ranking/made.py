@@ -9,12 +9,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.tally.made import sheet_of
-from toplist.ranking.assumptions import TIMED, How
-from toplist.ranking.inference import FromCases
-from toplist.ranking.intervals import FromSums
-from toplist.ranking.panels import Panel
-from toplist.ranking.results import Estimate
-from toplist.tally import Grouping, Tally, tally
+from toplist.inference.aggregates import Grouping, Tally, tally
+from toplist.inference.intervals import FromCases, FromSums
+from toplist.inference.results import Estimate
+from toplist.inference.score_matrix import Panel
+from toplist.inference.settings import TIMED, How
 
 
 @dataclass(frozen=True)

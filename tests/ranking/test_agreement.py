@@ -15,11 +15,11 @@ from scipy import stats
 import toplist as tl
 from tests.ranking.made import World, ends
 from tests.tally.integers import law
-from toplist.ranking.confidence_sets import DRAWS, confidence_set
-from toplist.ranking.dependence import long_run_error, small_sample_factor, usual_lag
-from toplist.ranking.multiplicity import holm
-from toplist.ranking.quantities import Mean
-from toplist.ranking.resampling import block_length, resample
+from toplist.inference.bootstrap import block_length, resample
+from toplist.inference.confidence_set import DRAWS, confidence_set
+from toplist.inference.estimands import Mean
+from toplist.inference.long_run_variance import long_run_error, small_sample_factor, usual_lag
+from toplist.inference.pairwise import holm
 
 few = settings(law, max_examples=25)
 seeds = st.integers(0, 10**6)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.ranking.made import World
 from tests.tally.integers import law
-from toplist.ranking.bounded import Bounded
+from toplist.inference.intervals import Bounded
 
 
 @law

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.ranking.made import World, worlds
 from tests.tally.integers import law
 from toplist.errors import TopListError
-from toplist.ranking import resampling
-from toplist.ranking.confidence_sets import confidence_set
-from toplist.ranking.results import ConfidenceSet
+from toplist.inference import bootstrap
+from toplist.inference.confidence_set import confidence_set
+from toplist.inference.results import ConfidenceSet
 
 NAMES = tuple("abcdefgh")
 few = settings(law, max_examples=15)
@@ -173,8 +173,8 @@ def test_units_are_drawn_as_they_depend_on_each_other() -> None:
 
 def test_many_units_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neighbours first; means stay, and the method says so."""
-    monkeypatch.setattr("toplist.ranking.confidence_sets.MOST", 50)
-    monkeypatch.setattr(resampling, "MOST", 50)
+    monkeypatch.setattr("toplist.inference.bootstrap.MOST", 50)
+    monkeypatch.setattr(bootstrap, "MOST", 50)
     scores = drawn(5, 3, 400, spread=1.0)
     got = found(World(scores))
     assert got.members == ("a",)

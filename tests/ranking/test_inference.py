@@ -14,11 +14,11 @@ from scipy import stats
 
 from tests.ranking.made import World, ends, worlds
 from tests.tally.integers import law
-from toplist.ranking.assumptions import HOWS, TIMED, Assumptions, How
-from toplist.ranking.dependence import cosine_error, long_run_error, usual_lag, usual_waves
-from toplist.ranking.inference import FromCases
-from toplist.ranking.results import Estimate
-from toplist.ranking.standings import Terms, section
+from toplist.inference.intervals import FromCases
+from toplist.inference.long_run_variance import cosine_error, long_run_error, usual_lag, usual_waves
+from toplist.inference.ranking import Terms, section
+from toplist.inference.results import Estimate
+from toplist.inference.settings import HOWS, TIMED, Assumptions, How
 
 hows = st.sampled_from(HOWS)
 WHY = {

@@ -13,11 +13,10 @@ from scipy import stats
 
 from tests.ranking.made import World
 from tests.tally.integers import law
-from toplist.ranking.bounded import Bounded
-from toplist.ranking.multiplicity import holm
-from toplist.ranking.pairs import POWER, further, pairs
-from toplist.ranking.results import Estimate
-from toplist.ranking.standings import Terms
+from toplist.inference.intervals import Bounded
+from toplist.inference.pairwise import POWER, further, holm, pairs
+from toplist.inference.ranking import Terms
+from toplist.inference.results import Estimate
 
 chances = st.floats(0, 1) | st.sampled_from([0.0, 0.05, 1.0])
 many = st.lists(st.none() | chances, max_size=12)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.ranking.made import World, ends, worlds
 from tests.tally.integers import law
-from toplist.ranking.panels import Totals
-from toplist.ranking.quantities import Difference, LogRelative, Mean, Quantity, ReferenceSkill, Skill
+from toplist.inference.estimands import Difference, LogRelative, Mean, Quantity, ReferenceSkill, Skill
+from toplist.inference.score_matrix import Totals
 
 QUANTITIES = (Mean(0), Difference(0, 1), Skill(0), ReferenceSkill(0, 1), LogRelative(0, (0, 1)))
 quantities = st.sampled_from(QUANTITIES)

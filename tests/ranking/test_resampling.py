@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.ranking.made import World
 from tests.tally.integers import law
 from toplist.errors import TopListError
-from toplist.ranking import resampling
-from toplist.ranking.panels import Panel, Totals, one_if_alike
-from toplist.ranking.quantities import Mean
-from toplist.ranking.resampling import block_length, longest_block, resample, thinned
+from toplist.inference import bootstrap
+from toplist.inference.bootstrap import block_length, longest_block, resample, thinned
+from toplist.inference.estimands import Mean
+from toplist.inference.score_matrix import Panel, Totals, one_if_alike
 
 
 def totals(seed: int, n: int, k: int = 2) -> Totals:
@@ -38,7 +38,7 @@ def test_a_resample_has_as_many_units_and_keeps_predictors_together(seed: int, n
 def test_the_size_of_a_batch_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     units = totals(1, 30)
     want = resample(units, block=None, draws=50, seed=1).sums
-    monkeypatch.setattr(resampling, "_CELLS", 1)
+    monkeypatch.setattr(bootstrap, "_CELLS", 1)
     small = resample(units, block=None, draws=50, seed=1).sums
     np.testing.assert_allclose(small, want, rtol=1e-12)
 
@@ -48,7 +48,7 @@ def test_the_size_of_a_batch_does_not_show(monkeypatch: pytest.MonkeyPatch) -> N
 def test_taking_neighbours_together_keeps_sums(n: int, most: int) -> None:
     units = totals(2, n)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resampling, "MOST", most)
+        patch.setattr(bootstrap, "MOST", most)
         few = thinned(units)
     assert few.sums.shape[1] <= most or n <= most
     np.testing.assert_allclose(few.all.sums, units.all.sums, rtol=1e-12)

@@ -15,11 +15,11 @@ import toplist as tl
 from tests.ranking.brute import Brute, agrees
 from tests.tally.integers import law
 from tests.tally.made import RULES, TOPS, Cases, cases, sheet_of
-from toplist.ranking import standings
-from toplist.ranking.intervals import FromSums
-from toplist.ranking.results import Estimate, Section
-from toplist.ranking.standings import Terms
-from toplist.tally import Grouping, Tally, overall, tally
+from toplist.inference import ranking
+from toplist.inference.aggregates import Grouping, Tally, overall, tally
+from toplist.inference.intervals import FromSums
+from toplist.inference.ranking import Terms
+from toplist.inference.results import Estimate, Section
 
 NAMES = ("short", "tied", "label", "full")
 
@@ -31,11 +31,11 @@ def terms_of(names: Sequence[str], rules: Sequence[str] = ("rule",), tops: Seque
 
 def section(group: str | None, made: Tally, terms: Terms) -> Section:
     """The standings with t intervals at 95%."""
-    return standings.section(group, made, terms, FromSums(made, 0.95))
+    return ranking.section(group, made, terms, FromSums(made, 0.95))
 
 
 def sections(found: Any, terms: Terms) -> tuple[Section, tuple[Section, ...]]:
-    return standings.sections(found, terms, lambda _, one: FromSums(one, 0.95))
+    return ranking.sections(found, terms, lambda _, one: FromSums(one, 0.95))
 
 
 def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: Any = 1.0, **options: Any) -> Section:

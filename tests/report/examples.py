@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 
-from toplist.ranking.results import (
+from toplist.inference.results import (
     ConfidenceSet,
     Estimate,
     Mark,

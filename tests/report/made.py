@@ -9,7 +9,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from tests.report.examples import example
-from toplist.ranking.results import (
+from toplist.inference.results import (
     ConfidenceSet,
     Estimate,
     Mark,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import toplist as tl
-from toplist.ranking.results import Estimate
+from toplist.inference.results import Estimate
 from toplist.report.numbers import spans
 
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from tests.report.examples import example
 from tests.report.made import EVERY_NAME, clean, law, results
-from toplist.ranking.results import Results
+from toplist.inference.results import Results
 from toplist.report.columns import Table
-from toplist.report.details import details
 from toplist.report.markup import as_html, as_latex, as_markdown
-from toplist.report.tables import tables
+from toplist.report.tables import details, tables
 
 LATEX = {
     r"\textbackslash{}": "\\",

@@ -19,9 +19,8 @@ from hypothesis import given
 from tests.report.examples import example
 from tests.report.made import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
-from toplist.ranking.results import Results, Section
-from toplist.report.records import as_csv, as_dict, as_json, as_pandas, as_polars, rows
-from toplist.report.schema import schema
+from toplist.inference.results import Results, Section
+from toplist.report.export import as_csv, as_dict, as_json, as_pandas, as_polars, rows, schema
 
 RUNS = tuple("=+-@\t\r")
 TEXTS = ("by", "group", "predictor", "rule", "why", "behind_why")

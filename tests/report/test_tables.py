@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 
 from tests.report.examples import example
 from tests.report.made import HOSTILE, clean, law, names, results
-from toplist.ranking.results import Estimate, Results, Section
+from toplist.inference.results import Estimate, Results, Section
 from toplist.report.columns import Table
-from toplist.report.details import details
 from toplist.report.numbers import decimals, fixed, spans
-from toplist.report.tables import tables
-from toplist.words.cells import cells, shorten, wrap
-from toplist.words.names import LIMIT, plain
+from toplist.report.tables import details, tables
+from toplist.report.text import LIMIT, cells, plain, shorten, wrap
 
 
 def column(table: Table, header: str) -> list[str]:

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from tests.report.examples import example
 from tests.report.made import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
-from toplist.ranking.results import Results
+from toplist.inference.results import Results
 from toplist.report.tables import tables
-from toplist.report.terminal import as_renderable
-from toplist.report.text import as_text
-from toplist.words.cells import cells
+from toplist.report.terminal import as_renderable, as_text
+from toplist.report.text import cells
 
 PAGES = Path(__file__).parent / "pages"
 LONE = replace(example(groups=False), paths=())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from toplist.rules import as_rule
+from toplist.scoring.rules import as_rule
 
 VALUES: dict[str, tuple[Any, Any, str]] = {  # twice the same rule, and its name
     "brier": (tl.Brier(), tl.Brier(scale_by_half=False), "brier"),

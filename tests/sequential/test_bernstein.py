@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from tests.laws.cases import law
-from toplist.ranking.sequential.bernstein import POINTS, Bernstein
+from toplist.inference.sequential.confidence_sequence import POINTS, Bernstein
 
 
 def radius(v: float, half: float, level: float) -> float:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.laws.cases import law
-from toplist.bounds import largest_loss, subtract
-from toplist.ranking.sequential.betting import log_evidence
+from toplist.inference.sequential.e_values import log_evidence
+from toplist.scoring.bounds import largest_loss, subtract
 
 M, STEPS = 3, 4
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.laws.cases import confidences, law, lists
 from tests.paper.rules import RULES
-from toplist.bounds import largest_loss, subtract
+from toplist.scoring.bounds import largest_loss, subtract
 
 PENALTIES = (None, 0, 0.3, math.inf)
 every_rule = pytest.mark.parametrize("name", RULES)

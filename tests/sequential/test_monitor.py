@@ -16,9 +16,9 @@ import toplist as tl
 from tests.comparison.shapes import LABELS, M, as_lists, predictions
 from tests.comparison.tables import SPACE, World
 from tests.laws.cases import law
-from toplist.bounds import subtract
-from toplist.monitoring import Monitor, monitor
-from toplist.ranking.sequential.bernstein import Bernstein
+from toplist.evaluation.monitor import Monitor, monitor
+from toplist.inference.sequential.confidence_sequence import Bernstein
+from toplist.scoring.bounds import subtract
 
 few = settings(law, max_examples=8)
 

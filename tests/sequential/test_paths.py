@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.cases import law
-from toplist.ranking.results import SequentialPath
-from toplist.ranking.sequential import follow
-from toplist.ranking.sequential.bernstein import Bernstein
-from toplist.ranking.sequential.betting import log_evidence
-from toplist.ranking.sequential.paths import running_mean, times
+from toplist.inference.results import SequentialPath
+from toplist.inference.sequential import follow
+from toplist.inference.sequential.confidence_sequence import Bernstein
+from toplist.inference.sequential.e_values import log_evidence
+from toplist.inference.sequential.path import running_mean, times
 
 
 def made(seed: int, n: int, mean: float = 0.3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from simulations.methods import Method, needed
 from simulations.page import holds, page, table
 from simulations.rows import Row
 
-from toplist.ranking import estimates
+from toplist.inference import intervals
 
 DRAWS = 200
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
@@ -52,8 +52,8 @@ def test_intervals_that_are_too_short_are_noticed(monkeypatch: pytest.MonkeyPatc
     """So that the test above can fail: two thirds of the width miss more than three Monte Carlo errors too often."""
     trial = next(trial for trial in TRIALS if trial.setting == "independent, n = 100")
     assert all(map(holds, run(trial, DRAWS, 1)))
-    plain = estimates.quantile
-    monkeypatch.setattr(estimates, "quantile", lambda *at: 2 / 3 * plain(*at))
+    plain = intervals.quantile
+    monkeypatch.setattr(intervals, "quantile", lambda *at: 2 / 3 * plain(*at))
     assert not any(map(holds, run(trial, DRAWS, 1)))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist.labelsets import Book, Sets
+from toplist.lists.labelsets import Book, Sets
 
 WIDTHS = [1, 5, 62, 63, 159]
 

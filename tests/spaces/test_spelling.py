@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toplist import ClassSpace
-from toplist.spelling import are_codes, doubles, meant, nearest, nearest_file, variant
+from toplist._text import are_codes, doubles, meant, nearest, nearest_file, variant
 
 words = st.text("abcXYZ019 _-", min_size=1, max_size=8)
 law = settings(deadline=None, max_examples=200, derandomize=True)

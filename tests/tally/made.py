@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import toplist as tl
-from toplist.rules import as_rule
-from toplist.sheets import Sheet, sheet
-from toplist.tally import Grouping, Tally, tally
+from toplist.inference.aggregates import Grouping, Tally, tally
+from toplist.scoring.case_scores import Sheet, sheet
+from toplist.scoring.rules import as_rule
 
 RULES = tuple(map(as_rule, ("brier", "log", "spherical")))
 TOPS = (1, 3)

@@ -17,8 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.tally.integers import SMALL, UNIT, doubles, factors, law, product, scattered, sums, total, whole
-from toplist import kernel
-from toplist.tally.exact import BITS, exact_sums, to_float
+from toplist.core import kernel
+from toplist.core.exact_sums import BITS, exact_sums, to_float
 
 PAIRS = list(combinations_with_replacement(range(3), 2))
 needs_native = pytest.mark.skipif(not kernel.NATIVE, reason="the compiled kernel was not built, or not asked for")

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.laws.cases import batches, distributions
 from tests.tally.integers import law
-from toplist import hits, kernel
-from toplist.rules import as_rule
-from toplist.sheets import sheet
+from toplist.core import kernel
+from toplist.scoring import accuracy
+from toplist.scoring.case_scores import sheet
+from toplist.scoring.rules import as_rule
 
 RULES = tuple(map(as_rule, ("brier", "log")))
 KS = (0, 1, 2, 3, 9)
@@ -65,7 +66,7 @@ def test_an_outcome_that_no_list_can_name_has_no_place(monkeypatch: pytest.Monke
     named = tl.TopLists.from_dicts([{"a": 0.5, "b": 0.25}, {}], tl.ClassSpace(9, ["a", "b"]))
     for compiled in (kernel._compiled, None):
         monkeypatch.setattr(kernel, "_compiled", compiled)
-        hit, (missed,), listed = hits.places(named, ["z", "z"], [1])
+        hit, (missed,), listed = accuracy.places(named, ["z", "z"], [1])
         assert [x.tolist() for x in (hit, missed, listed)] == [[0, 0], [1, 1], [0, 0]]
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.tally.integers import UNIT, law, total
 from tests.tally.integers import product as exact_product
 from tests.tally.made import RULES, TOPS, Cases, cases, sheet_of
-from toplist import kernel
+from toplist.core import kernel
 from toplist.errors import TopListError
-from toplist.tally import Grouping, merge, overall, tally
+from toplist.inference.aggregates import Grouping, merge, overall, tally
 
 WORDS = ("weighted", "grouped", "clustered", "missing", "soft")
 KINDS = [dict.fromkeys(words, True) for k in (0, 1, 2, 5) for words in combinations(WORDS, k)]

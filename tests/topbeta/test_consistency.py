@@ -7,7 +7,7 @@ import pytest
 
 import toplist as tl
 from tests.topbeta import exact
-from toplist import topbeta
+from toplist.scoring import topbeta
 
 HALF, NINE = Fraction(1, 2), Fraction(9, 10)
 CASES = [

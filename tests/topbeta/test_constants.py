@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.topbeta import exact
-from toplist import topbeta
 from toplist.errors import SpaceError, TopListError
+from toplist.scoring import topbeta
 
 
 @st.composite

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.topbeta import exact
-from toplist import topbeta
 from toplist.errors import CaseError, TopListError
+from toplist.scoring import topbeta
 
 
 @st.composite

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.topbeta import exact
-from toplist import topbeta
 from toplist.errors import OutcomeError, SpaceError, TopListError
+from toplist.scoring import topbeta
 
 OPTIONS = [(form, kind) for form in ("M", "A") for kind in ("minimal", "simple")]
 

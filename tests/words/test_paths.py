@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.page import made
-from toplist import plot
-from toplist.ranking.results import SequentialPath
-from toplist.report.page.paths import told
-from toplist.report.page.wording import names
-from toplist.report.paths import conclusions
-from toplist.words.paths import ending, findings
+from toplist.inference.results import SequentialPath
+from toplist.report import plot
+from toplist.report.html.findings import told
+from toplist.report.html.safe_text import names
+from toplist.report.statements import conclusions, ending, findings
 
 FOUND = made.results(("new", "old"), cases=300, paths=1).paths[0]
 SHOWN = names([FOUND.candidate, FOUND.baseline])

@@ -5,10 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toplist.words.cells import cells, shorten
-from toplist.words.counts import number_of
-from toplist.words.names import numbers, plain, visible
-from toplist.words.series import listed, series
+from toplist.report.text import cells, listed, number_of, numbers, plain, series, shorten, visible
 
 
 @given(st.text(max_size=80), st.integers(1, 40))

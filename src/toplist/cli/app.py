@@ -7,9 +7,55 @@ from typing import Annotated, Any
 
 import typer
 
-from toplist.cli import options
-from toplist.cli.failures import reported
-from toplist.cli.telling import told
+from toplist.cli.errors import reported
+from toplist.cli.options import (
+    APPLY_EXAMPLES,
+    CHECK_EXAMPLES,
+    COMPARE_EXAMPLES,
+    CONVERT_EXAMPLES,
+    DIAGNOSE_EXAMPLES,
+    FIT_EXAMPLES,
+    POOL_EXAMPLES,
+    SCORE_EXAMPLES,
+    TRUNCATE_EXAMPLES,
+    Baseline,
+    BlanksOption,
+    ByPosition,
+    Case,
+    Class,
+    Classes,
+    Cluster,
+    Common,
+    Confidence,
+    ConfidenceSet,
+    Draws,
+    DuplicatesOption,
+    Horizon,
+    Ignore,
+    Intervals,
+    Json,
+    Layouts,
+    Level,
+    ListsOut,
+    MaybeTruth,
+    Normalize,
+    NormalizeOnly,
+    One,
+    OneCount,
+    Order,
+    Outcome,
+    Penalty,
+    Quiet,
+    Report,
+    Rule,
+    Rules,
+    Seed,
+    Sequential,
+    Sets,
+    Truth,
+    UnitsOption,
+)
+from toplist.cli.output import told
 
 app = typer.Typer(
     name="toplist",
@@ -31,7 +77,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from toplist.versions import version
+        from toplist.report.versions import version
 
         typer.echo(f"toplist {version()}")
         raise typer.Exit
@@ -46,14 +92,14 @@ def start(
     """Shared by all commands."""
 
 
-@app.command(epilog=options.COMPARE_EXAMPLES)
+@app.command(epilog=COMPARE_EXAMPLES)
 def compare(
     files: Annotated[
         list[str], typer.Argument(metavar="FILES...", help="Predictions: paths, folders, patterns; or name=path.")
     ],
-    truth: options.Truth,
-    classes: options.Classes = None,
-    rule: options.Rules = None,
+    truth: Truth,
+    classes: Classes = None,
+    rule: Rules = None,
     reference: Annotated[
         str | None, typer.Option("--reference", "-r", help="A predictor to measure skill against.")
     ] = None,
@@ -66,29 +112,29 @@ def compare(
         int | None, typer.Option("--min-cases", help="Rank only predictors with so many compared cases.")
     ] = None,
     top: Annotated[list[int] | None, typer.Option(help="The k of top-k errors; may be given several times.")] = None,
-    penalty: options.Penalty = None,
-    cluster: options.Cluster = None,
-    order: options.Order = None,
-    intervals: options.Intervals = "auto",
-    level: options.Level = 0.95,
-    horizon: options.Horizon = 1,
-    seed: options.Seed = 0,
-    confidence_set: options.ConfidenceSet = False,
-    sequential: options.Sequential = False,
-    baseline: options.Baseline = None,
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    outcome: options.Outcome = None,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    normalize_only: options.NormalizeOnly = None,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
+    penalty: Penalty = None,
+    cluster: Cluster = None,
+    order: Order = None,
+    intervals: Intervals = "auto",
+    level: Level = 0.95,
+    horizon: Horizon = 1,
+    seed: Seed = 0,
+    confidence_set: ConfidenceSet = False,
+    sequential: Sequential = False,
+    baseline: Baseline = None,
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    outcome: Outcome = None,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    normalize_only: NormalizeOnly = None,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option("--fail-if", help='Exit with 3 if this holds, such as "new worse than old by 0.01".'),
@@ -97,139 +143,139 @@ def compare(
         list[Path] | None,
         typer.Option("--output", "-o", help="Write it too, as .json, .csv, .md, .tex, .html or .txt."),
     ] = None,
-    report: options.Report = None,
+    report: Report = None,
     title: Annotated[str | None, typer.Option(help="The title of the report.")] = None,
     detail: Annotated[bool, typer.Option("--detail", help="Every number, in more tables.")] = False,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Rank predictions of any shape on one scale, with error bars."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import comparing
+        from toplist.cli import compare
 
-        comparing.compare(**given)
+        compare.compare(**given)
 
 
-@app.command(epilog=options.SCORE_EXAMPLES)
+@app.command(epilog=SCORE_EXAMPLES)
 def score(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")],
-    truth: options.Truth,
-    classes: options.Classes = None,
-    rule: options.Rules = None,
+    truth: Truth,
+    classes: Classes = None,
+    rule: Rules = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to: .parquet, .csv or .jsonl.")] = None,
     keep: Annotated[list[str] | None, typer.Option(help="A column of the truth to keep beside the scores.")] = None,
     missing: Annotated[str, typer.Option(help="What to do about missing cases: error, common or reject.")] = "error",
-    penalty: options.Penalty = None,
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    outcome: options.Outcome = None,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    penalty: Penalty = None,
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    outcome: Outcome = None,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Score every case of one file; the scores go to a file, the means to the screen."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import scoring
+        from toplist.cli import compare
 
-        scoring.score(**given)
+        compare.score(**given)
 
 
-@app.command(epilog=options.CHECK_EXAMPLES)
+@app.command(epilog=CHECK_EXAMPLES)
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")],
-    classes: options.OneCount = None,
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    classes: OneCount = None,
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what is in a file and what is wrong with it; exit with 1 if anything is."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import checking
+        from toplist.cli import diagnose
 
-        checking.check(**given)
+        diagnose.check(**given)
 
 
-@app.command(epilog=options.DIAGNOSE_EXAMPLES)
+@app.command(epilog=DIAGNOSE_EXAMPLES)
 def diagnose(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")],
-    truth: options.MaybeTruth = None,
-    classes: options.Classes = None,
+    truth: MaybeTruth = None,
+    classes: Classes = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="A folder for all figures, or a file for the first: .svg, .pdf, .png.")
     ] = None,
-    level: options.Level = 0.95,
-    draws: options.Draws = 199,
-    seed: options.Seed = 0,
-    cluster: options.Cluster = None,
+    level: Level = 0.95,
+    draws: Draws = 199,
+    seed: Seed = 0,
+    cluster: Cluster = None,
     missing: Annotated[str, typer.Option(help="What to do about missing cases: error or common.")] = "error",
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    outcome: options.Outcome = None,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    outcome: Outcome = None,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what is odd about predictions, how calibrated they are, and what their score is made of."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import diagnosing
+        from toplist.cli import diagnose
 
-        diagnosing.diagnose_file(**given)
+        diagnose.diagnose_file(**given)
 
 
-@app.command(epilog=options.CONVERT_EXAMPLES)
+@app.command(epilog=CONVERT_EXAMPLES)
 def convert(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Predictions: a path, a folder or a pattern.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="A Parquet file to write.")],
-    classes: options.OneCount = None,
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    quiet: options.Quiet = False,
+    classes: OneCount = None,
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    quiet: Quiet = False,
 ) -> None:
     """Write predictions of any layout as lists in Parquet: case, classes, confidences."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import checking
+        from toplist.cli import diagnose
 
-        checking.convert(**given)
+        diagnose.convert(**given)
 
 
 recalibrate = typer.Typer(
@@ -238,80 +284,80 @@ recalibrate = typer.Typer(
 app.add_typer(recalibrate)
 
 
-@recalibrate.command("fit", epilog=options.FIT_EXAMPLES)
+@recalibrate.command("fit", epilog=FIT_EXAMPLES)
 def recalibrate_fit(
-    file: options.One,
-    truth: options.Truth,
+    file: One,
+    truth: Truth,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the recalibrator goes: a .json file.")],
-    classes: options.OneCount = None,
+    classes: OneCount = None,
     kind: Annotated[
         str,
         typer.Option(
             help="auto, temperature, bucket-temperature, rest-floor, beta, isotonic, vector-scaling or identity."
         ),
     ] = "auto",
-    rule: options.Rule = "brier",
+    rule: Rule = "brier",
     folds: Annotated[int, typer.Option(help="Parts of the cases for cross-validation.")] = 5,
-    seed: options.Seed = 0,
-    missing: options.Common = "error",
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    outcome: options.Outcome = None,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    seed: Seed = 0,
+    missing: Common = "error",
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    outcome: Outcome = None,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn from predictions and what happened how to change confidences; say what that gains on unseen cases."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import recalibrating
+        from toplist.cli import transform
 
-        recalibrating.fit(**given)
+        transform.fit(**given)
 
 
-@recalibrate.command("apply", epilog=options.APPLY_EXAMPLES)
+@recalibrate.command("apply", epilog=APPLY_EXAMPLES)
 def recalibrate_apply(
-    file: options.One,
+    file: One,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="What `toplist recalibrate fit` wrote.")],
-    output: options.ListsOut,
-    classes: options.OneCount = None,
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    output: ListsOut,
+    classes: OneCount = None,
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write predictions with the confidences that a fitted recalibrator gives them."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import recalibrating
+        from toplist.cli import transform
 
-        recalibrating.apply(**given)
+        transform.apply(**given)
 
 
-@app.command(epilog=options.POOL_EXAMPLES)
+@app.command(epilog=POOL_EXAMPLES)
 def pool(
     files: Annotated[
         list[str], typer.Argument(metavar="FILES...", help="Predictions: paths, folders, patterns; or name=path.")
     ],
-    output: options.ListsOut,
-    classes: options.OneCount = None,
+    output: ListsOut,
+    classes: OneCount = None,
     weights: Annotated[
         list[str] | None, typer.Option(help="The weight of a file, as name=0.7; one for each. Equal by default.")
     ] = None,
@@ -330,35 +376,35 @@ def pool(
     k: Annotated[int | None, typer.Option("-k", help="Keep the k most confident classes.")] = None,
     save_weights: Annotated[Path | None, typer.Option(help="Write the weights as JSON.")] = None,
     weights_from: Annotated[Path | None, typer.Option(help="Take weights that were saved.")] = None,
-    missing: options.Common = "error",
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    outcome: options.Outcome = None,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    normalize_only: options.NormalizeOnly = None,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    missing: Common = "error",
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    outcome: Outcome = None,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    normalize_only: NormalizeOnly = None,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Combine the predictions of several files, case by case."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import pooling
+        from toplist.cli import transform
 
-        pooling.pool(**given)
+        transform.pool(**given)
 
 
-@app.command(epilog=options.TRUNCATE_EXAMPLES)
+@app.command(epilog=TRUNCATE_EXAMPLES)
 def truncate(
-    file: options.One,
-    output: options.ListsOut,
+    file: One,
+    output: ListsOut,
     k: Annotated[int | None, typer.Option("-k", help="Keep the k most confident classes.")] = None,
     mass: Annotated[float | None, typer.Option(help="Keep as many classes as it takes to list this mass.")] = None,
     gain: Annotated[
@@ -373,34 +419,34 @@ def truncate(
     rule: Annotated[
         str | None, typer.Option(help="With --truth, the score that counts: brier, log, ...", show_default="brier")
     ] = None,
-    classes: options.OneCount = None,
-    missing: options.Common = "error",
-    layout: options.Layouts = None,
-    case: options.Case = None,
-    class_: options.Class = None,
-    confidence: options.Confidence = None,
-    ignore: options.Ignore = None,
-    by_position: options.ByPosition = False,
-    outcome: options.Outcome = None,
-    sets: options.Sets = None,
-    units: options.UnitsOption = None,
-    normalize: options.Normalize = False,
-    duplicates: options.DuplicatesOption = None,
-    blanks: options.BlanksOption = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    classes: OneCount = None,
+    missing: Common = "error",
+    layout: Layouts = None,
+    case: Case = None,
+    class_: Class = None,
+    confidence: Confidence = None,
+    ignore: Ignore = None,
+    by_position: ByPosition = False,
+    outcome: Outcome = None,
+    sets: Sets = None,
+    units: UnitsOption = None,
+    normalize: Normalize = False,
+    duplicates: DuplicatesOption = None,
+    blanks: BlanksOption = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write shorter lists; what is cut off joins the mass that is not listed."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import truncating
+        from toplist.cli import transform
 
-        truncating.truncate(**given)
+        transform.truncate(**given)
 
 
 @app.command()
 def demo(
-    json: options.Json = False,
+    json: Json = False,
     output: Annotated[
         list[Path] | None,
         typer.Option("--output", "-o", help="Write it too, as .json, .csv, .md, .tex, .html or .txt."),
@@ -411,6 +457,6 @@ def demo(
     """Compare four language detectors on real text: a distribution, short lists, a partial distribution, labels."""
     given: dict[str, Any] = dict(locals())
     with reported(), told(given.get("quiet", False)):
-        from toplist.cli import showing
+        from toplist.cli import demo
 
-        showing.demo(**given)
+        demo.demo(**given)

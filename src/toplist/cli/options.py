@@ -1,11 +1,32 @@
-"""The options that several commands share, and the examples in their help."""
+"""The options that several commands share, and the examples in their help.
+
+From the words of a command line to what they mean.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from toplist._text import UTF8_REMEDY, meant, nearest, nearest_file, several, shown
+from toplist.cli.errors import UsageError
+from toplist.errors import FileError
+from toplist.io.layouts import KINDS
+from toplist.io.options import TRUTH, ReadOptions
+from toplist.io.readers import open_path
+from toplist.lists.space import ClassSpace
+from toplist.lists.validation import Repairs
+from toplist.report.text import visible
+from toplist.scoring.rules import RULES
 
 _READING = "How files are read"
 _VALUES = "What values mean"
@@ -194,3 +215,309 @@ TRUNCATE_EXAMPLES = """Examples:
 
   toplist truncate preds.parquet -c 1000 --truth y.csv --choose mass -o short.parquet
 """
+
+
+_PACKED = re.compile(
+    r"(\.(csv|tsv|tab|jsonl|ndjson|parquet|pq|arrow|feather|ipc|npy|npz))?(\.(gz|zst))?$", re.IGNORECASE
+)
+
+_TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_LABELS = ("label", "class", "name", "class_name", "label_name", "classname", "category", "labels", "classes", "names")
+_CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
+
+
+def named_files(words: Sequence[str]) -> dict[str, str]:
+    """Predictors by name: `name=path`, or a path, which is named after its file."""
+    pairs = []
+    for word in words:
+        name, mark, path = word.partition("=")
+        if mark and name and path and not os.path.exists(word):
+            pairs.append((name, path))
+        else:
+            pairs.append((_stem(word), word))
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        pairs = [(_with_folder(name, path) if names.count(name) > 1 else name, path) for name, path in pairs]
+        names = [name for name, _ in pairs]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"two files are called {twice!r}: give them names, as in old={dict(pairs)[twice]}.")
+    return dict(pairs)
+
+
+def _with_folder(name: str, path: str) -> str:
+    folder = Path(path).parent.name
+    return f"{folder}/{name}" if folder else name
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name or path
+    return _PACKED.sub("", name) or name
+
+
+def space_of(text: str | None, truth: str | None) -> tuple[ClassSpace | None, str | None]:
+    """What --classes says: a space, or the column of the truth that says how many there are per case."""
+    if text is None:
+        return None, None
+    word = text.strip()
+    if word.lower() in ("inf", "infinity", "infinite"):
+        return ClassSpace(math.inf), None
+    if re.fullmatch(r"\d[\d_,]*", word):
+        if len(word) > 4000:
+            raise UsageError(f"--classes: a number of {len(word):,} digits is too long: say 2^L or inf.")
+        return ClassSpace(int(re.sub(r"[_,]", "", word))), None
+    power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
+    if power:
+        return ClassSpace(2 ** int(power.group(1))), None
+    if Path(word).is_file():
+        return ClassSpace(labels=read_labels(Path(word))), None
+    table, mark, column = word.rpartition(":")
+    if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
+        return ClassSpace(labels=read_labels(Path(table), column)), None
+    columns = open_path(truth).schema.names if truth is not None else []
+    if word in columns:
+        return None, word
+    hint = "" if Path(word).exists() else _near_count(word, columns)
+    raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
+
+
+def read_labels(path: Path, column: str | None = None) -> list[str]:
+    """One label per line, a column of a table (.csv, .tsv), a JSON list, or JSON with a label for each code."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(str(path), f"this is not UTF-8 text. {UTF8_REMEDY}") from None
+    except OSError as error:
+        raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        labels = _json_labels(text, str(path))
+    elif suffix in _TABLES:
+        labels = _table_labels(text, _TABLES[suffix], str(path), column)
+    else:
+        labels = [line.strip("\r") for line in text.split("\n")]
+        if len(labels) > 2 and labels[0].strip().casefold() in _LABELS:
+            raise FileError(
+                str(path),
+                f"the first line, {shown(labels[0])}, may be a header or a class. Remove it if it is a header, or name "
+                "the file .csv; if it is a class, do not put it first.",
+            )
+    labels = [label for label in labels if label.strip()]
+    if not labels:
+        raise FileError(str(path), "there are no labels in this file.")
+    seen: set[str] = set()
+    for row, label in enumerate(labels, 1):
+        if label in seen:
+            raise FileError(str(path), f"the label {shown(label)} is there twice.", row=row)
+        seen.add(label)
+    return labels
+
+
+def _json_labels(text: str, path: str) -> list[str]:
+    """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        inner = next((found[key] for key in ("id2label", "label2id") if isinstance(found.get(key), dict)), None)
+        labels = _by_code(found if inner is None else inner, path)
+        said = found.get("num_labels", len(labels))
+        if inner is not None and said != len(labels):
+            raise FileError(path, f"num_labels is {shown(said)}, but there are {len(labels):,} labels.")
+        return labels
+    if not isinstance(found, list) or any(isinstance(label, list | dict) for label in found):
+        raise FileError(
+            path, "labels are a JSON list, a JSON object with a label for each code (id2label), or one label per line."
+        )
+    return [str(label) for label in found]
+
+
+def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
+    """The labels of codes that are all from 0 on."""
+    pairs: dict[int, str] = {}
+    if found and all(re.fullmatch(r"\d{1,9}", key) for key in found):
+        pairs = {int(key): str(label) for key, label in found.items() if not isinstance(label, list | dict)}
+    elif found and all(type(code) is int for code in found.values()):
+        pairs = {code: label for label, code in found.items()}
+    if not found or len(pairs) < len(found):
+        raise FileError(path, 'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}.')
+    gap = next((code for code in range(len(pairs)) if code not in pairs), None)
+    if gap is not None:
+        raise FileError(path, f"there are {len(pairs):,} labels, but none for the code {gap}: codes are 0, 1, 2, ...")
+    return [pairs[code] for code in range(len(pairs))]
+
+
+def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> list[str]:
+    """A column of a table; where there is one column, its first line is a header only if it is called like one."""
+    try:
+        rows = [
+            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(map(str.strip, row))
+        ]
+    except csv.Error as error:
+        raise FileError(path, f"this is no table: {error}.") from None
+    head = [name.strip() for name in rows[0]] if rows else []
+    known = [name for name in head if name.casefold() in _LABELS]
+    odd = next((i for i, row in enumerate(rows) if len(row) != len(head)), None)
+    if odd is not None:
+        problem = (
+            f"{len(rows[odd])} fields, but {len(head)} in the first line. Quote labels that have {delimiter!r} in them"
+        )
+        raise FileError(path, f"{problem}, or name the file .txt, where every line is a label.", row=odd + 1)
+    if column is None and len(head) < 2 and (len(rows) < 2 or head[0].casefold() not in (*_LABELS, *_CODES)):
+        return [row[0] for row in rows]
+    chosen = column if column is not None else known[0] if len(known) == 1 else head[0] if len(head) == 1 else None
+    if chosen is None or chosen not in head:
+        near = "" if column is None else meant(column, head)
+        lacks = "which column are the labels?" if column is None else f"there is no column {shown(column)}.{near}"
+        remedy = (
+            f"Name it, as in --classes {path}:{known[0] if known else head[-1]}, or write the labels to a file alone."
+        )
+        raise FileError(path, f"{lacks} The columns are {several(head)}. {remedy}")
+    labels = [row[head.index(chosen)] for row in rows[1:]]
+    typer.echo(f"labels: {len(labels):,} from the column {visible(chosen)} of {visible(path)}", err=True)
+    codes = next((name for name in head if name != chosen and name.casefold() in _CODES), None)
+    if codes is None:
+        return labels
+    numbers = [row[head.index(codes)].strip() for row in rows[1:]]
+    if sorted(numbers) != sorted(map(str, range(len(labels)))):
+        raise FileError(
+            path,
+            f"the column {shown(codes)} is not 0 to {len(labels) - 1:,}, as codes of classes are: "
+            "write the labels alone to a file, in the order of their codes.",
+        )
+    return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]
+
+
+def _near_count(word: str, columns: Sequence[str]) -> str:
+    """A column or a file that was perhaps meant by a word that is no number of classes."""
+    near = nearest(word, columns) or nearest_file(word, _files_beside(word))
+    return "" if near is None else f" Did you mean {near!r}?"
+
+
+def _files_beside(word: str) -> list[str]:
+    folder = Path(word).parent
+    return [str(folder / p.name) if str(folder) != "." else p.name for p in folder.iterdir()] if folder.is_dir() else []
+
+
+_CHOICES = {
+    "layout": ("auto", *KINDS),
+    "units": ("probability", "percent", "log"),
+    "duplicates": ("error", "sum"),
+    "blanks": ("error", "drop"),
+}
+
+
+def repairs_of(
+    name: str,
+    units: Sequence[str] | None,
+    normalize: bool,
+    duplicates: Sequence[str] | None,
+    blanks: Sequence[str] | None = None,
+) -> Repairs:
+    """What is repaired in the file of a command that takes one."""
+    return Repairs(
+        units=per_predictor(units, [name], "units")[name],
+        normalize=normalize,
+        duplicates=per_predictor(duplicates, [name], "duplicates")[name],
+        blanks=per_predictor(blanks, [name], "blanks")[name],
+    )
+
+
+def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str, able: Sequence[str] = ()) -> Any:
+    """A choice for all predictors, or `name=value` for some; the first of what there is to choose is the default."""
+    known = _CHOICES[what]
+    chosen: dict[str, str] = {}
+    for word in words or ():
+        name, mark, value = word.rpartition("=")
+        if value not in known:
+            raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{meant(value, known)}")
+        if mark and name not in (able or names):
+            raise UsageError(
+                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{meant(name, names)}"
+            )
+        chosen.update({name: value} if mark else dict.fromkeys(names, value))
+    return {name: chosen.get(name, known[0]) for name in dict.fromkeys([*names, *chosen])}
+
+
+def options_of(
+    names: Sequence[str],
+    *,
+    layout: Sequence[str] | None,
+    case: Sequence[str] | None,
+    class_: Sequence[str] | None,
+    confidence: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    by_position: bool,
+    sets: str | None,
+    outcome: str | None = None,
+) -> ReadOptions:
+    """How files are read: each option for all of them, or for one as `name=value`."""
+    if by_position and case:
+        raise UsageError("--by-position and --case contradict each other: give one of them.")
+    columns = {"--case": case, "--class": class_, "--confidence": confidence}
+    found = {flag: _columns(words, names, flag) for flag, words in columns.items()}
+    return ReadOptions(
+        per_predictor(layout, names, "layout", [*names, TRUTH]),
+        found["--case"],
+        found["--class"],
+        found["--confidence"],
+        outcome,
+        _ignored(ignore, names),
+        by_position,
+        sets,
+    )
+
+
+def _columns(words: Sequence[str] | None, names: Sequence[str], flag: str) -> Any:
+    """A column for all files, or by the name of a file where any is given so."""
+    every: list[str] = []
+    own: dict[str, str] = {}
+    for word in words or ():
+        name, value = _for_one(word, names)
+        if not value:
+            raise UsageError(f"{flag} {word!r}: name a column.")
+        if name is None:
+            every.append(value)
+        elif name in own:
+            raise UsageError(f"{flag} is given twice for {name!r}: {own[name]!r} and {value!r}.")
+        else:
+            own[name] = value
+    if len(every) > 1:
+        raise UsageError(
+            f"{flag} is given twice: {every[0]!r} and {every[1]!r}. For one file, say {names[0]}={every[0]}."
+        )
+    if not own:
+        return every[0] if every else None
+    return {**dict.fromkeys(names, every[0]), **own} if every else own
+
+
+def _ignored(words: Sequence[str] | None, names: Sequence[str]) -> Any:
+    """Columns to be ignored in all files, or in those that are named."""
+    pairs = [_for_one(word, names) for word in words or ()]
+    every = [value for name, value in pairs if name is None]
+    if len(every) == len(pairs):
+        return tuple(every)
+    return {name: (*every, *(value for own, value in pairs if own == name)) for name in (*names, TRUTH)}
+
+
+def _for_one(word: str, names: Sequence[str]) -> tuple[str | None, str]:
+    """`name=value`, where the name is that of a file or "truth"; else a value for all files."""
+    name, mark, value = word.partition("=")
+    return (name, value) if mark and name in (*names, TRUTH) else (None, word)
+
+
+def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], what: str) -> Mapping[str, bool]:
+    """A switch for all predictors, or for the named ones."""
+    for word in words or ():
+        if word not in names:
+            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{meant(word, names)}")
+    return {name: always or name in (words or ()) for name in names}
+
+
+def rules_of(words: Sequence[str] | None) -> list[str]:
+    """The rules; Brier and log by default."""
+    for word in words or ():
+        if word not in RULES:
+            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{meant(word, RULES)}")
+    return list(dict.fromkeys(words or ("brier", "log")))

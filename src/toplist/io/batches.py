@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._optional import need
+from toplist._text import shown
 from toplist.errors import FileError
 from toplist.io.columns import (
     Column,
@@ -25,10 +27,8 @@ from toplist.io.columns import (
     truths,
 )
 from toplist.io.layouts import Layout
-from toplist.io.optional import need
 from toplist.io.readers import Piece
 from toplist.io.readers.base import Entries
-from toplist.io.showing import shown
 
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._optional import need
+from toplist._text import shown
 from toplist.errors import FileError
-from toplist.io.optional import need
-from toplist.io.showing import shown
 
 Column = Any  # pyarrow.Array
 _BLANKS = (b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c")

@@ -7,9 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from toplist._text import nearest_file, shown
 from toplist.errors import FileError
-from toplist.io.showing import shown
-from toplist.spelling import nearest_file
 
 FORMATS = {
     "csv": (".csv",),

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
+from toplist._text import meant, nearest, several, shown
 from toplist.errors import FileError, TopListError
+from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
 from toplist.io.readers import Reader
-from toplist.io.showing import several, shown
 from toplist.io.tables import Table
-from toplist.io.vocabulary import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
-from toplist.spelling import meant, nearest
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toplist._optional import need
+from toplist._text import several, shown
 from toplist.errors import AlignmentError
+from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
 from toplist.io.layouts import Hints, ignored, recognise
-from toplist.io.optional import need
-from toplist.io.showing import several, shown
 from toplist.io.tables import Look, Table, unique_values
-from toplist.io.vocabulary import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 
 _LOOKED = 1000  # rows whose ids are compared
 _STRONG = frozenset(CASE[: CASE.index("question")])  # names that say what a case is, not what is in it

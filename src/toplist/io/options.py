@@ -8,7 +8,7 @@ from typing import Any
 
 from toplist.errors import TopListError
 from toplist.io.layouts import Hints
-from toplist.space import ClassSpace
+from toplist.lists.space import ClassSpace
 
 TRUTH = "truth"  # the name of the truth where options go by name
 

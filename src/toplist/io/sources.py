@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from toplist._optional import need
+from toplist._text import shown
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
+from toplist.io.column_names import RUN, named
 from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
-from toplist.io.engine import connect, guarded
+from toplist.io.duckdb_engine import connect, guarded
 from toplist.io.layouts import Hints, Layout, ignored, recognise, require_columns, require_header, table_of
 from toplist.io.matching import Asked, case_columns
-from toplist.io.optional import need
 from toplist.io.readers import JsonReader, MemoryReader, Piece, Reader, open_frame, open_path, prepare
-from toplist.io.showing import shown
-from toplist.io.soundness import sound
-from toplist.io.vocabulary import RUN, named
+from toplist.io.tables import sound
 
 log = logging.getLogger("toplist")
 

@@ -11,16 +11,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_array
+from toplist._arguments import as_array
+from toplist.core.kernel import Rows
 from toplist.errors import MassError, ShapeError
-from toplist.kernel import Rows
-from toplist.labelsets import LabelSets
-from toplist.lists import sources
-from toplist.lists.admitted import Admitted
+from toplist.lists import flatten
+from toplist.lists.columns import Admitted
 from toplist.lists.device import DeviceLists, is_foreign
-from toplist.lists.door import Blanks, Duplicates, Repairs, Units, admit
-from toplist.lists.mistakes import as_a_whole, wrong_width
-from toplist.space import ClassSpace, as_space
+from toplist.lists.error_messages import as_a_whole, wrong_width
+from toplist.lists.labelsets import LabelSets
+from toplist.lists.space import ClassSpace, as_space
+from toplist.lists.validation import Blanks, Duplicates, Repairs, Units, admit
 
 
 class Constructors:
@@ -50,7 +50,7 @@ class Constructors:
         repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates)
         if is_foreign(confidences):
             return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, ids=ids, repairs=repairs)
-        rows, space = sources.rectangle(classes, confidences, space, log_rest)
+        rows, space = flatten.rectangle(classes, confidences, space, log_rest)
         return cls._admit(rows, space, ids, repairs)
 
     @classmethod
@@ -73,7 +73,7 @@ class Constructors:
         >>> tl.TopLists.from_ragged([0, 2, 2], [3, 1], [0.6, 0.3], 5)
         TopLists(2 cases, k from 0 to 2, 5 classes)
         """
-        rows, space = sources.ragged(offsets, classes, confidences, space, log_rest)
+        rows, space = flatten.ragged(offsets, classes, confidences, space, log_rest)
         return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
 
     @classmethod
@@ -88,7 +88,7 @@ class Constructors:
         normalize: bool = False,
     ) -> Self:
         """One mapping from class to confidence per case; an empty one is a reject."""
-        rows, space = sources.dicts(lists, space, log_rest)
+        rows, space = flatten.dicts(lists, space, log_rest)
         return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
 
     @classmethod
@@ -99,10 +99,10 @@ class Constructors:
         >>> tl.TopLists.from_labels(["dog", "cat"], tl.ClassSpace(labels=["cat", "dog"]))[0]
         TopList({'dog': 1}, rest=0 over 1 class)
         """
-        codes, space = sources.as_classes(labels, as_space(space))
+        codes, space = flatten.as_classes(labels, as_space(space))
         if codes.ndim != 1:
             raise ShapeError(f"hard predictions are one label per case, not an array of shape {codes.shape}.")
-        rows = sources.to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), space)
+        rows = flatten.to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), space)
         return cls._admit(rows, space, ids, Repairs())
 
     @classmethod
@@ -122,7 +122,7 @@ class Constructors:
         >>> tl.TopLists.from_proba([[0.2, 0.5, 0.3]], k=1)[0]
         TopList({1: 0.5}, rest=0.5 over 2 classes)
         """
-        rows, space = sources.dense(p, space)
+        rows, space = flatten.dense(p, space)
         full = cls._admit_whole(rows, space, ids, Repairs(units=units, normalize=normalize))
         return full if k is None else full.truncate(k)
 
@@ -130,8 +130,8 @@ class Constructors:
     def from_logits(cls, z: Any, space: Any = None, k: int | None = None, *, ids: Any = None) -> Self:
         """The softmax of logits; with `k`, its k most likely classes and the exact log of the mass left over."""
         if k is None:
-            return cls._admit(*sources.softmax(z, space), ids, Repairs())
-        return cls._admit(*sources.top_of_logits(z, space, k), ids, Repairs())
+            return cls._admit(*flatten.softmax(z, space), ids, Repairs())
+        return cls._admit(*flatten.top_of_logits(z, space, k), ids, Repairs())
 
     @classmethod
     def from_csr(
@@ -145,13 +145,13 @@ class Constructors:
         duplicates: Duplicates = "error",
     ) -> Self:
         """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
-        offsets, codes, t, columns = sources.csr_parts(matrix)
+        offsets, codes, t, columns = flatten.csr_parts(matrix)
         known = as_space(columns if space is None else space)
         if isinstance(known, LabelSets) and columns == len(known.names) != known.size:
             raise wrong_width(columns, known, as_array(matrix.data, "confidences"))
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
-        rows, known = sources.ragged(offsets, codes, t, known, None)
+        rows, known = flatten.ragged(offsets, codes, t, known, None)
         return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
 
     @classmethod
@@ -178,14 +178,14 @@ class Constructors:
         the default one, become `ids`. The columns of a wide table name all classes; others need the space. With
         blanks="drop" a class without a confidence, or the reverse, is left out and counted.
         """
+        from toplist.io.lists import from_table  # noqa: PLC0415
         from toplist.io.options import ReadOptions  # noqa: PLC0415 - who scores arrays does not wait for readers of files
-        from toplist.lists.frames import from_table  # noqa: PLC0415
 
         repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
         options = ReadOptions(layout, case, classes, confidences, None, ignore, by_position)
         hints = options.of("frame", None if space is None else as_space(space), None, repairs.blanks)
         offsets, named, t, declared, ids, dropped, rounding = from_table(frame, space, hints)
-        rows, declared = sources.ragged(offsets, named, t, declared, None)
+        rows, declared = flatten.ragged(offsets, named, t, declared, None)
         rows = replace(rows, **rounding)
         return cls._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})
 

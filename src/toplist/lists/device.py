@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from toplist import flags, rectangles
-from toplist.arguments import as_array
+from toplist._arguments import as_array
+from toplist.core import array_api, flags
 from toplist.errors import OutcomeError, ShapeError, TopListError
-from toplist.lists.complaints import bad_case, complain, first_bad
-from toplist.lists.door import Repairs
-from toplist.space import ClassSpace, as_space, show_size
+from toplist.lists.error_messages import bad_case, complain, first_bad
+from toplist.lists.space import ClassSpace, as_space, show_size
+from toplist.lists.validation import Repairs
 
 Array = Any
 
@@ -86,7 +86,7 @@ class DeviceLists:
     def _checked(self) -> DeviceLists:
         xp, t = self.xp, self.confidences
         size, log_size = self.sizes_on_device()
-        slack, found = rectangles.inspect(
+        slack, found = array_api.inspect(
             xp, self.classes, t, self.log_rest, size, log_size, bits=self.bits, limit=self.limit()
         )
         if bool(xp.any((found & flags.PROBLEMS) != 0)):

@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
-from toplist.labelsets import LabelSets, Sets
 from toplist.lists import TopLists
-from toplist.multilabel.decisions import f1_sets, hamming_sets, jaccard_sets, mode_sets
-
-Floats = NDArray[np.float64]
+from toplist.lists.labelsets import LabelSets, Sets
+from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, mode_sets
 
 
 def set_accuracy(x: Any, y: Any, space: LabelSets | None = None) -> Floats:

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.arguments import as_count, as_floats
+from toplist._arguments import as_count, as_floats
+from toplist._typing import Floats, Ints
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError, TopListError
-from toplist.labelsets import LabelSets, Sets
 from toplist.lists import TopLists
-from toplist.multilabel.listing import lists_of_sets
-from toplist.multilabel.support import as_unseen
-from toplist.space import UNLISTED
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from toplist.lists.labelsets import LabelSets, Sets
+from toplist.lists.space import UNLISTED
+from toplist.multilabel.support import as_unseen, lists_of_sets
 
 _ENTRIES = 1 << 24  # of draws that are looked at at once
 _SAME = 1e-6  # how far two log-probabilities of one set may be apart

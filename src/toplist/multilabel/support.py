@@ -1,4 +1,7 @@
-"""Label sets from an explicit support: the sets that were seen, and a mass for those that were not."""
+"""Label sets from an explicit support: the sets that were seen, and a mass for those that were not.
+
+Label sets with the logarithms of their probabilities, as top lists.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from toplist import kernel
-from toplist.arguments import as_count, as_floats, as_vector
+from toplist._arguments import as_count, as_floats, as_vector
+from toplist._typing import Floats
+from toplist.core import kernel
 from toplist.errors import ConfidenceError, MassError, ShapeError, SpaceError
-from toplist.labelsets import LabelSets, Sets
-from toplist.lists import TopLists
-from toplist.multilabel.listing import lists_of_sets
-from toplist.space import UNLISTED
+from toplist.lists import TopLists, from_logs
+from toplist.lists.labelsets import Book, LabelSets, Sets
+from toplist.lists.space import UNLISTED
 
-Floats = NDArray[np.float64]
+
+def lists_of_sets(
+    space: LabelSets,
+    offsets: NDArray[Any],
+    sets: Sets | tuple[NDArray[np.int64], Book | None],
+    log_p: NDArray[np.float64],
+    *,
+    log_rest: NDArray[np.float64] | None = None,
+    ids: Any = None,
+) -> TopLists:
+    """Top lists whose case i holds the sets offsets[i] to offsets[i + 1]; sets as they are, or as codes with a book."""
+    if isinstance(sets, Sets):
+        codes = space.encode(sets)
+        book = Book.of(sets) if space.digests else None
+    else:
+        codes, book = sets
+    known = space.with_book(book) if space.digests else space
+    return from_logs(offsets, codes, log_p, known, log_rest=log_rest, ids=ids)
 
 
 def support_sets(

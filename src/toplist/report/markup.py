@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import re
 
-from toplist.ranking.results import Results
+from toplist.inference.results import Results
 from toplist.report.columns import Column, Table
-from toplist.report.details import details
 from toplist.report.numbers import NOTHING
-from toplist.report.tables import tables
+from toplist.report.tables import details, tables
 
 _NUMBERS = re.compile(
     r"(?!\[)[-+0-9.,einf\[\] ]+\*?"

@@ -1,18 +1,20 @@
-"""Results as tables of text, before anything is drawn."""
+"""Results as tables of text, before anything is drawn.
+
+Every number of a comparison, in tables that are wider than a page.
+
+What to leave out where a table is wider than the page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from toplist.ranking.results import Mark, Results, Section, Standing
+from toplist.inference.results import Estimate, Mark, Origin, Results, Section, Standing
 from toplist.report.columns import Column, Table
-from toplist.report.notes import notes, reasons, sections, size, warnings
-from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, rate, spans, value_of
-from toplist.report.paths import paths_table
-from toplist.words.counts import count
-from toplist.words.names import plain
-from toplist.words.series import listed
+from toplist.report.numbers import MOST, NOTHING, decimals, excludes_zero, fixed, rate, small, spans, value_of
+from toplist.report.statements import notes, paths_table, reasons, sections, size, warnings
+from toplist.report.text import cells, count, listed, percent, plain, shorten, visible
 
 RULE = 30  # characters of a rule's name in a header
 REFERENCE = 16
@@ -167,3 +169,161 @@ def _skills(results: Results, marks: list[Mark], known: bool) -> list[Filled]:
         note = f"{header} is one minus the mean score over that of {plain(results.reference)}, on the cases of both."
         found.append((Column(header, note=note), [fixed(value_of(mark.reference_skill), 3) for mark in marks]))
     return found
+
+
+_BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
+
+
+def details(results: Results) -> list[Table]:
+    """One table per rule and one of the lists, for all cases and for each group; then where the lists came from."""
+    found = _section(results, results.overall)
+    found[-1] = noted(found[-1], notes(results))
+    found[0] = replace(found[0], warnings=warnings(results))
+    for section in results.groups:
+        group = _section(results, section)
+        found += [*group[:-1], noted(group[-1], (size(results, section), *reasons(section, detail=True)))]
+    found += [_pairs(results, rule) for rule in results.rules if results.pairs]
+    if results.paths:
+        found.append(paths_table(results.paths))
+    return once([*found, _sources(results.origins)])
+
+
+def _section(results: Results, section: Section) -> list[Table]:
+    rows = section.standings
+    about = title(results, section)
+    found = [
+        table(f"{about}, {plain(rule, RULE)}", section, _numbers([row.marks[i] for row in rows]))
+        for i, rule in enumerate(results.rules)
+    ]
+    counts = [
+        (Column("cases"), [count(row.cases) for row in rows]),
+        (Column("missing"), [count(row.missing) for row in rows]),
+        *listing(results, rows),
+        (Column("invalid lists"), [count(row.invalid) for row in rows]),
+    ]
+    return [*found, table(f"{about}, lists", section, counts)]
+
+
+def _numbers(marks: Sequence[Mark]) -> list[Filled]:
+    behind = [mark.behind or Estimate(float("nan")) for mark in marks]
+    stars = ["*" if excludes_zero(mark.behind) else " " for mark in marks]
+    differences = _fixed([e.value for e in behind], signed=True)
+    return [
+        (Column("mean", essential=True), _fixed([mark.score.value for mark in marks])),
+        (Column("low"), _fixed([mark.score.low for mark in marks])),
+        (Column("high"), _fixed([mark.score.high for mark in marks])),
+        (Column("behind", note=_BEHIND), [x + star for x, star in zip(differences, stars, strict=True)]),
+        (Column("from"), _fixed([e.low for e in behind], signed=True)),
+        (Column("to"), _fixed([e.high for e in behind], signed=True)),
+        (Column("unpenalised"), _fixed([mark.unpenalised for mark in marks])),
+        (Column("infinite"), [count(mark.infinite) for mark in marks]),
+        (Column("mean of finite"), _fixed([mark.finite for mark in marks])),
+        (Column("skill", "left"), spans([mark.skill for mark in marks])),
+        (Column("vs reference", "left"), spans([mark.reference_skill for mark in marks])),
+        (Column("relative", "left"), spans([mark.relative for mark in marks])),
+    ]
+
+
+def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]:
+    return [fixed(x, MOST, signed=signed) for x in values]
+
+
+def _pairs(results: Results, rule: str) -> Table:
+    """Every two predictors, how far apart they are and how sure that is."""
+    found = [pair for pair in results.pairs if pair.rule == rule]
+    note = (
+        "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "
+        f"its p value, adjusted for all tested pairs under the rule. further {results.unit}s would separate the two at "
+        f"{percent(results.level)} 4 times in 5, if difference and spread stay as they are."
+    )
+    columns = (
+        Column("first", "left", essential=True, heading=True),
+        Column("second", "left", essential=True, heading=True),
+        Column("cases"),
+        Column("difference", "left", essential=True, note=note),
+        Column("Holm"),
+        Column(f"further {results.unit}s"),
+    )
+    cells = spans([pair.difference for pair in found], signed=True)
+    rows = tuple(
+        (
+            *(plain(pair.a), plain(pair.b), count(pair.cases), cell),
+            small(pair.adjusted),
+            NOTHING if pair.more is None else count(pair.more),
+        )
+        for pair, cell in zip(found, cells, strict=True)
+    )
+    return Table(f"pairs, {plain(rule, RULE)}", columns, rows)
+
+
+def _sources(origins: Sequence[Origin]) -> Table:
+    columns = (
+        Column("predictor", "left", essential=True, heading=True),
+        Column("layout", "left", essential=True),
+        *(Column(header) for header in ("cases", "filled in", "left out")),
+        Column("repairs", "left"),
+        Column("source", "left"),
+        Column("read as", "left"),
+    )
+    rows = tuple(
+        (
+            *(plain(o.name), plain(o.layout, RULE)),
+            *(count(n) for n in (o.cases, o.filled, o.left_out)),
+            ", ".join(f"{plain(name)} {count(n)}" for name, n in o.repairs.items()) or NOTHING,
+            plain(o.source),
+            visible(o.reading) or NOTHING,
+        )
+        for o in origins
+    )
+    return Table("sources", columns, rows)
+
+
+GAP = 2  # cells between columns
+_NAME = 16  # cells that names keep before columns go, or a quarter of the page
+_LEAST = 9  # cells that names keep before even an essential column goes
+_ALWAYS = 3  # columns that never go
+
+
+def widths(table: Table) -> list[int]:
+    """The cells that each column takes."""
+    return [max(map(cells, (column.header, *(row[i] for row in table.rows)))) for i, column in enumerate(table.columns)]
+
+
+def fit(tables: Iterable[Table], width: int | None) -> list[Table]:
+    """The tables without the columns that there is no room for, and a note that says which.
+
+    Names are shortened before a column is left out, to no less than a quarter of the page. Of the columns that are not
+    essential those that come first have precedence.
+    """
+    return once(_fit(table, width) for table in tables)
+
+
+def _fit(table: Table, width: int | None) -> Table:
+    own = widths(table)
+    if width is None or sum(own) + GAP * (len(own) - 1) <= width:
+        return table
+    names = [i for i, column in enumerate(table.columns) if column.heading] or [0]
+    kept = _kept(table.columns, own, names, width)
+    room = max(_room(own, kept, names, width), *(cells(table.columns[i].header) for i in names))
+    rows = tuple(tuple(shorten(row[i], room) if i in names else row[i] for i in kept) for row in table.rows)
+    dropped = [column.header for i, column in enumerate(table.columns) if i not in kept]
+    note = (f"Left out for want of room: {', '.join(dropped)}.",) if dropped else ()
+    columns = tuple(table.columns[i] for i in kept)
+    return replace(table, columns=columns, rows=rows, notes=table.notes + note)
+
+
+def _kept(columns: tuple[Column, ...], own: list[int], names: list[int], width: int) -> list[int]:
+    """The columns that there is room for."""
+    longest = max(own[i] for i in names)
+    kept = [i for i, column in enumerate(columns) if column.essential]
+    while len(kept) > _ALWAYS and _room(own, kept, names, width) < min(longest, _LEAST):
+        kept.pop()
+    for i, column in enumerate(columns):
+        if not column.essential and _room(own, [*kept, i], names, width) >= min(longest, max(_NAME, width // 4)):
+            kept.append(i)
+    return sorted(kept)
+
+
+def _room(own: list[int], kept: list[int], names: list[int], width: int) -> int:
+    """What the other columns leave for each column of names."""
+    return (width - sum(own[i] for i in kept if i not in names) - GAP * (len(kept) - 1)) // len(names)

@@ -1,37 +1,218 @@
-"""Leaderboards in plain text, for any terminal."""
+"""What is written in words: names made visible, room on a page, counts, lists, and what paths say.
+
+How much room text takes on a screen, where an ideograph fills two cells and an accent none.
+
+Counts and shares as people say them.
+
+Names are data: what would move a cursor, reverse a line or hide is shown, not done.
+
+Items in a row, as a sentence has them.
+"""
 
 from __future__ import annotations
 
-from toplist.ranking.results import Results
-from toplist.report.columns import Table
-from toplist.report.details import details
-from toplist.report.fit import GAP, fit, widths
-from toplist.report.tables import tables
-from toplist.words.cells import pad, wrap
-
-PAGE = 100  # where notes are wrapped if nobody says how wide the page is
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 
-def as_text(results: Results, width: int | None = None, *, detail: bool = False) -> str:
-    """Aligned tables with their notes below; columns that do not fit the width are left out and named."""
-    chosen = details(results) if detail else tables(results)
-    return "\n\n\n".join(page(table, width or PAGE) for table in fit(chosen, width))
+def cells(text: str) -> int:
+    r"""How many cells of a terminal the text takes.
+
+    >>> cells("abc"), cells("日本"), cells("e\u0301")
+    (3, 4, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_cell, text))
 
 
-def lines(table: Table) -> list[list[str]]:
-    """The header, the dashes and the rows, each as cells that are padded to the width of their column."""
-    sizes = widths(table)
-    dashes = ["-" * size for size in sizes]
-    grid = [[column.header for column in table.columns], dashes, *table.rows]
-    return [
-        [pad(cell, size, column.align) for cell, size, column in zip(row, sizes, table.columns, strict=True)]
-        for row in grid
-    ]
+def pad(text: str, width: int, align: str = "left") -> str:
+    """The text in a field of so many cells.
+
+    >>> pad("日本", 6, "right")
+    '  日本'
+    """
+    blanks = " " * (width - cells(text))
+    return blanks + text if align == "right" else text + blanks
 
 
-def page(table: Table, width: int) -> str:
-    """One table with its title above and its notes below."""
-    found = [*wrap(table.title, width), "", *((" " * GAP).join(line).rstrip() for line in lines(table))]
-    if table.sentences:
-        found += ["", *(line for sentence in table.sentences for line in wrap(sentence, width))]
-    return "\n".join(found)
+def shorten(parts: Sequence[str], limit: float, size: Callable[[str], float] = cells) -> str:
+    """The parts in a row, those in the middle left out where they would take more room than the limit.
+
+    >>> shorten("a long name, version 2", 12)
+    'a lon…sion 2'
+    """
+    if sum(map(size, parts)) <= limit:
+        return "".join(parts)
+    room = limit - size("…")
+    head = _leading(parts, room / 2, size)
+    tail = _leading(parts[::-1], room - sum(map(size, head)), size)
+    return "".join(head) + "…" + "".join(tail[::-1])
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most so many cells; a word that is longer than a line is broken.
+
+    >>> wrap("the quick brown fox", 10)
+    ['the quick', 'brown fox']
+    """
+    lines = [""]
+    for word in text.split():
+        rest = word
+        if lines[-1] and cells(lines[-1]) + 1 + cells(rest) <= width:
+            lines[-1] += " " + rest
+            continue
+        while rest:
+            piece = "".join(_leading(rest, max(width, 2), cells))
+            lines.append(piece)
+            rest = rest[len(piece) :]
+    return lines[1:]
+
+
+def _cell(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def _leading(parts: Iterable[str], limit: float, size: Callable[[str], float]) -> list[str]:
+    """As many parts from the start as there is room for."""
+    taken, used = [], 0.0
+    for part in parts:
+        used += size(part)
+        if used > limit:
+            break
+        taken.append(part)
+    return taken
+
+
+def count(n: int) -> str:
+    """A count with commas.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{n:,}"
+
+
+def number_of(n: int, one: str, many: str = "") -> str:
+    """So many things.
+
+    >>> number_of(1, "case"), number_of(1200, "case"), number_of(0, "pair")
+    ('1 case', '1,200 cases', 'no pairs')
+    """
+    return f"{count(n) if n else 'no'} {noun(n, one, many)}"
+
+
+def noun(n: int, one: str, many: str = "") -> str:
+    """What so many things are called.
+
+    >>> noun(1, "case"), noun(2, "case"), noun(2, "is", "are")
+    ('case', 'cases', 'are')
+    """
+    return one if n == 1 else many or f"{one}s"
+
+
+def percent(level: float) -> str:
+    """A level of confidence, or a share.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:.6g}%"
+
+
+LIMIT = 60
+
+
+def visible(text: str) -> str:
+    r"""The text with everything that cannot be seen written as an escape.
+
+    >>> print(visible("red\x1b[31m, reversed\u202e"))
+    red\x1b[31m, reversed\u202e
+    """
+    return text if text.isprintable() else "".join(map(shown, text))
+
+
+def plain(text: str, limit: int = LIMIT) -> str:
+    r"""A name on one line, shortened in the middle; in quotes where its ends would not be seen.
+
+    >>> plain("a model with a long and winding name", 16), plain("one\ntwo"), plain("")
+    ('a model…ing name', 'one\\ntwo', '""')
+    """
+    quote = quotes(text)
+    return quote + shorten([shown(c) for c in text], limit - 2 * len(quote), _size) + quote
+
+
+def shown(character: str) -> str:
+    """A character, as an escape if it cannot be seen."""
+    # not repr: it would double a backslash, which paths are full of
+    return character if character.isprintable() else escaped(character)
+
+
+def escaped(character: str) -> str:
+    r"""A character in ASCII.
+
+    >>> print(escaped("\u0301"))
+    \u0301
+    """
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def quotes(text: str) -> str:
+    """What a name stands between: a quote where its ends would not be seen, or else nothing."""
+    return '"' if text != text.strip() or not text else ""
+
+
+def numbers(names: Iterable[tuple[str, str]]) -> list[str]:
+    """What to write after names that are different but look alike; each comes with how it is shown.
+
+    >>> numbers([("a1b", "a…b"), ("a2b", "a…b"), ("a1b", "a…b"), ("c", "c")])
+    [' (1)', ' (2)', ' (1)', '']
+    """
+    every = list(names)
+    alike: dict[str, dict[str, int]] = {}
+    for name, text in every:
+        same = alike.setdefault(text, {})
+        same.setdefault(name, len(same) + 1)
+    return [f" ({alike[text][name]})" if len(alike[text]) > 1 else "" for name, text in every]
+
+
+def rule_name(rule: str) -> str:
+    """A rule as people write it in a sentence.
+
+    >>> rule_name("brier"), rule_name("log")
+    ('Brier', 'log')
+    """
+    return "Brier" if rule == "brier" else rule
+
+
+def _size(part: str) -> int:
+    """The larger of characters and cells, so that a limit holds for both: accents take no cell."""
+    return max(len(part), cells(part))
+
+
+FEW = 6  # items in a sentence, before the others are counted
+T = TypeVar("T")
+
+
+def series(items: Iterable[T], most: int = FEW) -> list[T | str]:
+    """Items with commas and one "and" between them; where there are many, the first ones and how many more.
+
+    >>> series([1, 2, 3])
+    [1, ', ', 2, ' and ', 3]
+    """
+    every = list(items)
+    kept: list[T | str] = [*every] if len(every) <= most + 1 else [*every[:most], f"{count(len(every) - most)} more"]
+    found: list[T | str] = []
+    for i, item in enumerate(kept):
+        found += [*([] if not i else [" and "] if i == len(kept) - 1 else [", "]), item]
+    return found
+
+
+def listed(items: Iterable[str], most: int = FEW) -> str:
+    """The same in one string.
+
+    >>> listed("ABC"), listed("ABCD", 3), listed("ABCDEFGH", 3)
+    ('A, B and C', 'A, B, C and D', 'A, B, C and 5 more')
+    """
+    return "".join(series(items, most))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.io.optional import need
+from toplist._optional import need
 
 Table = Any  # pyarrow.RecordBatch
 Schema = Any  # pyarrow.Schema

@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from toplist._optional import need
+from toplist._text import shown
 from toplist.errors import FileError
+from toplist.io.column_names import CASE, CLASS, CONFIDENCE
 from toplist.io.columns import offsets_of, truths
-from toplist.io.engine import connect, in_words, quoted, require_enough
+from toplist.io.duckdb_engine import connect, in_words, quoted, require_enough
 from toplist.io.files import compression_of
-from toplist.io.optional import need
 from toplist.io.readers.base import ENTRIES, Entries, Piece, batch_rows, without_columns
-from toplist.io.readers.kinds import require_same_columns
-from toplist.io.readers.streams import NOT_UTF8, head_of, last_line, lines_of, opened, require_lines
-from toplist.io.showing import shown
-from toplist.io.vocabulary import CASE, CLASS, CONFIDENCE
+from toplist.io.readers.column_types import require_same_columns
+from toplist.io.readers.text_streams import NOT_UTF8, head_of, last_line, lines_of, opened, require_lines
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line
 _FIRST = 1 << 16  # bytes that tell enough of most files

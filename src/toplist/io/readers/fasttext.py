@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from toplist._optional import need
+from toplist._text import shown
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, offsets_of
-from toplist.io.optional import need
 from toplist.io.readers.base import Piece
-from toplist.io.readers.streams import NOT_UTF8, head_of, lines_of
-from toplist.io.showing import shown
+from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of
 
 _PREFIX = "__label__"
 _ROWS = 1 << 14  # lines that are read at a time

@@ -3,9 +3,9 @@
 from toplist.errors import TopListError
 
 try:
+    from toplist.multilabel.estimators.binary_relevance import BinaryRelevance
     from toplist.multilabel.estimators.chain import ProbabilisticChain
     from toplist.multilabel.estimators.powerset import LabelPowerset
-    from toplist.multilabel.estimators.relevance import BinaryRelevance
     from toplist.multilabel.estimators.reranker import Reranker
 except ImportError as error:
     if (error.name or "").partition(".")[0] not in ("sklearn", "joblib"):

@@ -10,13 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_random_state
 
+from toplist._typing import Bools, Floats
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.multilabel.chains import chain_sets
-from toplist.multilabel.estimators.base import Floats, SetClassifier
-from toplist.multilabel.estimators.labels import Constant, seeded
-from toplist.multilabel.estimators.mixing import listed_marginals
-from toplist.multilabel.estimators.targets import Bools, Targets
+from toplist.multilabel.estimators.base import Constant, SetClassifier, Targets, listed_marginals, seeded
 
 
 class ProbabilisticChain(SetClassifier):

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from toplist.arguments import as_number
+from toplist._arguments import as_number
+from toplist._typing import Bools, Floats
 from toplist.errors import TopListError
-from toplist.labelsets import Sets
 from toplist.lists import TopLists
-from toplist.multilabel.estimators.base import Floats, SetClassifier
-from toplist.multilabel.estimators.labels import seeded
-from toplist.multilabel.estimators.targets import Bools, Targets
+from toplist.lists.labelsets import Sets
+from toplist.multilabel.estimators.base import SetClassifier, Targets, seeded
 from toplist.multilabel.support import support_sets
 
 

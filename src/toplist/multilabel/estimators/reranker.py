@@ -1,27 +1,369 @@
-"""Binary relevance whose likely sets a boosted classifier weighs again."""
+"""Binary relevance whose likely sets a boosted classifier weighs again.
+
+The sets that a case may have: its likeliest under independent labels, and the likeliest of those seen before.
+
+What a candidate set looks like to a classifier of whether it is the true one.
+
+Which candidate is the true set: boosted classifiers that are monotone in the product, and stop by cases held out.
+
+What a booster learns from: the candidates of training cases, as they would look to one who has not seen the case.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from toplist.arguments import as_whole
-from toplist.labelsets import LabelSets
+from toplist._arguments import as_whole
+from toplist._typing import Bools, Floats, Ints
+from toplist.core import kernel
+from toplist.errors import TopListError
 from toplist.lists import TopLists
-from toplist.multilabel.estimators.base import Floats, SetClassifier
-from toplist.multilabel.estimators.boosting import fit_boosters, require_booster, say, say_of_others
-from toplist.multilabel.estimators.calibration import calibrate, fit_calibrators, require_calibration
-from toplist.multilabel.estimators.candidates import Candidates, Seen
-from toplist.multilabel.estimators.crossfit import assign_folds, out_of_fold, out_of_two_folds
-from toplist.multilabel.estimators.labels import fit_labels, require_scores, score_labels
-from toplist.multilabel.estimators.mixing import listed_marginals
-from toplist.multilabel.estimators.relevance import given_not_empty
-from toplist.multilabel.estimators.targets import Targets
-from toplist.multilabel.estimators.training import Way, cross_fitted, missed_share
-from toplist.multilabel.listing import lists_of_sets
+from toplist.lists.labelsets import LabelSets, Sets
+from toplist.multilabel.estimators.base import (
+    Constant,
+    SetClassifier,
+    Targets,
+    fit_labels,
+    listed_marginals,
+    require_scores,
+    score_labels,
+    seeded,
+)
+from toplist.multilabel.estimators.binary_relevance import given_not_empty
+from toplist.multilabel.estimators.calibration import (
+    assign_folds,
+    calibrate,
+    fit_calibrators,
+    out_of_fold,
+    out_of_two_folds,
+    require_calibration,
+)
+from toplist.multilabel.independent import best_sets
+from toplist.multilabel.marginals import space_of, told
+from toplist.multilabel.support import lists_of_sets, support_log_scores
+
+_ENTRIES = 1 << 24  # of a matrix with a column per seen set
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The different label sets of some cases, their codes in rising order, and how many cases have each."""
+
+    sets: Sets
+    codes: Ints
+    times: Ints
+    cases: int
+
+    @classmethod
+    def of(cls, space: LabelSets, Y: Bools) -> Seen:
+        """The sets of an indicator matrix."""
+        codes, first, times = np.unique(space.encode(Y), return_index=True, return_counts=True)
+        return cls(Sets.from_indicators(Y[first]), codes, times, len(Y))
+
+    def count(self, codes: Ints) -> Ints:
+        """How many cases have each of these sets."""
+        place = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.where(self.codes[place] == codes, self.times[place], 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Sets with the case of each, cases in rising order, and in each case the most probable first."""
+
+    case: Ints
+    sets: Sets
+    codes: Ints
+    log_p: Floats  # under independent labels
+    cases: int
+
+    @property
+    def counts(self) -> Ints:
+        """How many sets each case has."""
+        return np.bincount(self.case, minlength=self.cases)
+
+    @property
+    def starts(self) -> Ints:
+        """Where the sets of each case begin."""
+        counts = self.counts
+        return np.cumsum(counts) - counts
+
+
+def find_candidates(space: LabelSets, p: Floats, count: int, seen: Seen | None) -> Candidates:
+    """The `count` most probable sets of each case, and as many of the seen ones, each once."""
+    lists = best_sets(p, count, space)
+    case, sets = np.repeat(np.arange(len(p)), lists.sizes), told(space_of(lists), lists.classes)
+    if seen is not None:
+        rows, which = _likely_seen(p, seen, count)
+        case, sets = np.concatenate((case, rows)), Sets.join([sets, seen.sets.take(which)])
+    codes, log_p = space.encode(sets), _log_p(p, case, sets)
+    order = np.lexsort((codes, case))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (case[order][1:] != case[order][:-1]) | (codes[order][1:] != codes[order][:-1])
+    order = order[new]
+    order = order[np.lexsort((codes[order], -log_p[order], case[order]))]
+    return Candidates(case[order], sets.take(order), codes[order], log_p[order], len(p))
+
+
+def _likely_seen(p: Floats, seen: Seen, count: int) -> tuple[Ints, Ints]:
+    """For each case the most probable of the seen sets: cases, and places among these sets."""
+    most, step = min(count, len(seen.sets)), max(1, _ENTRIES // len(seen.sets))
+    which = np.empty((len(p), most), np.int64)
+    for at in range(0, len(p), step):
+        log_p = support_log_scores(p[at : at + step], seen.sets)
+        which[at : at + step] = kernel.select(np.ascontiguousarray(log_p), most)[0]
+    return np.repeat(np.arange(len(p)), most), which.ravel()
+
+
+def _log_p(p: Floats, case: Ints, sets: Sets) -> Floats:
+    """sum_in log p + sum_out log(1 - p)."""
+    log_in, log_out = np.log(p), np.log1p(-p)
+    row, label = sets.rows, sets.labels
+    gain = (log_in - log_out)[case[row], label]
+    log_p: Floats = log_out.sum(axis=1)[case] + np.bincount(row, weights=gain, minlength=len(sets))
+    return log_p
+
+
+Rows = NDArray[np.float32]
+
+SUMMARIES = (
+    "log product", "gap to the best", "rank", "log prior", "size", "size beyond expected", "least log marginal inside",
+    "mean log marginal inside", "largest marginal outside",
+)  # fmt: skip
+"""The first columns; a column per label follows for whether the set holds it, and one for its marginal."""
+
+RISING, FALLING = (0, 3), (1, 2)
+"""Columns in which the probability may only rise, or only fall: all that changes with the product alone, and the
+prior. A set is the rarer in the other folds the more frequent it is in its own, and that must not be learnt."""
+
+_ENTRIES_FEATURES = 1 << 22  # of a matrix with a column per label
+
+
+def describe(p: Floats, candidates: Candidates, seen: Seen, labels: Ints) -> Rows:
+    """A row per candidate, with columns of their own for some labels, by their places."""
+    own = len(SUMMARIES)
+    out = np.empty((len(candidates.case), own + 2 * len(labels)), np.float32)
+    _summarize(out, p, candidates, seen)
+    step = max(1, _ENTRIES_FEATURES // p.shape[1])
+    for first in range(0, len(out), step):
+        here = slice(first, first + step)
+        held = candidates.sets.take(here).indicators()
+        marginal = p[candidates.case[here]]
+        out[here, own - 1] = np.where(held, 0.0, marginal).max(axis=1)
+        out[here, own : own + len(labels)] = held[:, labels]
+        out[here, own + len(labels) :] = marginal[:, labels]
+    return out
+
+
+def monotone(columns: int) -> list[int]:
+    """The direction of each column, 0 where it may go either way."""
+    return [1 if at in RISING else -1 if at in FALLING else 0 for at in range(columns)]
+
+
+def _summarize(out: Rows, p: Floats, candidates: Candidates, seen: Seen) -> None:
+    case, sets, starts = candidates.case, candidates.sets, candidates.starts
+    inside = np.log(p)[case[sets.rows], sets.labels]
+    size, filled = sets.sizes, sets.sizes > 0
+    least, mean = np.zeros(len(case)), np.zeros(len(case))
+    if filled.any():
+        begin = sets.offsets[:-1][filled]
+        least[filled] = np.minimum.reduceat(inside, begin)
+        mean[filled] = np.add.reduceat(inside, begin) / size[filled]
+    out[:, 0] = candidates.log_p
+    out[:, 1] = candidates.log_p[starts][case] - candidates.log_p
+    out[:, 2] = np.arange(len(case)) - starts[case]
+    out[:, 3] = np.log((seen.count(candidates.codes) + 0.5) / (seen.cases + 1))
+    out[:, 4] = size
+    out[:, 5] = size - p.sum(axis=1)[case]
+    out[:, 6], out[:, 7] = least, mean
+
+
+RATE, ROUNDS, LEAVES, RIDGE, PATIENCE = 0.1, 500, 15, 1.0, 15
+"""Learning rate, most rounds, leaves of a tree, penalty on their values, rounds without progress before it stops."""
+
+
+def fit_boosters(
+    booster: Any, rows: Rows, true: Bools, fold: Ints, *, rng: np.random.RandomState, n_jobs: int | None
+) -> list[Any]:
+    """A classifier for each fold, which learns from the other folds and stops when this one gets worse.
+
+    `fold` is that of a row's case, so that no case is on both sides. A classifier that people bring learns from the
+    other folds as well, and stops as it likes.
+    """
+    if true.all() or not true.any():
+        return [Constant.of(true)]
+    fitted = []
+    for held_out in range(int(fold.max()) + 1):
+        there, seed = fold == held_out, int(rng.randint(np.iinfo(np.int32).max))
+        known = true[~there]
+        if known.all() or not known.any():
+            fitted.append(Constant.of(known))
+        elif not isinstance(booster, str):
+            fitted.append(seeded(booster, rng).fit(rows[~there], known.astype(np.int64)))
+        else:
+            fitted.append(BOOSTERS[booster](rows[~there], known, rows[there], true[there], seed, n_jobs))
+    return fitted
+
+
+def say(fitted: Sequence[Any], rows: Rows) -> Floats:
+    """The mean probability that a row is the true set."""
+    each = [one(rows) if isinstance(one, Constant) else one.predict_proba(rows)[:, 1] for one in fitted]
+    return np.asarray(np.mean(each, axis=0), dtype=np.float64)
+
+
+def say_of_others(fitted: Sequence[Any], rows: Rows, fold: Ints) -> Floats:
+    """The probability that a row is the true set, by the classifier that has not learnt from its fold."""
+    if len(fitted) == 1:
+        return say(fitted, rows)
+    out = np.empty(len(rows))
+    for held_out, one in enumerate(fitted):
+        there = fold == held_out
+        if there.any():
+            out[there] = say([one], rows[there])
+    return out
+
+
+def require_booster(booster: Any) -> None:
+    """Raise if there is no such booster."""
+    if isinstance(booster, str):
+        if booster not in BOOSTERS:
+            raise TopListError(f"the booster is {' or '.join(map(repr, BOOSTERS))} or a classifier, not {booster!r}.")
+        if booster == "lightgbm":
+            _lightgbm()
+    elif not hasattr(booster, "predict_proba"):
+        raise TopListError(f"{type(booster).__name__} has no predict_proba: a list needs probabilities.")
+
+
+def _hist(rows: Rows, true: Bools, later: Rows, truth: Bools, seed: int, _: int | None) -> Any:
+    model = HistGradientBoostingClassifier(
+        learning_rate=RATE,
+        max_iter=ROUNDS,
+        max_leaf_nodes=LEAVES,
+        min_samples_leaf=_smallest(rows),
+        l2_regularization=RIDGE,
+        monotonic_cst=monotone(rows.shape[1]),
+        early_stopping=True,
+        n_iter_no_change=PATIENCE,
+        random_state=seed,
+    )
+    return model.fit(rows, true, X_val=later, y_val=truth)
+
+
+def _light(rows: Rows, true: Bools, later: Rows, truth: Bools, seed: int, n_jobs: int | None) -> Any:
+    lightgbm = _lightgbm()
+    model = lightgbm.LGBMClassifier(
+        learning_rate=RATE,
+        n_estimators=ROUNDS,
+        num_leaves=LEAVES,
+        min_child_samples=_smallest(rows),
+        reg_lambda=RIDGE,
+        monotone_constraints=monotone(rows.shape[1]),
+        deterministic=True,
+        force_row_wise=True,
+        verbosity=-1,
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+    new = "eval_X" in signature(model.fit).parameters
+    watched = {"eval_X": later, "eval_y": truth} if new else {"eval_set": [(later, truth)]}
+    return model.fit(rows, true, **watched, callbacks=[stop])
+
+
+BOOSTERS: Mapping[str, Callable[..., Any]] = {"hist": _hist, "lightgbm": _light}
+
+
+def _smallest(rows: Rows) -> int:
+    """The fewest rows of a leaf: 50, and fewer where there are few."""
+    return min(50, 1 + len(rows) // 20)
+
+
+def _lightgbm() -> Any:
+    try:
+        return import_module("lightgbm")
+    except ImportError:
+        raise TopListError('booster="lightgbm" needs LightGBM: pip install lightgbm, or take booster="hist".') from None
+
+
+_COLUMNS = 64  # labels with columns of their own: the most frequent
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How candidates are found and described."""
+
+    space: LabelSets
+    calibration: str | None
+    count: int
+    support: bool
+    labels: Ints  # those with columns of their own
+    low: float  # marginals are taken between this and one minus it, so that they have logarithms
+
+    @classmethod
+    def of(cls, space: LabelSets, Y: Bools, *, calibration: str | None, count: int, support: bool) -> Way:
+        """The way for some training cases; a marginal is at least half a case among them away from 0 and 1."""
+        frequent = np.argsort(-Y.sum(axis=0), kind="stable")[:_COLUMNS]
+        return cls(space, calibration, count, support, np.sort(frequent), 0.5 / (len(Y) + 1))
+
+    def inside(self, p: Floats) -> Floats:
+        """Marginals that have logarithms."""
+        return np.clip(p, self.low, 1 - self.low)
+
+    def rows(self, p: Floats, seen: Seen) -> tuple[Candidates, Rows]:
+        """The candidates of cases with these marginals, and a row of features for each."""
+        found = find_candidates(self.space, p, self.count, seen if self.support else None)
+        return found, describe(p, found, seen, self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """A row per candidate, whether it is the true set of its case, and which case that is."""
+
+    rows: Rows
+    true: Bools
+    case: Ints
+
+
+def cross_fitted(way: Way, scores: Floats, twice: Sequence[Floats], Y: Bools, fold: Ints) -> Examples:
+    """Candidates of each case from classifiers, calibrators, seen sets and frequencies of the other folds.
+
+    `scores` are out of one fold, and `twice[f]`, from which the calibrators for fold f learn, out of that one, too: no
+    case has a say in what is shown of it.
+    """
+    codes, parts = way.space.encode(Y), []
+    for held_out in range(int(fold.max()) + 1):
+        there = np.flatnonzero(fold == held_out)
+        others = fold != held_out
+        calibrators = fit_calibrators(way.calibration, twice[held_out][others], Y[others])
+        p = way.inside(calibrate(calibrators, scores[there]))
+        found, rows = way.rows(p, Seen.of(way.space, Y[others]))
+        case = there[found.case]
+        parts.append(Examples(rows, codes[case] == found.codes, case))
+    return Examples(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.true for part in parts]),
+        np.concatenate([part.case for part in parts]),
+    )
+
+
+def missed_share(shown: Examples, p: Floats, cases: int) -> float:
+    """How often the true set is no candidate, where the probabilities of the candidates add up to much.
+
+    That is to more than one, or to as much as in the highest tenth of the cases: (missed + 1/2) / (cases + 1) of them.
+    """
+    total = np.bincount(shown.case, weights=p, minlength=cases)
+    hit = np.bincount(shown.case, weights=shown.true, minlength=cases) > 0
+    much = total >= min(1.0, float(np.quantile(total, 0.9)))
+    return float((np.count_nonzero(much & ~hit) + 0.5) / (np.count_nonzero(much) + 1))
 
 
 class Reranker(SetClassifier):

@@ -1,0 +1,457 @@
+"""Records in files: one object of JSON, written whole or not at all, and read without running anything in it.
+
+Files out: never over a file that is read, and whole or not at all.
+
+Temporary folders: gone with their process, or removed by the next one where it was killed.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import json
+import math
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from toplist._text import shown
+from toplist.errors import FileError, ResourceError, TopListError
+
+_BUFFER = 1 << 20
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_UNNAMED = getattr(os, "O_TMPFILE", None)
+_OPEN = "/proc/self/fd"  # where an open file without a name can be reached
+_MAGIC = "*?["
+
+PathLike = str | os.PathLike[str]
+
+
+# Apart from what is read
+
+
+def require_apart(outputs: Iterable[PathLike], inputs: Iterable[Any]) -> None:
+    """No output is an input, lies in an input folder, matches an input pattern, or is another output.
+
+    Inputs are paths, folders and patterns; anything else, such as a table in memory, is passed over.
+    """
+    read = [_Input(os.fspath(one)) for one in inputs if isinstance(one, str | os.PathLike)]
+    others: list[_Place] = []
+    for output in outputs:
+        place = _Place.of(output)
+        for one in read:
+            clash = one.clash(place)
+            if clash:
+                raise TopListError(f"the output {place.text!r} {clash}.")
+        same = next((other for other in others if other.is_same(place)), None)
+        if same is not None:
+            raise TopListError(f"the outputs {same.text!r} and {place.text!r} are one file: name two.")
+        others.append(place)
+
+
+def inputs_of(sources: Iterable[Any]) -> list[str | Path]:
+    """The paths of sources: as they were named, and every file; a table in memory has none."""
+    readers = [source.reader for source in sources]
+    return [path for reader in readers if reader.paths for path in (reader.name, *reader.paths)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a file is or will be: where its name stands, and where links from there lead."""
+
+    text: str
+    spots: frozenset[str]
+    identity: tuple[int, int] | None  # device and inode, where it exists
+
+    @classmethod
+    def of(cls, path: PathLike) -> _Place:
+        text = os.fspath(path)
+        if not text or "\0" in text:
+            raise TopListError(f"{shown(text)} is no path.")
+        folder, name = os.path.split(os.path.abspath(text))
+        return cls(text, frozenset((os.path.join(os.path.realpath(folder), name), _real(text))), _identity(text))
+
+    def is_same(self, other: _Place) -> bool:
+        alike = self.identity is not None and self.identity == other.identity
+        return alike or not self.spots.isdisjoint(other.spots)
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """A file, a folder or a pattern that is read."""
+
+    text: str
+
+    def clash(self, output: _Place) -> str:
+        """What is wrong with an output, as the end of a sentence; or nothing."""
+        if not self.text or "\0" in self.text:
+            return ""
+        if os.path.isdir(self.text):
+            home = _identity(self.text)
+            if any(_identity(folder) == home for spot in output.spots for folder in _above(spot)):
+                return f"lies in the folder {self.text!r}, which is read: name a file elsewhere"
+            files: Iterable[str] = (entry.path for entry in _inside(self.text))
+        elif any(mark in self.text for mark in _MAGIC) and not os.path.lexists(self.text):
+            if any(_matches(spot, self.text) for spot in output.spots):
+                return f"matches the pattern {self.text!r}, which is read: name a file elsewhere"
+            files = glob.iglob(self.text, recursive=True)
+        else:
+            same = output.is_same(_Place.of(self.text))
+            return f"is the input {self.text!r}: what is read is not replaced. Name another file" if same else ""
+        if output.identity is not None and any(_identity(path) == output.identity for path in files):
+            return f"is a file of {self.text!r}, which is read: what is read is not replaced. Name another file"
+        return ""
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a file is in, from the inside."""
+    yield from map(str, Path(path).parents)
+
+
+def _inside(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Whether a path, which need not exist, would be found by a pattern."""
+    *folders, name = Path(os.path.abspath(pattern)).parts
+    plain = next((at for at, part in enumerate(folders) if any(mark in part for mark in _MAGIC)), len(folders))
+    start = Path(os.path.realpath(os.path.join(*folders[:plain])))
+    if Path(path).is_relative_to(start) and _fits(Path(path).relative_to(start).parts, (*folders[plain:], name)):
+        return True
+    if not _fits((os.path.basename(path),), (name,)):
+        return False
+    home = _identity(os.path.dirname(path))  # folders of the pattern may be links
+    return home is not None and any(_identity(one) == home for one in glob.iglob(os.path.join(*folders)))
+
+
+def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Whether the parts of a path are those of a pattern, as `glob` has it: ** is any number of folders."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return _fits(parts, pattern[1:]) or bool(parts and parts[0][0] != "." and _fits(parts[1:], pattern))
+    if not parts or (parts[0][0] == "." and pattern[0][0] != "."):
+        return False
+    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+
+
+# Whole or not at all
+
+
+def require_place(path: PathLike) -> Path:
+    """An output has a folder, and is no folder itself."""
+    place = _Place.of(path)
+    target = Path(place.text)
+    real = Path(_real(place.text))
+    if not real.parent.is_dir() or not target.parent.is_dir():
+        folder = target.parent if not target.parent.is_dir() else real.parent
+        raise TopListError(f"there is no folder {str(folder)!r} for the output: make it first.")
+    if real.is_symlink():
+        raise TopListError(f"{place.text!r} is a link that leads to itself: name another file for the output.")
+    if target.is_dir():
+        raise TopListError(f"{place.text!r} is a folder: name a file in it for the output.")
+    if target.exists() and not target.is_file():
+        raise TopListError(f"{place.text!r} is no regular file: name another one for the output.")
+    return target
+
+
+class Output:
+    """A file that takes its place when all of it is written; until then, and if anything fails, the old one stays.
+
+    A link stays a link: the file that it leads to is replaced. The mode of an old file is kept.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = require_place(path)
+        self._target = _real(os.fspath(path))
+        self._file: BinaryIO | None = None
+        self._part: str | None = None
+
+    @property
+    def file(self) -> BinaryIO:
+        """Where to write: a new file, opened at the first use."""
+        if self._file is None:
+            with written(self.path):
+                old = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else None
+                self._file = self._opened(0o666 if old is None else old)
+                if old is not None and hasattr(os, "fchmod"):
+                    os.fchmod(self._file.fileno(), old)  # whatever the umask says
+        return self._file
+
+    def keep(self) -> None:
+        """All is written: let it take its place."""
+        if self._file is None:
+            return
+        try:
+            with written(self.path):
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                if self._part is None:
+                    self._name()
+                self._file.close()
+                os.replace(str(self._part), self._target)
+                self._part = None
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Nothing of it stays."""
+        if self._file is not None:
+            with suppress(OSError):  # what is buffered still, on a full disk
+                self._file.close()
+        if self._part is not None:
+            with suppress(OSError):
+                os.unlink(self._part)
+        self._file = self._part = None
+
+    def _opened(self, mode: int) -> BinaryIO:
+        """A file without a name where the system has such files: they are gone with their process."""
+        if _UNNAMED is not None and os.path.isdir(_OPEN):
+            with suppress(OSError):  # a file system that has none; anything else is said of the named one
+                fd = os.open(os.path.dirname(self._target), _UNNAMED | os.O_RDWR, mode)
+                return os.fdopen(fd, "w+b", _BUFFER)
+        return self._named(mode)
+
+    def _named(self, mode: int) -> BinaryIO:
+        """A file with a name that nobody can foresee, and that was not there before."""
+        part = self._beside()
+        made = os.fdopen(os.open(part, _NEW, mode), "w+b", _BUFFER)
+        self._part = part
+        return made
+
+    def _beside(self) -> str:
+        folder, name = os.path.split(self._target)
+        return os.path.join(folder, f".{name[:60]}.{secrets.token_hex(4)}.part")
+
+    def _name(self) -> None:
+        """Give a file without a name the name of a part."""
+        if self._file is None:
+            return
+        part, home = self._beside(), os.open(os.path.dirname(self._target), os.O_RDONLY)
+        try:  # with a folder given, links are followed: this is one to the open file
+            os.link(f"{_OPEN}/{self._file.fileno()}", part, src_dir_fd=home, follow_symlinks=True)
+            self._part = part
+        except OSError:  # a file system that cannot name them: copy
+            self._copy()
+        finally:
+            os.close(home)
+
+    def _copy(self) -> None:
+        if self._file is None:
+            return
+        unnamed, mode = self._file, stat.S_IMODE(os.fstat(self._file.fileno()).st_mode)
+        self._file = self._named(mode)
+        with unnamed:
+            os.fchmod(self._file.fileno(), mode)
+            unnamed.seek(0)
+            shutil.copyfileobj(unnamed, self._file)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is None:
+            self.keep()
+        else:
+            self.drop()
+
+
+def write_bytes(path: PathLike, content: bytes) -> None:
+    """One file, all of it or nothing."""
+    with Output(path) as output, written(output.path):
+        output.file.write(content)
+
+
+@contextmanager
+def written(path: PathLike) -> Iterator[None]:
+    """What goes wrong while a file is written, in one sentence that names it."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise FileError(os.fspath(path), f"this cannot be written: {why.rstrip('.')}.") from None
+
+
+_INFINITE = {"infinite": math.inf, "-infinite": -math.inf}
+
+
+def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
+    """One object of JSON as a file, all of it or nothing."""
+    text = json.dumps(record, indent=1, allow_nan=False)  # ASCII: names of files need not be text
+    write_bytes(path, f"{text}\n".encode("ascii"))
+
+
+def read_json(path: str | os.PathLike[str], what: str) -> Any:
+    """What a file of JSON says; `what` it should hold, for the error."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+    except FileNotFoundError:
+        raise FileError(str(path), "there is no such file.") from None
+    except OSError as error:
+        raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise FileError(str(path), f"this is not JSON, so not {what}.") from None
+
+
+def spell(x: float) -> float | str | None:
+    """A number as JSON has it: what is infinite is the word, and what does not exist is null.
+
+    >>> spell(0.5), spell(math.inf), spell(-math.inf), spell(math.nan)
+    (0.5, 'infinite', '-infinite', None)
+    """
+    if math.isfinite(x):
+        return x
+    return None if math.isnan(x) else "infinite" if x > 0 else "-infinite"
+
+
+def unspell(value: Any) -> Any:
+    """What `spell` was given, where it was infinite; anything else as it is.
+
+    >>> unspell("infinite"), unspell(0.5)
+    (inf, 0.5)
+    """
+    return _INFINITE.get(value, value) if isinstance(value, str) else value
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_PREFIX, _LOCK = "toplist-", ".toplist-lock"
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
+_fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder of this user and process, removed in the end.
+
+    A lock is held on a file in it, which the system lets go when the process ends, however it ends: the next process
+    removes the folders of its user whose lock is free.
+    """
+    try:
+        home = tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise ResourceError(no_room(str(error.strerror))) from None
+    _sweep(home)
+    with room():
+        place, lock = _made()
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+@contextmanager
+def room() -> Iterator[None]:
+    """A full disk in one sentence, with the remedy."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.errno not in _FULL:
+            raise
+        raise ResourceError(no_room(os.strerror(error.errno))) from None
+
+
+def no_room(why: str) -> str:
+    """What to say where temporary files do not fit."""
+    place = tempfile.tempdir or os.environ.get("TMPDIR", "the temporary folder")
+    return f"{place}: there is no room for temporary files ({why.rstrip('.')}). Let TMPDIR name a folder with more."
+
+
+def sized(path: Path, size: int) -> None:
+    """A new file with this many bytes on disk: to map one that has holes ends the process when the disk is full."""
+    with room(), path.open("xb") as file:
+        file.truncate(size)
+        if hasattr(os, "posix_fallocate") and size:
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)
+            except OSError as error:
+                if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # of C libraries that do not help themselves
+                    raise
+
+
+def _made() -> tuple[Path, int | None]:
+    """A folder, and the lock on it; another one where a sweep was faster than the lock."""
+    while True:
+        place = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        if _fcntl is None:
+            return place, None
+        mark = place / _LOCK
+        lock = None
+        try:
+            lock = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            _fcntl.flock(lock, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+            if mark.exists():
+                return place, lock
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            if error.errno in _FULL:
+                shutil.rmtree(place, ignore_errors=True)
+                raise
+            if lock is not None:  # a file system without locks: without the mark nobody sweeps it
+                os.close(lock)
+            mark.unlink(missing_ok=True)
+            return place, None
+        if lock is not None:
+            os.close(lock)
+
+
+@cache
+def _sweep(home: str) -> None:
+    """Remove what processes of this user left that were killed; once, when the first folder is made."""
+    if _fcntl is None:
+        return
+    with suppress(OSError), os.scandir(home) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+                _remove_if_dead(entry)
+
+
+def _remove_if_dead(entry: os.DirEntry[str]) -> None:
+    try:
+        if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+            return
+        lock = os.open(os.path.join(entry.path, _LOCK), os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return  # somebody else's, or about to be made, or gone
+    try:
+        _fcntl.flock(lock, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+    except OSError:
+        pass  # its process is alive
+    else:
+        shutil.rmtree(entry.path, ignore_errors=True)
+    finally:
+        os.close(lock)

@@ -1,0 +1,15 @@
+"""Types of arrays and callbacks that many modules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Progress = Callable[[str, int, int | None], None]
+"""Called with a source's name, the rows read so far, and the number of rows where it is known."""

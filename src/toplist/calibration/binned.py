@@ -1,0 +1,307 @@
+"""Exact sums of promises by fine bins, in units of the smallest double.
+
+Reliability that adds up: promises counted in fine bins, so that no case need be kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_probability, as_whole
+from toplist._typing import Floats
+from toplist.calibration.decomposition import REST, Decomposition, split, sum_up, unlisted
+from toplist.calibration.error import CalibrationError, Gap, error_of, even_bins, gap_of, joined, least_variance
+from toplist.calibration.pairs import Of, as_of, promises
+from toplist.calibration.reliability import Bin, Reliability
+from toplist.core.exact_sums import UNIT, Integers, exact_sums
+from toplist.core.isotonic import Groups, pool
+from toplist.errors import TopListError
+from toplist.lists import TopLists
+from toplist.scoring.rules import Brier
+from toplist.scoring.scores import penalise, score
+
+Column = tuple[int, ...]
+FINE = 200
+_NONE = (0,) * FINE
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """By bin: the weight of promises, and weighted sums of them, their squares, those kept, and of promises kept.
+
+    Bin i has the promises with floor(200 x) = i, and the last one those of exactly 1 too.
+    """
+
+    count: Column = _NONE
+    promised: Column = _NONE
+    squares: Column = _NONE
+    kept: Column = _NONE
+    both: Column = _NONE
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            _added(self.count, other.count),
+            _added(self.promised, other.promised),
+            _added(self.squares, other.squares),
+            _added(self.kept, other.kept),
+            _added(self.both, other.both),
+        )
+
+    @classmethod
+    def of(cls, promised: Floats, kept: NDArray[np.bool_]) -> Sums:
+        """One bin system."""
+        return cls.by_layer(np.zeros(len(promised), np.intp), 1, promised, kept)[0]
+
+    @classmethod
+    def by_layer(cls, layer: NDArray[Any], layers: int, x: Floats, kept: NDArray[np.bool_]) -> tuple[Sums, ...]:
+        """One bin system for each layer."""
+        code = layer * FINE + _bin(x)
+        size = layers * FINE
+        count, hits = np.bincount(code, minlength=size), np.bincount(code[kept], minlength=size)
+        made = exact_sums(np.stack((x, np.where(kept, x, 0.0))), ((0, 0),), code, size)
+        columns = (
+            [n * UNIT for n in count.tolist()],
+            made[:, 0].tolist(),
+            made[:, 2].tolist(),
+            [n * UNIT for n in hits.tolist()],
+            made[:, 1].tolist(),
+        )
+        return tuple(cls(*(tuple(c[at : at + FINE]) for c in columns)) for at in range(0, size, FINE))
+
+    @classmethod
+    def weighted(cls, x: Floats, kept: NDArray[np.bool_], weight: Floats) -> Sums:
+        """One bin system of promises that do not weigh the same."""
+        once = weight * x
+        columns = np.stack((weight, once, once * x, weight * kept, once * kept))
+        made: Integers = exact_sums(columns, (), _bin(x), FINE)
+        return cls(*(tuple(column) for column in made.T.tolist()))
+
+    def __bool__(self) -> bool:
+        return any(self.count)
+
+    def groups(self) -> Groups:
+        """The filled bins, each at the mean of its promises."""
+        some = [at for at, count in enumerate(self.count) if count]
+        return Groups(
+            np.array([self.promised[at] / self.count[at] for at in some]),
+            np.array([self.count[at] / UNIT for at in some]),
+            np.array([self.kept[at] / UNIT for at in some]),
+        )
+
+    def squared_distance(self) -> int:
+        """The sum of (promised - kept)^2."""
+        return sum(self.squares) - 2 * sum(self.both) + sum(self.kept)
+
+    def together(self, at: Iterable[int]) -> Sums:
+        """Some bins as one, the first."""
+        where = list(at)
+        return Sums(*((sum(c[i] for i in where),) for c in self.columns))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All five."""
+        return self.count, self.promised, self.squares, self.kept, self.both
+
+
+NOTHING = Sums()
+
+
+def _bin(x: Floats) -> NDArray[np.intp]:
+    return np.minimum((x * FINE).astype(np.intp), FINE - 1)
+
+
+def _added(a: Column, b: Column) -> Column:
+    return tuple(map(int.__add__, a, b))
+
+
+RANKS = 5
+_COARSE = 10  # fine bins to one of the histogram
+
+
+@dataclass(frozen=True, slots=True)
+class Binned:
+    """Promises in 200 bins of one width, by rank, of the mass and of the rest; sums are exact, and merge exactly.
+
+    Everything here is what the exact function says of promises that were moved to the mean of their bin.
+    """
+
+    cases: int = 0
+    ranks: tuple[Sums, ...] = (NOTHING,) * (RANKS + 1)  # the last are all ranks beyond
+    mass: Sums = NOTHING
+    rest: Sums = NOTHING  # weighted by one over the number of classes that share it
+    resting: int = 0  # cases that have a rest
+    score: int = 0  # sums over cases, of the Brier score, misses and penalties
+    misses: int = 0
+    penalty: int = 0
+    unpayable: int = 0  # cases with an infinite penalty
+
+    def __add__(self, other: Binned) -> Binned:
+        """Exact: how the cases were split never shows."""
+        return Binned(
+            self.cases + other.cases,
+            tuple(a + b for a, b in zip(self.ranks, other.ranks, strict=True)),
+            self.mass + other.mass,
+            self.rest + other.rest,
+            self.resting + other.resting,
+            self.score + other.score,
+            self.misses + other.misses,
+            self.penalty + other.penalty,
+            self.unpayable + other.unpayable,
+        )
+
+    @classmethod
+    def of(cls, lists: TopLists, y: Any, *, penalty: float | None = None) -> Binned:
+        """The bins of lists and what happened; of an invalid list, those of its largest valid sublist."""
+        made, rule = promises(lists, y), Brier()
+        if not len(lists):
+            return cls()
+        n = unlisted(made)
+        some, missed = n > 0, made.missed
+        due = penalise(np.zeros(len(lists)), lists, rule, penalty)
+        payable = np.isfinite(due)
+        columns = np.stack((
+            score(lists, y, rule=rule, penalty=0.0),
+            np.where(missed, 1.0 - 1.0 / np.where(some, n, 1.0), 0.0),
+            np.where(payable, due, 0.0),
+        ))  # fmt: skip
+        total, misses, paid = exact_sums(columns)[0].tolist()
+        return cls(
+            len(lists),
+            Sums.by_layer(np.minimum(made.rank, RANKS), RANKS + 1, made.confidence, made.kept),
+            Sums.of(made.mass, ~missed),
+            Sums.weighted(made.rest[some], missed[some], 1.0 / n[some]),
+            int(some.sum()),
+            total + paid,
+            misses,
+            paid,
+            int(np.count_nonzero(~payable)),
+        )
+
+    @property
+    def longest(self) -> int:
+        """The most ranks that a list has, where that is at most five; else six."""
+        return max((rank for rank, sums in enumerate(self.ranks, 1) if sums), default=0)
+
+    def reliability(self, of: Of = "listed") -> Reliability:
+        """The isotonic curve over bins; there is no band, which would need the cases."""
+        of, sums = self._seen(of)
+        groups = sums.groups()
+        steps = pool(groups)
+        count, promised, kept = (sum(values) for values in (sums.count, sums.promised, sums.kept))
+        return Reliability(
+            of,
+            count // UNIT,
+            promised / count,
+            kept / count,
+            steps,
+            groups.x,
+            steps(groups.x),
+            None,
+            _histogram(sums),
+        )
+
+    def decompose(self) -> Decomposition:
+        """The mean Brier score in parts; what varies within bins is a part of its own.
+
+        `within` is the mean over cases of the sum of (x - x_b)^2 - 2 (x - x_b)(h - h_b), the bars being means of the
+        bin (Stephenson, Coelho and Jolliffe 2008). The score of a part includes its share of it.
+        """
+        self._require_cases()
+        named = [(f"rank {rank + 1}", sums) for rank, sums in enumerate(self.ranks[:RANKS])]
+        named = [(name, sums) for name, sums in (*named, (f"rank {RANKS + 1} and beyond", self.ranks[-1])) if sums]
+        parts, within = [], []
+        for name, sums in (*named, (REST, self.rest)):
+            entries = self.resting if name == REST else sum(sums.count) // UNIT
+            rough = split(name, entries, sums.groups(), self.cases)
+            exact = sums.squared_distance() / (self.cases * UNIT)
+            within.append(exact - rough.score)
+            parts.append(replace(rough, score=exact))
+        per_case = self.cases * UNIT
+        infinite = math.inf if self.unpayable else 0.0
+        return sum_up(
+            Brier(),
+            self.cases,
+            self.score / per_case + infinite,
+            tuple(parts),
+            self.misses / per_case,
+            self.penalty / per_case + infinite,
+            math.fsum(within),
+        )
+
+    def calibration_error(self, of: Of = "top", *, bins: Any = 15, level: Any = 0.95) -> CalibrationError:
+        """As `toplist.calibration.calibration_error`, with fine bins taken together instead of equal promises."""
+        bins, level = as_whole(bins, "bins", 1), as_probability(level, "level")
+        of, sums = self._seen(of)
+        if of == "listed":
+            raise TopListError(
+                "bins do not say which confidences are of one list, which the error of 'listed' needs: "
+                "look at 'top', 'mass' or a rank, or use calibration_error on the lists."
+            )
+        some = [at for at, count in enumerate(sums.count) if count]
+        count = np.array([sums.count[at] // UNIT for at in some], float)
+        code = joined(even_bins(count, bins), lambda code: np.bincount(code, weights=count))
+        whole = [sums.together([some[at] for at in np.flatnonzero(code == b)]) for b in range(int(code.max()) + 1)]
+        n = np.array([s.count[0] // UNIT for s in whole], float)
+        means, spread = (np.array(x) for x in zip(*(_distance(s) for s in whole), strict=True))
+        least = np.array([_least(s) for s in whole])
+        return error_of(of, means, np.diag(spread / n), least, n, int(n.sum()), level)
+
+    def gap(self, of: Of = "top", *, level: Any = 0.95) -> Gap:
+        """As `toplist.calibration.confidence_gap`: nothing is lost in bins."""
+        level, named = as_probability(level, "level"), as_of(of)
+        _, sums = self._seen("mass" if named == "listed" else named)
+        whole = sums.together(range(FINE))
+        count = whole.count[0]
+        n = count // UNIT
+        spread = max(_distance(whole)[1], n * _least(whole)) if n > 1 else math.inf
+        return gap_of(named, whole.promised[0] / count, whole.kept[0] / count, spread, n, level, cases=n)
+
+    def _seen(self, of: Of) -> tuple[Of, Sums]:
+        of = as_of(of)
+        self._require_cases()
+        if of == "mass":
+            return of, self.mass
+        if of == "listed":
+            found = sum(self.ranks, NOTHING)
+        elif isinstance(of, int) and of > RANKS:
+            raise TopListError(f"bins are kept for ranks 1 to {RANKS}, not for rank {of}.")
+        else:
+            found = self.ranks[0 if isinstance(of, str) else of - 1]
+        if not any(found.count):
+            raise TopListError(f"no list promises anything for {of!r}.")
+        return of, found
+
+    def _require_cases(self) -> None:
+        if not self.cases:
+            raise TopListError("there are no cases, and so nothing was promised or kept.")
+
+
+def _distance(sums: Sums) -> tuple[float, float]:
+    """Of promised - kept in the first bin, its mean and the variance of one, over n - 1."""
+    count, away = sums.count[0], sums.promised[0] - sums.kept[0]
+    n = count // UNIT
+    # (sum of squares - (sum)^2 / n) / (n - 1), in whole numbers up to the last step
+    return away / count, (sums.squared_distance() * count - away * away) / (count * UNIT * (n - 1))
+
+
+def _least(sums: Sums) -> float:
+    """The least variance of the mean of promised - kept in the first bin."""
+    count, promised, squares, kept, _ = (column[0] / UNIT for column in sums.columns)
+    return float(least_variance(promised - squares, kept, count))
+
+
+def _histogram(sums: Sums) -> tuple[Bin, ...]:
+    found = []
+    for low in range(0, FINE, _COARSE):
+        whole = sums.together(range(low, low + _COARSE))
+        count = whole.count[0]
+        if count:
+            bounds = low / FINE, (low + _COARSE) / FINE
+            found.append(Bin(*bounds, count // UNIT, whole.promised[0] / count, whole.kept[0] / count))
+    return tuple(found)

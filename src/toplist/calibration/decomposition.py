@@ -1,0 +1,251 @@
+"""Why a mean score is what it is: miscalibration, discrimination, uncertainty, misses and penalties.
+
+The Brier score of yes-or-no promises in three parts: miscalibration, discrimination and uncertainty.
+
+Lists calibrated rank by rank on the very cases they are about: what to measure miscalibration against.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from toplist._arguments import as_whole
+from toplist._typing import Floats
+from toplist.calibration.pairs import Promises, promises, require_cases
+from toplist.core.isotonic import Groups, grouped, pav
+from toplist.lists import TopLists
+from toplist.lists.columns import row_sums
+from toplist.lists.log_space import revalued
+from toplist.scoring.rules import Brier, Rule, as_rule, name_of
+from toplist.scoring.scores import penalise, score
+
+REST = "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one rank, or the rest, adds to the mean score: score = miscalibration - discrimination + uncertainty."""
+
+    name: str
+    entries: int
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+    def times(self, by: float) -> Part:
+        """The same on another scale."""
+        return Part(
+            self.name,
+            self.entries,
+            by * self.score,
+            by * self.miscalibration,
+            by * self.discrimination,
+            by * self.uncertainty,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Promises that are calibrated together: those of a rank, those of all further ranks, or those of the rest mass."""
+
+    name: str
+    at: NDArray[np.intp]  # entries, or cases for the rest
+    promised: Floats
+    weight: Floats | None  # of the rest, one over the number of classes that share it
+
+
+def layers(made: Promises, ranks: int) -> tuple[Layer, ...]:
+    """Rank 1, ..., "rank 11 and beyond", and the rest of the cases that have one."""
+    t, longest = made.confidence, int(made.lists.sizes.max(initial=0))
+    found = []
+    for rank in range(min(ranks, longest)):
+        at = np.flatnonzero(made.rank == rank)
+        found.append(Layer(f"rank {rank + 1}", at, t[at], None))
+    if longest > ranks:
+        at = np.flatnonzero(made.rank >= ranks)
+        found.append(Layer(f"rank {ranks + 1} and beyond", at, t[at], None))
+    n = unlisted(made)
+    at = np.flatnonzero(n > 0)
+    return (*found, Layer(REST, at, made.rest[at], 1.0 / n[at]))
+
+
+def kept_in(layer: Layer, made: Promises) -> NDArray[np.bool_]:
+    """Whether each promise of a layer was kept; the rest keeps what is missed."""
+    return made.missed[layer.at] if layer.name == REST else made.kept[layer.at]
+
+
+def unlisted(made: Promises) -> Floats:
+    """How many classes each case leaves unlisted, perhaps infinitely many."""
+    n: Floats = made.lists.admitted.rows.size - made.lists.sizes
+    return n
+
+
+def part_of(layer: Layer, kept: NDArray[np.bool_], cases: int) -> Part:
+    """What a layer adds to the mean over all cases."""
+    return split(layer.name, len(layer.at), grouped(layer.promised, kept, layer.weight), cases)
+
+
+def split(name: str, entries: int, groups: Groups, cases: int) -> Part:
+    """The parts of the sum of w (x - h)^2 over groups, divided by the number of cases.
+
+    With h the mean outcome of a group, c the isotonic fit and b the base rate, miscalibration is the sum of
+    w (x - c)^2 + 2 w (x - c)(c - h), discrimination that of w (c - b)^2, uncertainty that of w b (1 - b).
+    Pooling makes the middle term zero or more in each block, as x rises within it.
+    """
+    some = groups.weight > 0
+    x, w, total = groups.x[some], groups.weight[some], groups.total[some]
+    if not len(x):
+        return Part(name, entries, 0.0, 0.0, 0.0, 0.0)
+    h = total / w
+    fit = isotonic_regression(h, weights=w)
+    c, blocks = fit.x, fit.blocks[:-1]
+    base = total.sum() / w.sum()
+    middle = np.maximum(np.add.reduceat(w * (x - c) * (c - h), blocks), 0.0)  # below zero it is rounding
+    return Part(
+        name,
+        entries,
+        float((w * ((x - h) ** 2 + h * (1.0 - h))).sum() / cases),
+        float(((w * (x - c) ** 2).sum() + 2.0 * middle.sum()) / cases),
+        float((w * (c - base) ** 2).sum() / cases),
+        float((w.sum() * (base * (1.0 - base))) / cases),
+    )
+
+
+def recalibrated(made: Promises, ranks: int) -> TopLists:
+    """Each confidence replaced by how often its likes were kept, then divided by what they and the rest add up to.
+
+    They stand for their padded distributions, even where a rate is now below the share of an unlisted class. What
+    happened had a part in its own rate, which is therefore positive.
+    """
+    return _restated(made, ranks, flat=False)
+
+
+def base_rates(made: Promises, ranks: int) -> TopLists:
+    """The same with one rate per rank, whatever the confidences were."""
+    return _restated(made, ranks, flat=True)
+
+
+def _restated(made: Promises, ranks: int, *, flat: bool) -> TopLists:
+    lists = made.lists
+    t, rest = np.zeros(len(made.rank)), np.zeros(len(lists))
+    for layer in layers(made, ranks):
+        to = rest if layer.name == REST else t
+        to[layer.at] = _rates(layer, kept_in(layer, made), flat=flat)
+    total = row_sums(t, lists.offsets) + rest
+    t, rest = t / np.repeat(total, lists.sizes), rest / total
+    with np.errstate(divide="ignore"):
+        log_rest = np.log(rest)
+    return revalued(lists, t, log_rest).as_distributions()
+
+
+def _rates(layer: Layer, kept: NDArray[np.bool_], *, flat: bool) -> Floats:
+    """Of the rest every case counts once here: this is about how often, not how much."""
+    if not len(kept):
+        return np.zeros(0)
+    return np.full(len(kept), kept.mean()) if flat else pav(layer.promised, kept)(layer.promised)
+
+
+RANKS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """A mean score: miscalibration - discrimination + uncertainty + misses + penalty (+ within, if from bins).
+
+    A part is None where infinite scores leave it without a value; `note` says so.
+    """
+
+    rule: str
+    cases: int
+    score: float
+    miscalibration: float | None
+    discrimination: float | None
+    uncertainty: float
+    misses: float  # what unlisted outcomes cost whatever the rest mass is
+    penalty: float  # what invalid lists pay, on average
+    parts: tuple[Part, ...]  # by rank, and the rest; empty where the rule has no such parts
+    within: float = 0.0  # what bins hide
+    note: str = ""
+
+
+def decompose(
+    lists: TopLists, y: Any, *, rule: Any = "brier", penalty: float | None = None, ranks: Any = RANKS
+) -> Decomposition:
+    """The mean score in parts that add up to it.
+
+    The Brier score of a list is a sum over its ranks, the rest mass and misses:
+    S = sum over r of (t_r - h_r)^2 + (a - u)^2 / n + u (1 - 1/n), where h_r says whether the class of rank r happened,
+    u whether none did, a is the rest mass and n the number of classes that share it. Each square is split by isotonic
+    regression (Dimitriadis, Gneiting and Jordan 2021), so that no part is negative; ranks beyond `ranks` are taken
+    together. For other rules S is the mean score of the lists, C that of lists calibrated rank by rank in the same
+    way, and R that of one list of base rates: miscalibration S - C, discrimination R - C, uncertainty R. The first
+    two may then be negative, because what is calibrated by rank need not be so jointly.
+
+    >>> lists = TopLists.from_dicts([{"a": 0.9}, {"a": 0.6}, {"b": 0.6}], 3)
+    >>> made = decompose(lists, ["a", "a", "c"])
+    >>> [round(x, 6) for x in (made.score, made.miscalibration, made.discrimination, made.uncertainty, made.misses)]
+    [0.431667, 0.015, 0.083333, 0.333333, 0.166667]
+    """
+    rule, ranks, made = as_rule(rule), as_whole(ranks, "ranks", 1), promises(lists, y)
+    require_cases(made)
+    total = float(score(lists, y, rule=rule, penalty=penalty).mean())
+    due = float(penalise(np.zeros(len(lists)), lists, rule, penalty).mean())
+    if isinstance(rule, Brier):
+        return _by_rank(made, rule, total, due, ranks)
+    return _by_recalibration(lists, y, made, rule, total, due, ranks)
+
+
+def sum_up(
+    rule: Rule, cases: int, total: float, parts: tuple[Part, ...], misses: float, due: float, within: float = 0.0
+) -> Decomposition:
+    """The whole of its parts."""
+    return Decomposition(
+        name_of(rule),
+        cases,
+        total,
+        math.fsum(p.miscalibration for p in parts),
+        math.fsum(p.discrimination for p in parts),
+        math.fsum(p.uncertainty for p in parts),
+        misses,
+        due,
+        parts,
+        within,
+    )
+
+
+def _by_rank(made: Promises, rule: Brier, total: float, due: float, ranks: int) -> Decomposition:
+    cases, by = len(made.lists), 0.5 if rule.scale_by_half else 1.0
+    parts = tuple(part_of(layer, kept_in(layer, made), cases).times(by) for layer in layers(made, ranks))
+    misses = by * float((1.0 - 1.0 / unlisted(made)[made.missed]).sum()) / cases
+    return sum_up(rule, cases, total, parts, misses, due)
+
+
+def _by_recalibration(
+    lists: TopLists, y: Any, made: Promises, rule: Rule, total: float, due: float, ranks: int
+) -> Decomposition:
+    s, c, r = (
+        float(score(each, y, rule=rule, penalty=0.0).mean())
+        for each in (lists, recalibrated(made, ranks), base_rates(made, ranks))
+    )
+    note = ""
+    if math.isinf(c):
+        note = (
+            "the mean score is infinite whatever the confidences are, as with a miss among infinitely many classes: "
+            "it has no parts."
+        )
+    elif math.isinf(s):
+        note = "the mean score is infinite, and all of that is miscalibration."
+    return Decomposition(
+        name_of(rule), len(lists), total, _minus(s, c), _minus(r, c), r, 0.0, due, (), 0.0, note
+    )  # fmt: skip
+
+
+def _minus(a: float, b: float) -> float | None:
+    return None if math.isinf(a) and math.isinf(b) else a - b

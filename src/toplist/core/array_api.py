@@ -1,0 +1,262 @@
+"""The kernels once more, for rectangular (n, k) arrays of any array-API library.
+
+This is the compiled kernel's twin: what runs where no compiler was found, and what runs on torch, JAX and CuPy
+arrays. `xp` is the array's own namespace; nothing here copies to numpy or looks at values one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from toplist.core import flags
+
+Array = Any
+
+VALIDITY_ATOL = 1e-15
+
+
+class Sums(NamedTuple):
+    """One entry per case; see `toplist.core.case_statistics.Moments` for what each is."""
+
+    outcome: Array
+    miss: Array
+    total: Array
+    ties: Array
+    rest: Array
+    unlisted: Array
+    proxy: Array
+    hit: Array
+
+
+class Rounding(NamedTuple):
+    """How far off numbers may be that were given with so many significant bits: 53, 24, 11 or 8.
+
+    float64 numbers come from sums that are good to about 1e-12, float32 numbers have a rest mass of 1e-6 or of four
+    roundings per class, float16 and bfloat16 numbers one of four roundings of a one. A mass above one is divided out
+    up to `mass`.
+    """
+
+    mass: float  # how far a mass may be off one
+    share: float  # how far a confidence may be below the proxy, relatively
+    entry: float  # how far a confidence may be off, relatively
+    rest: float  # how far the rest mass may be off
+
+    @classmethod
+    def of(cls, bits: int, k: int) -> Rounding:
+        """The rounding of lists of k classes."""
+        single = max(1e-6, 4 * k * 2.0**-24)
+        if bits > 24:
+            return cls(1e-8, 1e-9, 2.0**-53, max(1e-12, k * 2.0**-52))
+        if bits > 11:
+            return cls(single, 1e-5, 2.0**-24, single)
+        unit = 2.0**-11 if bits > 8 else 2.0**-8
+        return cls(max(4 * unit, single), unit, unit, max(4 * unit, single))
+
+
+def beyond(least: Array, rest: Array, unlisted: Array, *, share: Array, off: Array, rest_off: Array) -> Array:
+    """Is a list invalid by more than rounding explains? This decides on the penalty, and on nothing else.
+
+    Each listed confidence may be off by some amount, and so the rest mass by the sum of these amounts. Of all lists
+    that round to the given one, the most valid has every confidence as large as it may be, and so the smallest rest
+    mass. If its least confidence, `least + off`, is not below its proxy, `(rest - rest_off) / unlisted`, some list
+    within the rounding is valid, and the given one is no evidence of invalidity. Nor is a confidence that is below the
+    proxy by a relative `share` at most.
+    """
+    proxy = rest / unlisted
+    return (least < proxy * (1 - share) - VALIDITY_ATOL) & (least + off + VALIDITY_ATOL < (rest - rest_off) / unlisted)
+
+
+def fits(xp: Any, t: Array, bits: int) -> Array:
+    """Per row: has every number at most so many significant bits? Those above 2 do not matter."""
+    own = round(1 - math.log2(float(xp.finfo(t.dtype).eps)))
+    if own <= bits:
+        return zeros(xp, t) == 0
+    safe = xp.where(xp.abs(t) <= 2, t, xp.zeros_like(t))
+    grown = safe * (2.0 ** (own - bits) + 1)
+    rounded = grown - (grown - safe)  # to so many bits (Veltkamp)
+    return xp.all((rounded == safe) & ((safe == 0) | (xp.abs(safe) >= 2.0**-126)), axis=1)
+
+
+def zeros(xp: Any, t: Array) -> Array:
+    """A zero per row, where the rows are: an empty sum."""
+    return xp.sum(t[:, :0], axis=1)
+
+
+def slack(xp: Any, t: Array) -> Array:
+    """1 - sum(t) per row, correct to the last digit: a tree of two-sums whose rounding errors are kept."""
+    total, lost = t, zeros(xp, t)
+    while total.shape[1] > 1:
+        half = total.shape[1] // 2
+        a, b = total[:, :half], total[:, half : 2 * half]
+        s = a + b
+        part = s - a
+        lost = lost + xp.sum((a - (s - part)) + (b - part), axis=1)
+        total = xp.concat([s, total[:, 2 * half :]], axis=1)
+    mass = total[:, 0] if total.shape[1] else lost
+    rest = 1.0 - mass
+    part = rest - 1.0
+    return rest + ((1.0 - (rest - part)) + (-mass - part)) - lost
+
+
+def below_proxy(xp: Any, c: Array, unlisted: Array, log_unlisted: Array, rest: Array, log_rest: Array) -> Array:
+    """Is confidence c below rest / unlisted? A product where that is safe, logarithms elsewhere."""
+    tiny = float(xp.finfo(c.dtype).smallest_normal)
+    direct = xp.isfinite(unlisted) & (rest > tiny)
+    by_product = c * xp.where(direct, unlisted, xp.ones_like(unlisted)) < rest
+    safe = xp.where(c > 0, c, xp.ones_like(c))
+    by_logs = (log_rest > -xp.inf) & ((c == 0) | (xp.log(safe) + log_unlisted < log_rest))
+    return xp.isfinite(log_unlisted) & xp.where(direct, by_product, by_logs)
+
+
+def log_or(xp: Any, x: Array, otherwise: Array | float) -> Array:
+    """log(x) where x is positive and finite, `otherwise` elsewhere; no warnings on the way."""
+    fine = (x > 0) & xp.isfinite(x)
+    return xp.where(fine, xp.log(xp.where(fine, x, xp.ones_like(x))), otherwise)
+
+
+def inspect(
+    xp: Any,
+    classes: Array | None,
+    t: Array,
+    log_rest: Array | None,
+    size: Array,
+    log_size: Array,
+    *,
+    bits: int,
+    limit: Array | None = None,
+) -> tuple[Array, Array]:
+    """The door's pass: the signed rest mass and the flags of every row.
+
+    `bits`: significant ones of the numbers as they were given. `limit`: the sizes as integers, where floats of this
+    precision are not exact.
+    """
+    k = t.shape[1]
+    tolerance = Rounding.of(bits, k).mass
+    none = zeros(xp, t)
+    zero = xp.astype(none, xp.int32)
+    unlisted = size - k + none
+    full = unlisted == 0
+
+    def flag(condition: Array, bit: int) -> Array:
+        return xp.where(condition, zero + bit, zero)
+
+    def any_of(condition: Array) -> Array:
+        return xp.any(condition, axis=1) if k else none != 0
+
+    finite = xp.isfinite(t)
+    found = flag(any_of(~finite), flags.NOT_FINITE) + flag(any_of(finite & (t < -tolerance)), flags.NEGATIVE)
+    found = found + flag(any_of((t < 0) & (t >= -tolerance)), flags.TINY_NEGATIVE)
+    found = found + flag(any_of(finite & (t > 1 + tolerance)), flags.ABOVE_ONE)
+    rest = slack(xp, xp.where(finite, t, xp.zeros_like(t)))
+    computed = xp.where((rest > 0) & (rest <= k * 2.0**-52) & ~full, xp.zeros_like(rest), rest)
+    wrong = ~full & (rest < -tolerance)
+    if log_rest is None:
+        rest = computed
+        log = log_or(xp, rest, -xp.inf)
+    else:
+        given = xp.exp(log_rest)
+        wrong = ~full & ~(xp.abs(given - rest) <= tolerance)
+        rest = xp.where(full, computed, given)
+        log = xp.where(full, -xp.inf, log_rest)
+    found = found + flag(wrong, flags.MASS) + flag(full & ~(xp.abs(rest) <= tolerance), flags.NOT_FULL)
+    found = found + flag(unlisted < 0, flags.TOO_LONG)
+    if classes is not None and k:
+        end = xp.astype(size + none, t.dtype) if limit is None else limit + xp.zeros_like(classes[:, 0])
+        outside = (classes < 0) | (classes >= xp.expand_dims(end, axis=1))
+        ordered = xp.sort(classes, axis=1)
+        found = found + flag(any_of(outside), flags.OUTSIDE)
+        found = found + flag(xp.any(ordered[:, 1:] == ordered[:, :-1], axis=1), flags.TWICE)
+    if k:
+        least = xp.min(t, axis=1)
+        log_unlisted = log_or(xp, unlisted, xp.where(full, -xp.inf, log_size + xp.zeros_like(rest)))
+        below = below_proxy(xp, least, unlisted, log_unlisted, rest, log) & (unlisted > 0)
+        among, invalid = xp.where(unlisted > 0, unlisted, xp.ones_like(unlisted)), below
+        for fewer in (bits, 24, 11):  # numbers of a narrower type, whatever holds them now, are rounded as that is
+            if fewer <= bits and bool(xp.any(invalid)):
+                _, share, entry, rest_off = Rounding.of(fewer, k)
+                far = beyond(least, rest, among, share=share, off=least * entry, rest_off=rest_off)
+                invalid = invalid & (far if fewer == bits else far | ~fits(xp, t, fewer))
+        found = found + flag(below, flags.BELOW) + flag(invalid, flags.INVALID)
+    return rest, found
+
+
+def cut(
+    xp: Any, t: Array, unlisted: Array, log_size: Array, rest: Array, log_rest: Array
+) -> tuple[Array, Array, Array]:
+    """The largest valid sublist of each row: what is kept, its rest mass, its number of unlisted classes."""
+    if not t.shape[1]:
+        return t > 0, rest, unlisted
+    up = xp.sort(t, axis=1)
+    before = xp.cumulative_sum(up, axis=1) - up
+    steps = xp.cumulative_sum(xp.ones_like(t), axis=1) - 1
+    left = xp.expand_dims(unlisted, axis=1) + steps
+    mass = xp.expand_dims(rest, axis=1) + before
+    log_mass = log_or(xp, mass, xp.expand_dims(log_rest, axis=1))
+    log_left = log_or(xp, left, xp.where(left == 0, -xp.inf, xp.expand_dims(log_size + 0 * rest, axis=1)))
+    below = below_proxy(xp, up, left, log_left, mass, log_mass)
+    drop = xp.cumulative_sum(xp.astype(~below, t.dtype), axis=1) == 0
+    # Equal confidences stay or go together, whatever rounding says of them one by one.
+    keep = t >= xp.expand_dims(xp.min(xp.where(drop, xp.inf, up), axis=1), axis=1)
+    rest = rest + xp.sum(xp.where(keep, xp.zeros_like(t), t), axis=1)
+    return keep, rest, unlisted + xp.sum(xp.astype(~keep, t.dtype), axis=1)
+
+
+def reduce(
+    xp: Any,
+    kind: str,
+    exponent: float,
+    classes: Array | None,
+    t: Array,
+    log_rest: Array | None,
+    size: Array,
+    log_size: Array,
+    rest: Array,
+    found: Array,
+    outcomes: Array | None,
+) -> Sums:
+    """The reduction: the outcome's confidence and a sum over the others, of the largest valid sublist."""
+    k = t.shape[1]
+    none = zeros(xp, t)
+    unlisted = size - k + none
+    keep = None
+    if k and bool(xp.any((found & flags.BELOW) != 0)):
+        log = log_or(xp, rest, -xp.inf) if log_rest is None else log_rest
+        kept, cut_rest, cut_unlisted = cut(xp, t, unlisted, log_size, rest, log)
+        low = (found & flags.BELOW) != 0
+        keep = kept | ~xp.expand_dims(low, axis=1)
+        rest, unlisted = xp.where(low, cut_rest, rest), xp.where(low, cut_unlisted, unlisted)
+    if outcomes is None or not k:
+        same = xp.zeros_like(t) != 0
+    else:
+        codes = xp.arange(k, dtype=outcomes.dtype) if classes is None else classes
+        same = codes == xp.expand_dims(outcomes, axis=1)
+    nothing = xp.zeros_like(t)
+    if keep is not None:
+        same = same & keep
+        t = xp.where(keep, t, nothing)
+    hit = xp.any(same, axis=1) if k else none != 0
+    found_at = xp.sum(xp.where(same, t, nothing), axis=1)
+    total, ties = none, none
+    full = unlisted == 0
+    scaled = (rest < 0) | full
+    scale = xp.where(scaled, 1.0 / (1.0 - xp.where(scaled, rest, none)), none + 1)
+    if kind == "peak":
+        inside = nothing + 1 if keep is None else xp.astype(keep, t.dtype)
+        marked = t * inside - (1 - inside)
+        total = xp.max(marked, axis=1) if k else none - 1
+        ties = xp.sum(xp.astype((marked == xp.expand_dims(total, axis=1)) & (inside > 0), t.dtype), axis=1)
+        total = total * scale
+    elif kind != "none":
+        others = xp.where(same, nothing, t)
+        if kind == "squares":
+            total = xp.sum(others * others, axis=1) * scale * scale
+        else:
+            total = xp.sum(others**exponent, axis=1) * scale**exponent
+    # What a confidence near one lacks is the mass of the others, where the mass is divided out.
+    apart = xp.sum(xp.where(same, nothing, t), axis=1) * scale
+    miss = xp.where(scaled, xp.where(found_at > 0.5, apart, 1.0 - found_at * scale), 1.0 - found_at)
+    rest = xp.where(scaled, none, rest)
+    proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
+    outcome = xp.where(hit, found_at * scale, proxy)
+    return Sums(outcome, xp.where(hit, miss, 1.0 - proxy), total, ties, rest, unlisted, proxy, hit)

@@ -1,0 +1,321 @@
+"""Which kernel does the work: compiled where it was built, the array-API twin elsewhere; in blocks and threads.
+
+Every kernel is a function of rows that do not depend on each other. A batch is cut into blocks that fit the cache,
+and large batches are shared among threads; how it was cut never shows in the result.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Floats
+from toplist.core import array_api
+from toplist.core.array_api import Sums
+
+if TYPE_CHECKING:
+    from toplist.core.subset_search import Likeliest
+
+
+_compiled: Any = None
+if not os.environ.get("TOPLIST_PURE_PYTHON"):
+    with suppress(ImportError):  # built without a compiler
+        _compiled = import_module("toplist._kernel")
+
+NATIVE: Final[bool] = _compiled is not None
+
+BLOCK: Final = 1 << 14  # rows: a block's vectors stay in the second-level cache
+_SET: Final = 72  # block lengths leave this modulo 512, so that a block's vectors start in different cache sets
+_THREADED: Final = 1 << 17  # listed classes below which a second thread costs more than it brings
+_SET_COST: Final = 32  # what listing one label set costs, in labels that are read
+_SETS_BLOCK: Final = 1 << 22  # labels read, or sets listed at that price, in a block
+_KINDS: Final = {"none": 0, "squares": 1, "powers": 2, "peak": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a kernel sees of a batch. `classes` is None where every class is listed in order."""
+
+    offsets: NDArray[np.int64]
+    classes: NDArray[Any] | None
+    confidences: NDArray[Any]
+    log_rest: Floats | None
+    size: Floats  # one entry, or one per case; infinite from about 1e308 on
+    log_size: Floats
+    log_confidences: Floats | None = None  # beside the confidences, where any is too small to be a number
+    precision: int | None = None  # significant bits of the numbers as they were given, where the type has more
+    shown: Floats | None = None  # (rows, 2): what each confidence may be off by as its text shows: an amount, a share
+
+    @property
+    def bits(self) -> int:
+        """The significant bits of the numbers as they were given."""
+        own = 24 if self.confidences.dtype == np.float32 else 53
+        return own if self.precision is None else min(own, self.precision)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def block(self, lo: int, hi: int) -> Rows:
+        """Rows lo to hi; the flat arrays stay whole, the offsets say where they are."""
+        log_rest, size, log_size = self.per_case(slice(lo, hi))
+        shown = None if self.shown is None else self.shown[lo:hi]
+        return replace(
+            self, offsets=self.offsets[lo : hi + 1], log_rest=log_rest, size=size, log_size=log_size, shown=shown
+        )
+
+    def per_case(self, at: Any) -> tuple[Floats | None, Floats, Floats]:
+        """The log of the rest mass, the size and its logarithm of some rows."""
+        log_rest = None if self.log_rest is None else self.log_rest[at]
+        return (
+            (log_rest, self.size[at], self.log_size[at]) if len(self.size) > 1 else (log_rest, self.size, self.log_size)
+        )
+
+
+_here = threading.local()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within this, and in this thread, batches are not shared: for callers who share out whole batches."""
+    before, _here.alone = getattr(_here, "alone", False), True
+    try:
+        yield
+    finally:
+        _here.alone = before
+
+
+def threads() -> int:
+    """How many threads share a large batch: TOPLIST_THREADS, or the cores this process may use."""
+    if getattr(_here, "alone", False):
+        return 1
+    wanted = os.environ.get("TOPLIST_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def over_blocks(rows: int, weight: int, work: Callable[[int, int], None], *, block: int = BLOCK) -> None:
+    """Call work(lo, hi) for blocks that cover all rows, from several threads if the batch weighs enough."""
+    workers = max(1, min(threads(), weight // _THREADED))
+    blocks = -(-rows // block)
+    blocks += -blocks % workers  # each thread gets as many as the others
+    step = max(1, -(-rows // blocks)) if blocks else 1
+    step += (_SET - step) % 512 if step > 512 else 0
+    starts = range(0, rows, step)
+
+    def share(worker: int) -> None:
+        for lo in starts[worker::workers]:
+            work(lo, min(lo + step, rows))
+
+    failures: list[BaseException] = []
+
+    def guarded(worker: int) -> None:
+        try:
+            share(worker)
+        except BaseException as failure:  # raised again below, in the caller's thread
+            failures.append(failure)
+
+    helpers = [threading.Thread(target=guarded, args=(worker,)) for worker in range(1, workers)]
+    for helper in helpers:
+        helper.start()
+    guarded(0)
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
+
+
+def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
+    """The signed rest mass and the flags of every row, and all flags ored together."""
+    slack, flags = np.empty(len(rows)), np.empty(len(rows), np.uint16)
+    seen = [0]
+
+    def work(lo: int, hi: int) -> None:
+        r = rows.block(lo, hi)
+        if _compiled is not None:
+            seen.append(
+                _compiled.inspect(
+                    r.offsets, r.classes, r.confidences, r.log_rest, r.size, r.log_size, r.bits,
+                    slack[lo:hi], flags[lo:hi],
+                )
+            )  # fmt: skip
+            return
+        for at, part in by_length(r):
+            slack[lo + at], found = part.inspect(r.bits)
+            flags[lo + at] = found
+            seen.append(int(np.bitwise_or.reduce(found)))
+
+    over_blocks(len(rows), len(rows.confidences), work)
+    return slack, flags, int(np.bitwise_or.reduce(seen))
+
+
+def reduce(
+    rows: Rows,
+    slack: Floats,
+    flags: NDArray[np.uint16],
+    outcomes: NDArray[np.int64] | None,
+    kind: str,
+    exponent: float,
+    *,
+    narrow: bool = False,
+) -> Sums:
+    """The reduction over one block of rows. `narrow`: only outcome, miss and total, where that is faster."""
+    n, narrow = len(rows), narrow and _compiled is not None
+    out, hit = np.empty((3 if narrow else 7, n)), np.empty(0 if narrow else n, np.uint8)
+    if _compiled is not None:
+        _compiled.reduce(
+            _KINDS[kind], exponent, rows.offsets, rows.classes, rows.confidences, rows.log_rest, rows.size,
+            rows.log_size, slack, flags, outcomes, out, hit,
+        )  # fmt: skip
+    else:
+        for at, part in by_length(rows):
+            codes = None if outcomes is None else outcomes[at]
+            sums = part.reduce(kind, exponent, slack[at], flags[at], codes)
+            for column, value in enumerate(sums[:7]):
+                out[column, at] = value
+            hit[at] = sums.hit
+    if narrow:
+        return Sums(out[0], out[1], out[2], None, None, None, None, None)
+    outcome, miss, total, ties, rest, unlisted, proxy = out
+    return Sums(outcome, miss, total, ties, rest, unlisted, proxy, hit.view(np.bool_))
+
+
+def select(p: NDArray[Any], k: int) -> tuple[NDArray[np.int32], Floats, Floats]:
+    """The k largest entries of each row of a dense matrix, largest first, and the mass that is left."""
+    n = len(p)
+    classes, values, tail = np.empty((n, k), np.int32), np.empty((n, k)), np.empty(n)
+
+    def work(lo: int, hi: int) -> None:
+        if _compiled is not None:
+            _compiled.select(p[lo:hi], classes[lo:hi], values[lo:hi], tail[lo:hi])
+        else:
+            order = np.argsort(-p[lo:hi], axis=1, stable=True)
+            ordered = np.take_along_axis(p[lo:hi], order, axis=1)
+            classes[lo:hi], values[lo:hi] = order[:, :k], ordered[:, :k]
+            tail[lo:hi] = ordered[:, k:].sum(axis=1, dtype=np.float64)
+
+    over_blocks(n, p.size, work)
+    return classes, values, tail
+
+
+def best_sets(
+    p: NDArray[Any], keys: NDArray[np.int64], k: int, *, logit: bool, empty: bool, spelled: bool
+) -> Likeliest:
+    """The k likeliest sets of labels that have these probabilities, or log-odds, independently of each other."""
+    from toplist.core import subset_search  # noqa: PLC0415 - who scores does not wait for what only this needs
+
+    n, width = p.shape
+    run: Any = subset_search.best_sets if _compiled is None else _compiled.best_sets
+    counts, codes, log_p, log_rest = np.zeros(n, np.int32), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(n)
+    bits, flip_counts = np.empty((n, -(-width // 8)), np.uint8), np.zeros((n, k if spelled else 0), np.uint8)
+    filled = (counts, codes, log_p, log_rest, *((bits, flip_counts) if spelled else ()))
+    most_flips = (k + 1).bit_length() - 1  # all sets with fewer of a set's flips come before it
+    rooms: dict[int, NDArray[np.int32]] = {}  # for the flips of a block: one per thread
+    flips: dict[int, NDArray[np.int32]] = {}
+    refused = [(n, subset_search.FINE)]
+
+    def work(lo: int, hi: int) -> None:
+        here = [out[lo:hi] for out in filled]
+        if spelled:
+            thread, need = threading.get_ident(), (hi - lo) * k * most_flips
+            if thread not in rooms or len(rooms[thread]) < need:
+                rooms[thread] = np.empty(need, np.int32)
+            row, why, used = run(p[lo:hi], keys, logit, empty, *here, rooms[thread])
+            flips[lo] = rooms[thread][:used] if hi - lo == n else rooms[thread][:used].copy()
+        else:
+            row, why, _ = run(p[lo:hi], keys, logit, empty, *here, None, None, None)
+        if why:
+            refused.append((lo + row, why))
+
+    cost = width + _SET_COST * k
+    over_blocks(n, n * cost, work, block=max(1, _SETS_BLOCK // cost))
+    parts = [flips[lo] for lo in sorted(flips)] or [np.empty(0, np.int32)]
+    labels = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    spelling = subset_search.Spelling(bits, flip_counts, labels) if spelled else None
+    return subset_search.Likeliest(counts, codes, log_p, log_rest, spelling, min(refused))
+
+
+def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """How many listed confidences are above the outcome's, and how many equal it: none where it is not listed."""
+    above, equal = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
+    if rows.log_confidences is not None:  # they are in the same order, and tell apart what underflows
+        rows = replace(rows, confidences=rows.log_confidences)
+
+    def work(lo: int, hi: int) -> None:
+        r = rows.block(lo, hi)
+        if _compiled is not None:
+            _compiled.places(r.offsets, r.classes, r.confidences, outcomes[lo:hi], above[lo:hi], equal[lo:hi])
+            return
+        for at, part in by_length(r):
+            own, t = outcomes[lo + at][:, None], part.confidences
+            same = (np.arange(t.shape[1]) if part.classes is None else part.classes) == own
+            listed = same.any(axis=1, keepdims=True)
+            mine = np.where(same, t, -np.inf).max(axis=1, initial=-np.inf)[:, None]
+            above[lo + at] = ((t > mine) & listed).sum(axis=1)
+            equal[lo + at] = ((t == mine) & listed).sum(axis=1)
+
+    over_blocks(len(rows), len(rows.confidences), work)
+    return above, equal
+
+
+def pool(geometric: bool, members: list[tuple[Any, ...]], *arguments: Any) -> tuple[int, bool, int, int]:
+    """One block of several lists per case; for compiled kernels only. See `improve.pools.compiled`."""
+    used, small, vetoed, vetoes = _compiled.pool(geometric, members, *arguments)
+    return used, small, vetoed, vetoes
+
+
+def accumulate(
+    columns: Floats, left: NDArray[np.int32], right: NDArray[np.int32], codes: NDArray[np.int32] | None, groups: int
+) -> NDArray[np.uint8] | None:
+    """Exact sums of columns and products as integers in bytes, by group; None without a compiled kernel."""
+    if _compiled is None:
+        return None
+    out = np.empty((groups, len(columns) + len(left), _compiled.EXACT_BYTES), np.uint8)
+    _compiled.accumulate(columns, left, right, codes, out)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangle:
+    """Rows of one length, as (rows, k) arrays."""
+
+    classes: NDArray[Any] | None
+    confidences: NDArray[Any]
+    log_rest: Floats | None
+    size: Floats
+    log_size: Floats
+
+    def inspect(self, bits: int) -> tuple[Floats, NDArray[np.int32]]:
+        """See `array_api.inspect`; tolerances follow the given precision, arithmetic is in double."""
+        t = self.confidences.astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # weights too large to be added up
+            return array_api.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, bits=bits)
+
+    def reduce(
+        self, kind: str, exponent: float, slack: Floats, flags: NDArray[np.uint16], codes: NDArray[np.int64] | None
+    ) -> Sums:
+        """See `array_api.reduce`."""
+        t = self.confidences.astype(np.float64, copy=False)
+        return array_api.reduce(
+            np, kind, exponent, self.classes, t, self.log_rest, self.size, self.log_size, slack, flags, codes
+        )
+
+
+def by_length(rows: Rows) -> list[tuple[NDArray[np.intp], Rectangle]]:
+    """The rows grouped by their length: where they stand, and the rectangle that they make."""
+    sizes = np.diff(rows.offsets)
+    groups = []
+    for k in np.unique(sizes):
+        at = np.flatnonzero(sizes == k)
+        where = rows.offsets[at][:, None] + np.arange(k)
+        classes = None if rows.classes is None else rows.classes[where]
+        groups.append((at, Rectangle(classes, rows.confidences[where], *rows.per_case(at))))
+    return groups

@@ -1,0 +1,239 @@
+"""Predictions in memory, of any shape and in one order: checked against each other and scored."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_array, as_sample_weight
+from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
+from toplist.evaluation.model_details import exhibit, gather
+from toplist.evaluation.stream import Read
+from toplist.inference.aggregates import Grouping, Tally, tally
+from toplist.inference.results import Exhibit, Origin
+from toplist.inference.score_matrix import Panel, one_if_alike, side_by_side
+from toplist.io.lists import Scoring
+from toplist.io.metadata import REMEDY, group_name, require_few_groups, untimely
+from toplist.lists import TopList, TopLists
+from toplist.lists.converters import as_lists
+from toplist.lists.labelsets import LabelSets
+from toplist.lists.outcomes import require_one_order
+from toplist.lists.space import ClassSpace, as_space, show_size
+from toplist.lists.validation import Repairs
+from toplist.scoring.case_scores import Sheet, sheet
+from toplist.scoring.rules import name_of
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Predictions of all predictors for the same cases, in one order."""
+
+    lists: Mapping[str, TopLists]
+    y: Any
+    scoring: Scoring
+    weights: NDArray[np.float64] | None
+    groups: Grouping | None
+    clusters: Grouping | None
+    moments: NDArray[np.int64] | None  # the place of each case in time
+    ordered: bool
+
+    def sheets(self) -> list[Sheet]:
+        """The scored cases of each predictor."""
+        how = self.scoring
+        return [sheet(one, self.y, how.rules, tops=how.tops, penalty=how.penalty) for one in self.lists.values()]
+
+    def tallies(self, sheets: Sequence[Sheet]) -> dict[Hashable, Tally]:
+        """Exact sums, by group."""
+        return tally(sheets, weights=self.weights, groups=self.groups, clusters=self.clusters)
+
+    def panel(self, sheets: Sequence[Sheet]) -> Panel:
+        """The scores side by side."""
+        units = self.moments
+        if self.clusters is not None and self.clusters.codes is not None:
+            units = self.clusters.codes.astype(np.int64)
+        groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)
+        keys = () if self.groups is None else tuple(self.groups.keys)
+        empty = one_if_alike([sheets[0].empty.T])
+        return Panel(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys)
+
+    def exhibits(self, sheets: Sequence[Sheet]) -> tuple[Exhibit, ...]:
+        """What the lists show beside their scores."""
+        rule = self.scoring.rules[0]
+        return tuple(
+            exhibit(gather(one, self.y, scored, rule=rule), name, name_of(rule))
+            for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
+        )
+
+    def read(self) -> Read:
+        """What was read."""
+        n = len(next(iter(self.lists.values())))
+        origins = (Origin(name, "memory", "lists", n, repairs=dict(one.repairs)) for name, one in self.lists.items())
+        return Read(tuple(origins), n, n)
+
+    @property
+    def per_case(self) -> bool:
+        """Whether the number of classes differs from case to case."""
+        return self.space.per_case
+
+    @property
+    def space(self) -> ClassSpace:
+        """The classes, as the first predictor has them."""
+        return next(iter(self.lists.values())).space
+
+    @property
+    def classes(self) -> str:
+        """How many there are."""
+        return show_size(self.space.size)
+
+
+def together(
+    predictions: Mapping[str, Any],
+    y: Any,
+    space: Any,
+    scoring: Scoring,
+    repairs: Mapping[str, Repairs],
+    *,
+    weight: Any = None,
+    by: Any = None,
+    clusters: Any = None,
+    order: Any = None,
+    ordered: bool = False,
+) -> Together:
+    """Check predictions against each other and against what happened."""
+    known = _space_of(predictions, space)
+    lists = {str(name): _as_lists(what, known, str(name), repairs[str(name)]) for name, what in predictions.items()}
+    n = _require_one_length(lists)
+    _require_one_order(lists)
+    for one in lists.values():
+        require_one_order(y, one)
+    _require_one_space(lists, known, y)
+    return Together(
+        lists,
+        y,
+        scoring,
+        None if weight is None else as_sample_weight(weight, n),
+        _grouping(by, n, "by"),
+        _grouping(clusters, n, "clusters"),
+        None if order is None else _moments(order, n),
+        ordered or order is not None,
+    )
+
+
+def _moments(order: Any, n: int) -> NDArray[np.int64]:
+    """The place of each case in time, the same for the same value: text as numbers if all of it is, else as dates."""
+    values = as_array(order, "order")
+    if values.ndim != 1 or len(values) != n:
+        raise ShapeError(f"order needs one value per case: {n}.")
+    blank = np.array([value is None or value != value for value in values])
+    if blank.any():
+        raise TopListError(f"order has no value for case {int(np.argmax(blank))}.")
+    if values.dtype.kind in "UO" and all(isinstance(value, str) for value in values):
+        try:
+            values = values.astype(np.float64)
+        except ValueError:
+            odd = untimely(sorted(set(values.tolist())))
+            if odd is not None:
+                raise TopListError(f"order has {odd!r} in it, which does not say when: {REMEDY}.") from None
+    try:
+        return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    except TypeError:
+        raise TopListError("order has values that cannot be compared with each other.") from None
+
+
+def _space_of(predictions: Mapping[str, Any], space: Any) -> ClassSpace:
+    if space is not None:
+        return as_space(space)
+    for what in predictions.values():
+        if isinstance(what, TopLists):
+            return what.space
+    for what in predictions.values():
+        if getattr(what, "ndim", 1) == 2:
+            return ClassSpace(what.shape[1])
+    raise SpaceError("how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...]).")
+
+
+def _as_lists(what: Any, space: ClassSpace, name: str, repairs: Repairs) -> TopLists:
+    """Whatever was predicted, as lists."""
+    if isinstance(what, TopLists | TopList):  # over which classes is looked at later, for all together
+        return what.batch if isinstance(what, TopList) else what
+    try:
+        return as_lists(what, space, repairs=repairs)
+    except TopListError as error:
+        error.args = (f"{name}: {error}",)
+        raise
+
+
+def _require_one_length(lists: Mapping[str, TopLists]) -> int:
+    sizes = {name: len(one) for name, one in lists.items()}
+    if len(set(sizes.values())) > 1:
+        raise AlignmentError(f"predictors differ in length: {', '.join(f'{k} has {v:,}' for k, v in sizes.items())}.")
+    n = next(iter(sizes.values()))
+    if not n:
+        raise ShapeError("there are no cases to compare.")
+    return n
+
+
+def _require_one_order(lists: Mapping[str, TopLists]) -> None:
+    named = [(name, one.ids) for name, one in lists.items() if one.ids is not None]
+    for name, ids in named[1:]:
+        if not np.array_equal(ids, named[0][1]):
+            raise AlignmentError(f"the case ids of {named[0][0]} and {name} differ: bring them into one order.")
+
+
+def _require_one_space(lists: Mapping[str, TopLists], known: ClassSpace, y: Any) -> None:
+    """All are over as many classes; and where outcomes are numbers, the numbers mean the same classes to all."""
+    for name, one in lists.items():
+        if not np.array_equal(one.space.as_floats[1], known.as_floats[1]):
+            raise SpaceError(f"{name} is over {one.space!r}, others over {known!r}: all need the same classes.")
+        if isinstance(known, LabelSets) and isinstance(one.space, LabelSets) and one.space != known:
+            raise SpaceError(f"{name} and the others name or order their labels differently: give all the same space.")
+    named = {name: one.space.labels for name, one in lists.items() if one.space.labels is not None}
+    if isinstance(y, TopLists):
+        odd = next(
+            (name for name, one in lists.items() if (one.space.labels is None) != (y.space.labels is None)), None
+        )
+        if odd is not None and len(y.confidences):
+            raise SpaceError(
+                f"{odd} and the truth do not both have labels for their classes: give both the same space."
+            )
+        return
+    if not named or not _are_codes(y) or any(one.space.numbered for one in lists.values()):
+        return
+    learned = next((name for name in named if known.labels is None and not _given(lists[name], known)), None)
+    if learned is not None:
+        raise SpaceError(
+            f"{learned} names its classes, but the outcomes are numbers, and nobody has said which class is which "
+            "number: give the outcomes as labels, or space=ClassSpace(labels=[...])."
+        )
+    if len(set(named.values())) > 1:
+        raise SpaceError(f"{' and '.join(named)} number their labels differently: give the outcomes as labels.")
+
+
+def _given(one: TopLists, known: ClassSpace) -> bool:
+    """Whether a space had its labels before it saw predictions: then it has all of them."""
+    return one.space.complete or one.space is known
+
+
+def _are_codes(y: Any) -> bool:
+    values = as_array(y, "outcomes") if not isinstance(y, np.ndarray) else y
+    return values.dtype.kind in "iufb"
+
+
+def _grouping(values: Any, n: int, what: str) -> Grouping | None:
+    if values is None:
+        return None
+    array = as_array(values, what)
+    if array.ndim != 1 or len(array) != n:
+        raise ShapeError(f"{what} needs one value per case: {n}.")
+    if array.dtype == object or (array.dtype.kind == "f" and np.isnan(array).any()):
+        array = np.array([None if value is None or value != value else str(value) for value in array], object)
+    if array.dtype.kind in "UO":
+        array = np.array([group_name(value) for value in array.tolist()])
+    found = Grouping.of(array)
+    if what == "by":
+        require_few_groups(found.keys, None)
+    return found

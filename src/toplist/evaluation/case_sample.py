@@ -1,0 +1,259 @@
+"""Cases held by place, whichever way their classes are numbered, and whether they are calibrated.
+
+Cases that are held together although each batch numbers its classes in its own way.
+
+Calibration asks where the outcome stands in its list and what was promised there, not what the class is called. So
+every list is kept with the places of its entries as codes, and its outcome as a place.
+
+The test of calibration and the differences of the means, of cases that are held: for a diagnosis and a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._optional import need
+from toplist._typing import Codes
+from toplist.calibration import Binned, Gap, calibration_test, confidence_gap
+from toplist.calibration.testing import SIGNIFICANT, Judged
+from toplist.errors import TopListError
+from toplist.io.metadata import clusters_in_order
+from toplist.lists import TopLists
+from toplist.lists.concat import join
+from toplist.lists.outcomes import as_happened
+from toplist.lists.space import ClassSpace
+
+EXACT: Final = 2_000_000
+"""Listed classes up to which cases are held and isotonic regression sees every one: seconds, and about 100 MB."""
+_PART: Final = 1 << 15  # cases that are put into bins at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Lists and outcomes by place; every so many cases of all, and sums over all cases where some are not held."""
+
+    lists: TopLists
+    y: Codes
+    every: int  # 1: all are held
+    binned: Binned | None
+    rows: Codes  # where each case that is held stands among all
+    units: NDArray[np.intp] | None = None  # the cluster of each case that is held, from zero
+
+
+def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
+    """The same lists with the places of their entries as classes, and what happened as a place (beyond if missed).
+
+    >>> found, y = by_place(TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9), ["b", "a"])
+    >>> found.classes, y
+    (array([0, 1, 0]), array([1, 1]))
+    """
+    sizes, codes = lists.sizes, as_happened(y, lists, "calibration is about")
+    place = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], sizes)
+    hit = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
+    out = sizes.astype(np.int64)
+    out[np.repeat(np.arange(len(lists)), sizes)[hit]] = place[hit]
+    space = ClassSpace(lists.space.size)
+    admitted = replace(lists.admitted, rows=replace(lists.admitted.rows, classes=place), repairs={})
+    return TopLists(space, None, admitted), out
+
+
+def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:
+    """The smallest power of two so that cases in rows that it divides have at most so many listed classes, or is one.
+
+    >>> thinned(np.full(8, 3), np.arange(8), 12)
+    2
+    """
+    while True:
+        some = sizes[rows % every == 0]
+        if some.sum() <= limit or len(some) <= 1:
+            return every
+        every *= 2
+
+
+def held(lists: TopLists, y: Codes, units: NDArray[np.intp] | None = None, *, limit: int = EXACT) -> Held:
+    """All cases in memory where there are few enough; else every so many of them, and sums over all.
+
+    `lists` and `y` are those of `by_place`.
+    """
+    rows = np.arange(len(lists), dtype=np.int64)
+    every = thinned(lists.sizes, rows, limit)
+    if every == 1:
+        return Held(lists, y, 1, None, rows, units)
+    parts = (slice(lo, lo + _PART) for lo in range(0, len(lists), _PART))
+    binned = sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
+    some = None if units is None else np.unique(units[::every], return_inverse=True)[1]
+    return Held(lists[np.arange(0, len(lists), every)], y[::every], every, binned, rows[::every], some)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some cases of one source, by place."""
+
+    source: str
+    rows: Codes
+    lists: TopLists
+    y: Codes
+    clusters: Any  # a column of names, or None
+
+    def at(self, cases: NDArray[np.intp]) -> Piece:
+        """Some of them."""
+        clusters = None if self.clusters is None else self.clusters.take(cases)
+        return Piece(self.source, self.rows[cases], self.lists[cases], self.y[cases], clusters)
+
+
+@dataclass(slots=True)
+class Holding:
+    """Takes batches in any order and from any thread; the result does not depend on either."""
+
+    limit: int = EXACT
+    every: int = 1
+    binned: Binned | None = None
+    entries: int = 0
+    parts: list[Piece] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, lists: TopLists, y: Any, rows: Codes, source: str = "", clusters: Any = None) -> None:
+        """Hold some cases; `rows` say where each stands in its source, `clusters` are a column of names or None."""
+        made, places = by_place(lists, y)
+        with self._lock:
+            if self.binned is not None:
+                self.binned = self.binned + Binned.of(made, places)
+            self._hold(Piece(source, rows, made, places, clusters))
+            while self.entries > self.limit and self._more_than_one():
+                if self.binned is None:
+                    self.binned = sum((Binned.of(part.lists, part.y) for part in self.parts), Binned())
+                self.every *= 2
+                parts, self.parts, self.entries = self.parts, [], 0
+                for part in parts:
+                    self._hold(part)
+
+    def _hold(self, part: Piece) -> None:
+        at = np.flatnonzero(part.rows % self.every == 0)
+        if len(at):
+            kept = part if len(at) == len(part.rows) else part.at(at)
+            self.parts.append(kept)
+            self.entries += len(kept.lists.confidences)
+
+    def _more_than_one(self) -> bool:
+        return sum(len(part.rows) for part in self.parts) > 1
+
+    def held(self) -> Held:
+        """All that is held, in the order of the sources and their rows."""
+        parts = sorted(self.parts, key=lambda part: (part.source, int(part.rows[0])))
+        lists, y = _joined([(part.lists, part.y) for part in parts])
+        units = _units([part.clusters for part in parts])
+        files = {name: i for i, name in enumerate(sorted({part.source for part in parts}))}
+        file = np.repeat([files[part.source] for part in parts], [len(part.rows) for part in parts])
+        rows = np.concatenate([part.rows for part in parts])
+        order = np.lexsort((rows, file))
+        if (np.diff(order) != 1).any():
+            lists, y, rows = lists[order], y[order], rows[order]
+            units = None if units is None else units[order]
+        return Held(lists, y, self.every, self.binned, rows, units)
+
+
+def _units(clusters: Sequence[Any]) -> NDArray[np.intp] | None:
+    """The clusters of all parts as numbers from zero, in the order of their names."""
+    if any(each is None for each in clusters):
+        return None
+    return clusters_in_order(need("pyarrow").chunked_array(clusters).combine_chunks()).astype(np.intp)
+
+
+def _joined(parts: Sequence[tuple[TopLists, Codes]]) -> tuple[TopLists, Codes]:
+    """One batch of several; each has places as classes."""
+    if len(parts) == 1:
+        return parts[0]
+    every = [lists for lists, _ in parts]
+    made = join(every, [lists.classes for lists in every], _space(every))
+    return made, np.concatenate([places for _, places in parts])
+
+
+def _space(every: Sequence[TopLists]) -> ClassSpace:
+    if not every[0].space.per_case:
+        return ClassSpace(every[0].space.size)
+    return ClassSpace(np.concatenate([lists.space.size for lists in every]))
+
+
+T = TypeVar("T")
+Places = NDArray[np.intp]
+DRAWS: Final = 199
+TESTED: Final = 200_000
+"""Listed classes up to which all cases are tested, and else every so many: a few seconds for 199 draws."""
+TESTED_EACH: Final = TESTED // 8
+"""The same with clusters, of which one case each is tested many times over."""
+
+
+def judged(held: Held, *, level: float, draws: int = DRAWS, seed: int = 0) -> Judged:
+    """Of all cases, or of some: the test is of one in so many where there are many, differences are from sums then.
+
+    Sums do not say which cases belong together: with clusters, differences are of the cases that are held.
+    """
+    lists, y, units = held.lists, held.y, held.units
+    number = None if units is None else len(np.unique(units))
+    if not len(lists):
+        return Judged(None, 0, None, None, number, ("There are no cases.",))
+    notes: list[str] = []
+
+    def ask(what: str, find: Callable[[], T]) -> T | None:
+        try:
+            return find()
+        except TopListError as error:
+            notes.append(f"There is no {what}: {error}")
+            return None
+
+    some, clusters = _some(held, notes)
+    test = ask("test", lambda: calibration_test(lists[some], y[some], draws=draws, seed=seed, clusters=clusters))
+    least = (1 if clusters is None else 2) / (draws + 1)
+    if test is None:
+        notes[:] = notes[-1:]
+    elif least > SIGNIFICANT:
+        notes.insert(0, f"With {draws:,} draws p is never below {least:.2g}, and nothing is found: ask for more.")
+    added = None if units is not None else held.binned
+
+    def gap(of: str) -> Gap:
+        if added is not None:
+            return added.gap(of, level=level)
+        return confidence_gap(lists, y, of=of, level=level, clusters=units)
+
+    first = ask("difference", lambda: gap("top")) if _promised(held) else None
+    mass = ask("difference of the mass", lambda: gap("mass"))
+    return Judged(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
+
+
+def _promised(held: Held) -> bool:
+    """Whether any list has a class."""
+    if held.binned is not None:
+        return held.binned.longest > 0
+    return int(held.lists.strictly_valid().sizes.max(initial=0)) > 0
+
+
+def _some(held: Held, notes: list[str]) -> tuple[Places, Places | None]:
+    """The cases that are tested, and their clusters; which of all cases these are does not depend on who holds them."""
+    lists, units = held.lists, held.units
+    alone = units is None or int(units.max()) + 1 == len(units)
+    every = thinned(lists.sizes, held.rows, TESTED, held.every)
+    some = np.flatnonzero(held.rows % every == 0)
+    if alone or units is None:
+        if every > 1:
+            notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
+        return some, None
+    _, own = np.unique(units[some], return_inverse=True)
+    number, many = int(own.max()) + 1, 1
+    entries = int(lists.sizes[some].sum()) * number // len(some)  # with one case of each
+    while entries > many * TESTED_EACH and many < number:
+        many *= 2
+    kept = own % many == 0
+    some = some[kept]
+    if many > 1:
+        notes.append(f"The test is of one cluster in {many:,}: {len(some):,} cases.")
+    if held.every > 1:
+        notes.append(f"The test and what has an interval are of one case in {held.every:,}: {len(lists):,} cases.")
+    if every > held.every:
+        notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
+    return some, own[kept]

@@ -1,0 +1,471 @@
+"""From lists and outcomes to all that a diagnosis says of calibration.
+
+A diagnosis as plain values under a versioned schema.
+
+A diagnosis as people read it: one sentence, and a short page.
+
+A diagnosis: what was found, to be read, drawn and handed on.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from toplist._files import spell
+from toplist.calibration import (
+    CalibrationError,
+    CalibrationTest,
+    Decomposition,
+    Gap,
+    Reliability,
+    calibration_error,
+    decompose,
+    reliability,
+)
+from toplist.calibration.testing import SIGNIFICANT, Judged, sure
+from toplist.errors import TopListError
+from toplist.evaluation.case_sample import Held, judged
+from toplist.lists.checks.summary import Oddity
+from toplist.report import plot
+from toplist.report.plot import Plot
+from toplist.report.plot.reliability import of_words
+from toplist.report.text import count, listed, number_of, percent, visible
+
+T = TypeVar("T")
+BANDED: Final = 500_000
+"""Listed classes up to which curves have bands; beyond, they are about as narrow as the line."""
+_FULL: Final = 50_000  # listed classes up to which a band has all draws; then fewer, so that it takes a few seconds
+_FEWEST: Final = 60  # draws that make a band
+RANKS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Reliability of the most confident class, rank by rank, of all listed classes, and of the listed mass."""
+
+    top: Reliability | None
+    ranks: tuple[Reliability, ...]
+    listed: Reliability | None
+    mass: Reliability | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was found, and in words what was not and why."""
+
+    calibration: Calibration
+    decomposition: Decomposition | None
+    calibration_error: CalibrationError | None
+    gap: Gap | None  # of the most confident class
+    mass_gap: Gap | None
+    test: CalibrationTest | None
+    tested: int  # cases that the test is of
+    clusters: int | None  # how many the cases are in
+    notes: tuple[str, ...]
+
+
+def measure(held: Held, *, level: float, band_level: float, draws: int, seed: int) -> Measured:
+    """Exactly where all cases are held; from sums over bins elsewhere, with a test of the cases that are held.
+
+    Sums do not say which cases belong together: with clusters, what has an interval is of the cases that are held.
+    """
+    lists, y, binned, units = held.lists, held.y, held.binned, held.units
+    number = None if units is None else len(np.unique(units))
+    if not len(lists):
+        nothing = Calibration(None, (), None, None)
+        return Measured(nothing, None, None, None, None, None, 0, number, ("There are no cases.",))
+    notes: list[str] = []
+
+    def ask(what: str, find: Callable[[], T]) -> T | None:
+        try:
+            return find()
+        except TopListError as error:
+            notes.append(f"There is no {what}: {error}")
+            return None
+
+    found, promised = _curves(held, band_level, draws, seed, notes)
+    said = judged(held, level=level, draws=draws, seed=seed)
+    if binned is not None:
+        notes.append("All else is from sums over 200 bins of confidences, not case by case.")
+    added = None if units is not None else binned
+
+    def error() -> CalibrationError:
+        if added is not None:
+            return added.calibration_error("top", level=level)
+        return calibration_error(lists, y, of="top", level=level, clusters=units)
+
+    return Measured(
+        found,
+        ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
+        ask("calibration error", error) if promised else None,
+        said.gap,
+        said.mass_gap,
+        said.test,
+        said.tested,
+        number,
+        (*said.notes, *notes),
+    )
+
+
+def _curves(held: Held, level: float, draws: int, seed: int, notes: list[str]) -> tuple[Calibration, bool]:
+    """The curves, and whether any list has a class."""
+    lists, y, binned = held.lists, held.y, held.binned
+    entries = len(lists.confidences)
+    drawn: Any = "consistency" if entries <= BANDED and binned is None else None
+    fewer = min(draws, max(_FEWEST, draws * _FULL // max(entries, 1)))
+    longest = binned.longest if binned is not None else int(lists.strictly_valid().sizes.max(initial=0))
+
+    def curve(of: str | int) -> Reliability:
+        if binned is not None:
+            return binned.reliability(of)
+        return reliability(lists, y, of=of, band=drawn, level=level, draws=fewer, seed=seed)
+
+    top = curve("top") if longest else None
+    first = () if top is None else (replace(top, of=1),)
+    if not longest:
+        notes.append("Every list is empty: no class has a confidence that could be right or wrong.")
+    elif drawn is None:
+        notes.append("The curves have no bands: with so many cases these would be about as narrow as the line.")
+    elif held.units is not None:
+        notes.append("The bands of the curves take cases as independent, and are too narrow where clusters are not.")
+    further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
+    found = Calibration(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
+    return found, longest > 0
+
+
+SCHEMA: Final = "toplist.calibration/1"
+
+
+def as_dict(found: Diagnosis) -> dict[str, Any]:
+    """All that was found. JSON has no infinity: what is infinite is the word; what does not exist is null."""
+    curves = found.calibration
+    return {
+        "schema": SCHEMA,
+        "name": found.name,
+        "verdict": found.verdict,
+        "miscalibrated": found.miscalibrated,
+        "cases": found.cases,
+        "classes": found.classes.removesuffix(" classes"),
+        "list_sizes": {str(k): n for k, n in sorted(found.sizes.items())},
+        "level": found.level,
+        "exact": found.exact,
+        "tested": found.tested,
+        "clusters": found.clusters,
+        "why": found.why,
+        "notes": list(found.notes),
+        "oddities": [plain(one) for one in found.oddities],
+        "calibration": None
+        if curves is None
+        else {
+            "top": _curve(curves.top),
+            "ranks": [_curve(one) for one in curves.ranks],
+            "listed": _curve(curves.listed),
+            "mass": _curve(curves.mass),
+        },
+        "decomposition": plain(found.decomposition),
+        "calibration_error": plain(found.calibration_error),
+        "gap": plain(found.gap),
+        "mass_gap": plain(found.mass_gap),
+        "test": plain(found.test),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value in types that JSON has.
+
+    >>> plain((1, np.inf, np.float64(0.5), np.nan))
+    [1, 'infinite', 0.5, None]
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    return spell(value) if isinstance(value, float) else value
+
+
+def _curve(one: Reliability | None) -> dict[str, Any] | None:
+    """Without the steps, which `x` and `curve` say as well."""
+    if one is None:
+        return None
+    return {name: plain(getattr(one, name)) for name in _CURVE}
+
+
+_CURVE: Final = ("of", "count", "promised", "kept", "x", "curve", "band", "histogram")
+
+
+_WIDTH: Final = 100
+_MOST: Final = 12  # parts of a score
+
+
+def verdict(found: Diagnosis) -> str:
+    """The whole diagnosis in one sentence."""
+    if found.serious:
+        kinds = listed((one.kind for one in found.oddities if one.serious), 4)
+        return f"These predictions cannot be scored as they are: {kinds}."
+    if found.why:
+        return found.why
+    if found.test is None:
+        return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
+    p = f"p = {_p(found.test.p)}"
+    top, mass, said = found.gap, found.mass_gap, found.judged.direction()
+    first = "" if top is None else f"the first class gets {_means(top, ' on average and is right ')} of the time"
+    listing = "" if mass is None else f"lists promise {_means(mass, ' on average and hold what happens ')} of the time"
+    if said == "none":
+        told = next((f"{text} (difference {_interval(gap)})" for gap, text in ((top, first), (mass, listing))
+                     if gap is not None and sure(gap)), "")  # fmt: skip
+        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){f', though {told}' * bool(told)}."
+    if top is not None and said in ("over", "under"):
+        also = mass is not None and sure(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
+        more = f"; lists promise {_means(mass, ' and hold what happens ')} of the time" if mass and also else ""
+        return f"{_word(top)}: {first} (difference {_interval(top)}){more}."
+    if mass is not None and said in ("mass over", "mass under"):
+        return f"{_word(mass)} in what is listed: {listing} (difference {_interval(mass)})."
+    return f"Miscalibrated, but not in one direction: confidences are off in some places and not in others ({p})."
+
+
+def page(found: Diagnosis) -> str:
+    """A short page of text; what came from outside is made visible."""
+    lines = [*_wrapped(found.verdict), "", *_wrapped(_what(found))]
+    if found.oddities:
+        lines += ["", "What is odd"]
+        for one in found.oddities:
+            lines += _item(one)
+    elif found.cases:
+        lines += ["", "Nothing is odd about the numbers."]
+    if found.why and not found.serious:
+        return "\n".join(visible(line) for line in lines)
+    if found.why:
+        lines += ["", *_wrapped(found.why)]
+    lines += [*_calibration(found), *_score(found)]
+    if found.notes:
+        lines.append("")
+        for note in found.notes:
+            lines += _wrapped(note)
+    return "\n".join(visible(line) for line in lines)
+
+
+def _what(found: Diagnosis) -> str:
+    lengths = sorted(k for k, n in found.sizes.items() if n)
+    if not lengths:
+        lists = "no lists"
+    elif lengths[0] == lengths[-1]:
+        lists = f"lists of {number_of(lengths[0], 'class', 'classes')}" if lengths[0] else "empty lists"
+    else:
+        lists = f"lists of {lengths[0]:,} to {lengths[-1]:,} classes"
+    within = "" if found.clusters is None or not found.exact else f" in {number_of(found.clusters, 'cluster')}"
+    return f"{found.name}: {number_of(found.cases, 'case')}{within}, {found.classes}, {lists}."
+
+
+def _item(one: Oddity) -> list[str]:
+    mark = "!" if one.serious else "-"
+    return textwrap.wrap(
+        one.words, _WIDTH, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
+    )
+
+
+def _calibration(found: Diagnosis) -> Iterable[str]:
+    curves = found.calibration
+    if curves is None or curves.mass is None:
+        return
+    head = f"difference ({percent(found.level)} interval)"
+    yield ""
+    yield f"{'Calibration':<24}{'promised':>10}{'kept':>10}   {head}"
+    for gap, name in ((found.gap, "first class"), (found.mass_gap, "listed mass")):
+        if gap is not None:
+            means = "".join(f"{_number(x, _digits(gap)):>10}" for x in (gap.promised, gap.kept))
+            yield f"  {name:<22}{means}   {_interval(gap)}"
+    for one in curves.ranks[1:]:
+        difference = one.promised - one.kept
+        means = "".join(f"{_number(x, 3):>10}" for x in (one.promised, one.kept))
+        yield f"  {of_words(one.of):<22}{means}   {_number(difference, 3, sign=True)}"
+    error, test = found.calibration_error, found.test
+    if error is not None:
+        yield (
+            f"Calibration error of the first class: {_small(error.root)} "
+            f"(squared {_small(error.value)}, from {_small(error.low)} to {_small(error.high)}; "
+            f"{number_of(error.bins, 'bin')})"
+        )
+    if test is not None:
+        each = "" if found.clusters is None else ", one case of each cluster at a time"
+        yield (
+            f"Test of all ranks{each}: miscalibration {_small(test.statistic)}, calibrated lists would show "
+            f"{_small(test.expected)}; p = {_p(test.p)} ({test.draws:,} draws, seed {test.seed})"
+        )
+
+
+def _score(found: Diagnosis) -> Iterable[str]:
+    parts = found.decomposition
+    if parts is None:
+        return
+    yield ""
+    if parts.miscalibration is None or parts.discrimination is None:
+        yield f"{_rule(parts)} score {_number(parts.score, 4)}. {parts.note}".rstrip()
+        return
+    terms = [(parts.uncertainty, "uncertainty"), (parts.misses, "misses"), (-parts.discrimination, "discrimination")]
+    terms += [(parts.miscalibration, "miscalibration"), (parts.penalty, "penalty"), (parts.within, "within bins")]
+    told = [
+        f"{'' if not i else '- ' if value < 0 or name == 'discrimination' else '+ '}{_number(abs(value), 4)} {name}"
+        for i, (value, name) in enumerate(terms)
+        if value or name in ("uncertainty", "discrimination", "miscalibration")
+    ]
+    yield f"{_rule(parts)} score {_number(parts.score, 4)} = {' '.join(told)}"
+    if not parts.parts:
+        return
+    yield f"  {'':<22}{'entries':>12}{'miscalibration':>16}{'discrimination':>16}{'uncertainty':>14}"
+    for part in parts.parts[:_MOST]:
+        numbers = f"{_number(part.miscalibration, 4):>16}{_number(part.discrimination, 4):>16}"
+        yield f"  {part.name:<22}{count(part.entries):>12}{numbers}{_number(part.uncertainty, 4):>14}"
+
+
+def _rule(parts: Decomposition) -> str:
+    return parts.rule[:1].upper() + parts.rule[1:]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_long_words=False) or [""]
+
+
+def _digits(gap: Gap) -> int:
+    """How many decimals show how wide the interval is, from three to six."""
+    if gap.low is None or gap.high is None:
+        return 3
+    half = (gap.high - gap.low) / 2
+    return 3 if not half > 0 else min(6, max(3, math.ceil(-math.log10(half))))
+
+
+def _size(gap: Gap) -> float:
+    return abs(gap.difference)
+
+
+def _word(gap: Gap) -> str:
+    return "Overconfident" if gap.difference > 0 else "Underconfident"
+
+
+def _means(gap: Gap, between: str) -> str:
+    digits = _digits(gap)
+    return f"{_number(gap.promised, digits)}{between}{_number(gap.kept, digits)}"
+
+
+def _interval(gap: Gap) -> str:
+    digits = _digits(gap)
+    value = _number(gap.difference, digits, sign=True)
+    if gap.low is None or gap.high is None:
+        return f"{value}, no interval"
+    return f"{value}, from {_number(gap.low, digits)} to {_number(gap.high, digits)}"
+
+
+def _number(x: float, digits: int, *, sign: bool = False) -> str:
+    """A number with so many decimals; never a negative zero.
+
+    >>> _number(-0.00001, 3), _number(0.25, 2, sign=True), _number(math.inf, 3)
+    ('0.000', '+0.25', 'infinite')
+    """
+    if math.isinf(x):
+        return "infinite"
+    value = round(x, digits) + 0.0
+    return f"{value:{'+' if sign and value else ''}.{digits}f}"
+
+
+def _small(x: float) -> str:
+    return "infinite" if math.isinf(x) else f"{x:.3g}"
+
+
+def _p(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.1g}"
+
+
+UNNAMED: Final = "predictions"
+PLOTS: Final = ("reliability", "ranks", "listed", "mass", "decomposition", "sizes")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis:
+    """What is odd about predictions and, with outcomes, how calibrated they are. Made by `diagnose`.
+
+    What needs outcomes is None without them, and `why` says so; `notes` say what else is missing or approximate.
+    """
+
+    name: str
+    cases: int
+    classes: str  # how many there are, in words
+    sizes: Mapping[int, int]  # how many lists have each length
+    oddities: tuple[Oddity, ...]
+    why: str = ""  # why there is nothing about calibration
+    level: float = 0.95
+    exact: bool = True  # whether every case was held, rather than added up in bins
+    calibration: Calibration | None = None
+    decomposition: Decomposition | None = None
+    calibration_error: CalibrationError | None = None
+    gap: Gap | None = None  # promised minus kept, of the most confident class
+    mass_gap: Gap | None = None  # the same of the listed mass
+    test: CalibrationTest | None = None
+    tested: int = 0  # cases that the test is of
+    clusters: int | None = None  # how many the cases that are held are in; None where cases are taken as independent
+    notes: tuple[str, ...] = ()
+
+    @property
+    def serious(self) -> bool:
+        """Whether something must be repaired before these predictions can be scored."""
+        return any(found.serious for found in self.oddities)
+
+    @property
+    def miscalibrated(self) -> bool | None:
+        """Whether calibrated lists would look like this in at most 5% of all samples; None without a test."""
+        return None if self.test is None else self.test.p <= SIGNIFICANT
+
+    @property
+    def judged(self) -> Judged:
+        """The test and the differences, from which the words follow."""
+        return Judged(self.test, self.tested, self.gap, self.mass_gap, self.clusters)
+
+    @property
+    def verdict(self) -> str:
+        """The diagnosis in one sentence."""
+        return verdict(self)
+
+    def plot(self, name: str = "reliability") -> Plot[Any]:
+        """A figure: reliability (of the first class), ranks, listed, mass, decomposition or sizes."""
+        if name not in PLOTS:
+            raise TopListError(f"{name!r} is no plot of a diagnosis: there are {', '.join(PLOTS)}.")
+        if name == "sizes":
+            return plot.sizes(self.sizes)
+        found = self.calibration
+        curve = (
+            None if found is None else {"reliability": found.top, "listed": found.listed, "mass": found.mass}.get(name)
+        )
+        if curve is not None:
+            return plot.calibration({self.name: curve} if self.name != UNNAMED else curve)
+        if name == "ranks" and found is not None and found.ranks:
+            return plot.calibration(found.ranks)
+        if name == "decomposition" and self.decomposition is not None:
+            return plot.decomposition({self.name: self.decomposition})
+        raise TopListError(f"there is no {name} to draw. {self.why or ' '.join(self.notes)}".rstrip())
+
+    @property
+    def plots(self) -> tuple[str, ...]:
+        """The figures that can be drawn of it."""
+        found = self.calibration
+        there = {
+            "reliability": found is not None and found.top is not None,
+            "ranks": found is not None and bool(found.ranks),
+            "listed": found is not None and found.listed is not None,
+            "mass": found is not None and found.mass is not None,
+            "decomposition": self.decomposition is not None,
+            "sizes": True,
+        }
+        return tuple(name for name in PLOTS if there[name])
+
+    def __repr__(self) -> str:
+        return page(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values under a versioned schema, fit for JSON."""
+        return as_dict(self)

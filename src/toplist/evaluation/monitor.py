@@ -1,0 +1,415 @@
+"""Two predictors, looked at after every case, with conclusions that hold however often one looks.
+
+What monitoring found: to be read, printed and handed on.
+
+Predictors in memory or in files, all cases at once: each with what happened, and with the places of its cases.
+
+From predictions and outcomes to what may be said after each of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_number, as_probability
+from toplist._files import temporary_folder
+from toplist._optional import need
+from toplist._typing import Codes
+from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
+from toplist.evaluation.arrays import Together, together
+from toplist.evaluation.stream import Plan, lengths, needs_text, require_ids
+from toplist.inference.results import SequentialPath
+from toplist.inference.sequential import by_moment, follow
+from toplist.io.align import Join, OutOfStepError, as_tables, in_step, names_of, plan_of, repairs_of
+from toplist.io.batches import Batch
+from toplist.io.columns import plain as plain_column
+from toplist.io.duckdb_engine import connect
+from toplist.io.encoding import Coder
+from toplist.io.lists import Scoring, Seen
+from toplist.io.metadata import filled, in_time
+from toplist.io.options import ReadOptions
+from toplist.io.spill import gathered, some
+from toplist.lists import TopLists
+from toplist.lists.outcomes import is_soft
+from toplist.lists.space import show_size
+from toplist.lists.validation import Blanks, Duplicates, Units
+from toplist.report.export import path_record
+from toplist.report.plot import Plot, paths
+from toplist.report.statements import paths_table
+from toplist.report.terminal import PAGE, page
+from toplist.report.text import count, plain
+from toplist.scoring.bounds import largest_loss, subtract
+from toplist.scoring.rules import Rule, as_rule, name_of
+from toplist.scoring.scores import default_penalty, score
+
+SCHEMA = "toplist.monitor/1"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Monitor:
+    """Predictors against a baseline, looked at after every case. Made by `monitor`."""
+
+    rule: str
+    baseline: str
+    level: float
+    classes: str  # how many there are
+    cases: int  # of the truth
+    left_out: Mapping[str, int]  # by candidate: cases of the truth that it or the baseline lacks
+    unknown: Mapping[str, int]  # by predictor: predictions for cases that the truth does not have
+    paths: tuple[SequentialPath, ...]  # one for each candidate
+
+    # What is in it
+
+    def __iter__(self) -> Iterator[SequentialPath]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, name: str) -> SequentialPath:
+        """The path of one candidate."""
+        found = next((path for path in self.paths if path.candidate == name), None)
+        if found is None:
+            raise KeyError(f"{name!r} is not among {', '.join(repr(path.candidate) for path in self.paths)}")
+        return found
+
+    # For people
+
+    def __repr__(self) -> str:
+        return self.to_text(shutil.get_terminal_size((120, 24)).columns)
+
+    def to_text(self, width: int | None = None) -> str:
+        """A line for each candidate, and a sentence that says what may be concluded."""
+        made = paths_table(self.paths)
+        return page(replace(made, notes=(*made.notes, *self._left_out())), max(60, width or PAGE))
+
+    def _left_out(self) -> list[str]:
+        away = [f"{plain(name)} {count(n)}" for name, n in self.left_out.items() if n]
+        beyond = [f"{plain(name)} {count(n)}" for name, n in self.unknown.items() if n]
+        return [
+            *([f"Cases left out, which the candidate or the baseline lacks: {', '.join(away)}."] if away else []),
+            *([f"Predictions without a truth left out: {', '.join(beyond)}."] if beyond else []),
+        ]
+
+    def plot(self) -> Plot[Any]:
+        """The paths: mean differences with their bands, and the evidence below."""
+        return paths(self.paths)
+
+    # For other programs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON; paths as in the JSON of a leaderboard."""
+        return {
+            "schema": SCHEMA,
+            "rule": self.rule,
+            "baseline": self.baseline,
+            "level": self.level,
+            "classes": self.classes,
+            "cases": self.cases,
+            "left_out": dict(self.left_out),
+            "unknown": dict(self.unknown),
+            "paths": [path_record(path) for path in self.paths],
+        }
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The lists of one predictor, what happened, and where in the truth each case stands."""
+
+    lists: TopLists
+    y: Any
+    places: Places
+    unknown: int = 0  # predictions without a truth
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """All predictors by name. Codes mean the same classes to all, or labels do."""
+
+    predicted: Mapping[str, Predicted]
+    cases: int
+    classes: str
+    moments: Places | None  # the place of each case of the truth in time; None: the truth is in order
+
+    def pair(self, a: str, b: str) -> tuple[TopLists, TopLists, Any, Places | slice]:
+        """The lists of two predictors for the cases that both have, what happened, and their order in time."""
+        one, other = self.predicted[a], self.predicted[b]
+        common, mine, theirs = np.intersect1d(one.places, other.places, assume_unique=True, return_indices=True)
+        if not len(common):
+            raise AlignmentError(f"{a} and {b} have no case in common.")
+        order = slice(None) if self.moments is None else np.argsort(self.moments[common], stable=True)
+        lists, y = (one.lists, one.y) if len(mine) == len(one.places) else (one.lists[mine], one.y[mine])
+        return lists, other.lists if len(theirs) == len(other.places) else other.lists[theirs], y, order
+
+
+def from_memory(held: Together) -> Held:
+    """Predictors in memory, which all have the same cases."""
+    n = len(next(iter(held.lists.values())))
+    places = np.arange(n)
+    return Held(
+        {name: Predicted(lists, held.y, places) for name, lists in held.lists.items()}, n, held.classes, held.moments
+    )
+
+
+def from_files(plan: Plan) -> Held:
+    """Files and frames, read whole."""
+    require_ids(plan)
+    truth, found = _aligned(plan)
+    coders = _coders(plan, truth, found)
+    seen: list[Seen] = []
+    judges = plan.judges({source.name: seen.append for source in plan.sources})
+    for judge, coder, one in zip(judges, coders, found, strict=True):
+        judge.coder = coder or judge.coder
+        judge.sheet(one.batch, truth if len(one.places) == len(truth) else some(truth, one.places))
+    predicted = {
+        judge.source.name: Predicted(it.lists, it.y, one.places, one.unknown)
+        for judge, it, one in zip(judges, seen, found, strict=True)
+    }
+    moments = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
+    many = "per case" if plan.space is None else show_size(plan.space.size)
+    return Held(predicted, len(truth), many, moments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """All of a source that has a truth, in the order of the truth."""
+
+    batch: Batch
+    places: Places
+    unknown: int = 0
+
+
+def _aligned(plan: Plan) -> tuple[Batch, list[_Found]]:
+    sources = plan.sources
+    try:
+        parts = list(in_step(plan.truth, sources))
+    except OutOfStepError:
+        if plan.truth.layout.case is None:
+            raise AlignmentError(lengths(plan)) from None
+        return _joined(plan)
+    if not parts:
+        raise FileError(plan.truth.path, "there are no cases.")
+    truth = gathered([part for part, _ in parts], plan.truth.path)
+    whole = [gathered([batches[i] for _, batches in parts], source.path) for i, source in enumerate(sources)]
+    return truth, [_Found(batch, np.arange(len(truth))) for batch in whole]
+
+
+def _joined(plan: Plan) -> tuple[Batch, list[_Found]]:
+    found = []
+    with connect() as engine, temporary_folder() as folder:
+        join = Join(engine, plan.truth, folder, text=needs_text(plan))
+        for source in plan.sources:
+            parts = list(join.look_up(source))
+            if not parts:
+                raise AlignmentError(f"{source.name} has none of the cases of the truth.")
+            places = np.concatenate([part.places for part in parts])
+            batch = gathered([part.batch for part in parts], source.path)
+            order = np.argsort(places)
+            found.append(_Found(some(batch, order), places[order], join.unknown.get(source.name, (0, []))[0]))
+        return join.truth, found
+
+
+@dataclass(slots=True)
+class _Settled(Coder):
+    """Codes that were settled among all sources, for one of them and the truth of its cases."""
+
+    mine: Codes | None = None
+    theirs: Codes | None = None
+
+    def codes(
+        self, lists: Batch, names: tuple[str, ...], truth: Batch, truth_names: tuple[str, ...]
+    ) -> tuple[Codes, Codes]:
+        """See `Coder`."""
+        if self.mine is None or self.theirs is None:
+            return super().codes(lists, names, truth, truth_names)
+        return self.mine, self.theirs
+
+
+def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[Coder | None]:
+    """A coder for each source where those of the plan would number classes differently; else none."""
+    coder = plan.judges({})[0].coder
+    if coder.labels is not None or coder.integers:
+        return [None] * len(found)
+    pa, pc, per_case = need("pyarrow"), need("pyarrow.compute"), plan.space is None
+    names = [source.names for source in (*plan.sources, plan.truth)]
+    batches, texts = [*(one.batch for one in found), truth], []
+    for batch, columns in zip(batches, names, strict=True):
+        values = pc.cast(plain_column(coder.values(batch, columns)), pa.string())
+        if per_case and batch.classes is None:
+            values = values.take(pa.array(np.tile(np.arange(len(values)), len(batch))))
+        texts.append(values)
+    coded = pa.concat_arrays(texts).dictionary_encode()
+    if plan.space is not None and len(coded.dictionary) > plan.space.size:
+        raise SpaceError(
+            f"{len(coded.dictionary):,} different classes have been named, but there are only "
+            f"{show_size(plan.space.size)}. Declare the right number of classes."
+        )
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    if per_case:
+        places = [*(one.places for one in found), np.arange(len(truth))]
+        sizes = [np.diff(batch.offsets) for batch in batches]
+        codes = _within_case(np.concatenate(list(map(np.repeat, places, sizes))), codes)
+    ends = np.cumsum([len(text) for text in texts])
+    *mine, theirs = np.split(codes, ends[:-1])
+    return [
+        _Settled(plan.space, False, plan.sets, mine=own, theirs=_of_cases(truth, theirs, one.places, per_case))
+        for own, one in zip(mine, found, strict=True)
+    ]
+
+
+def _within_case(case: Places, codes: Codes) -> Codes:
+    """Codes that start from zero in each case."""
+    order = np.lexsort((codes, case))
+    new_case, new = np.ones(len(order), bool), np.ones(len(order), bool)
+    new_case[1:] = np.diff(case[order]) != 0
+    new[1:] = new_case[1:] | (np.diff(codes[order]) != 0)
+    place = np.cumsum(new) - 1
+    start = np.maximum.accumulate(np.where(new_case, place, 0))
+    out = np.empty(len(order), np.int64)
+    out[order] = place - start
+    return out
+
+
+def _of_cases(truth: Batch, codes: Codes, places: Places, per_case: bool) -> Codes:
+    """The codes of some cases of the truth; of its columns, where these are all there is."""
+    if truth.classes is None and not per_case:
+        return codes
+    sizes = np.diff(truth.offsets)[places]
+    ends = np.cumsum(sizes)
+    some_codes: Codes = codes[np.repeat(truth.offsets[places] - (ends - sizes), sizes) + np.arange(sizes.sum())]
+    return some_codes
+
+
+def monitor(
+    predictions: Mapping[str, Any],
+    y: Any,
+    *,
+    space: Any = None,
+    rule: Any = "brier",
+    baseline: str | None = None,
+    penalty: float | None = None,
+    level: float = 0.95,
+    order: Any = None,
+    units: Units | Mapping[str, Units] = "probability",
+    normalize: bool | Mapping[str, bool] = False,
+    duplicates: Duplicates | Mapping[str, Duplicates] = "error",
+    blanks: Blanks | Mapping[str, Blanks] = "error",
+    layout: str | Mapping[str, str] = "auto",
+    case: str | Mapping[str, str] | None = None,
+    classes: str | Mapping[str, str] | None = None,
+    confidences: str | Mapping[str, str] | None = None,
+    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    by_position: bool = False,
+    sizes: str | None = None,
+    sets: str | None = None,
+    outcome: str | None = None,
+) -> Monitor:
+    """Compare predictors with a baseline after every case, with conclusions that hold however often one looks.
+
+    `predictions` and `y` are what `compare` takes: in memory and in one order, or files and frames that are aligned by
+    case id. Cases are taken in the order of the truth, or by `order`: a value for each case, or with files the name of
+    a column of the truth. The outcome of each case has to be known before the next prediction is made; where cases
+    share a value of `order`, those of one moment are one step, with the mean of their differences. The baseline is the
+    first predictor if none is named: who is compared with whom is not for the data to choose. Of each pair the cases
+    that both have count. Outcomes may be distributions; then scores are expected scores.
+
+    >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
+    >>> found["seer"].separated, found["seer"].shown_better
+    (40, 26)
+    """
+    names, chosen = names_of(predictions, least=2), as_rule(rule)
+    first = names[0] if baseline is None else baseline
+    if first not in names:
+        raise TopListError(f"the baseline {first!r} is not among the predictors {', '.join(map(repr, names))}.")
+    level = as_probability(level, "level")
+    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
+    scoring = Scoring((chosen,), (), penalty)
+    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
+    tables = as_tables(predictions, y, space)
+    if tables is not None:
+        plan = plan_of(*tables, space, scoring, repairs, options, missing="common", sizes=sizes, order=order)
+        held = from_files(plan)
+    else:
+        options.require_none("with predictions in memory")
+        held = from_memory(together(predictions, y, space, scoring, repairs, order=order))
+    paths = tuple(_path(held, name, first, chosen, penalty, level) for name in names if name != first)
+    return Monitor(
+        rule=name_of(chosen),
+        baseline=first,
+        level=level,
+        classes=held.classes,
+        cases=held.cases,
+        left_out={path.candidate: held.cases - path.cases for path in paths},
+        unknown={name: one.unknown for name, one in held.predicted.items()},
+        paths=paths,
+    )
+
+
+def _path(held: Held, candidate: str, baseline: str, rule: Rule, penalty: float | None, level: float) -> SequentialPath:
+    a, b, y, order = held.pair(candidate, baseline)
+    half, why = _half(rule, penalty, a, b)
+    scores = [score(one, y, rule=rule, penalty=penalty) for one in (a, b)]
+    if is_soft(y, a.space) and np.logical_and(*map(np.isinf, scores)).any():
+        raise TopListError(
+            f"{candidate} and {baseline}: where the truth gives chances to a class that both hold for impossible, both "
+            f"scores in {name_of(rule)} are infinite, and nothing can be said of the other classes."
+        )
+    columns = [
+        subtract(*scores),
+        largest_loss(a, b, rule=rule, penalty=penalty),
+        largest_loss(b, a, rule=rule, penalty=penalty),
+    ]
+    moments = _moments(held, candidate, baseline)
+    cases, unit = len(columns[0]), "case" if moments is None else "moment"
+    steps = [column[order] for column in columns] if moments is None else [by_moment(c, moments) for c in columns]
+    return follow(
+        *steps,
+        half=half,
+        level=level,
+        rule=name_of(rule),
+        candidate=candidate,
+        baseline=baseline,
+        why=why,
+        cases=cases,
+        unit=unit,
+    )
+
+
+def _moments(held: Held, a: str, b: str) -> NDArray[np.int64] | None:
+    """The moment of each case that both have, where some share one; else None: every case is a step of its own."""
+    if held.moments is None:
+        return None
+    common = np.intersect1d(held.predicted[a].places, held.predicted[b].places, assume_unique=True)
+    found, codes = np.unique(held.moments[common], return_inverse=True)
+    return None if len(found) == len(common) else codes
+
+
+def _half(rule: Rule, penalty: float | None, a: TopLists, b: TopLists) -> tuple[float | None, str]:
+    """How far apart two scores can be, whatever is predicted; or why there is no end to it."""
+    low, high = rule.bounds()
+    if not math.isfinite(high - low):
+        return None, f"There is no confidence sequence, since differences in {name_of(rule)} have no bounds."
+    due = penalty
+    if due is None:  # the more classes the larger, and later cases may have more
+        due = default_penalty(TopLists.from_dicts([], math.inf) if a.space.per_case else a, rule=rule)
+    if math.isinf(due):
+        if not (a.is_valid().all() and b.is_valid().all()):
+            return None, "There is no confidence sequence, since a list is invalid and the penalty for that infinite."
+        due = 0.0
+    return high - low + due, ""

@@ -1,1 +1,0 @@
-"""What the lists themselves show beside their scores: reliability, score against k, shapes, costly cases."""

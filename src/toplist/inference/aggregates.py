@@ -1,0 +1,340 @@
+"""Frozen, mergeable, exact sums over cases.
+
+What cases add up to, for several predictors side by side: frozen, and merged by adding.
+
+How scored cases are added up: by group, weighted, and for every two predictors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Floats
+from toplist.core.exact_sums import UNIT, Integers, exact_sums
+from toplist.errors import TopListError
+from toplist.scoring.case_scores import Sheet
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Exact sums over cases; adding two tallies is adding their cases, in any order and any split.
+
+    With K predictors and R rules, `sums` holds arrays of integers in units of 2**-1074 (counts are plain):
+
+    - (K,): `weight` of the predicted cases; `hit`, `missed` (K, tops), `listed`, `size`, `mass`, `invalid`,
+      `thin` (less than half of the mass is listed), and `unpenalised` and `empty` (K, R), each times the weight;
+      `invalid_cases` and `unpenalised_infinite` are counts;
+    - (K, K): `cases` that both predict;
+    - (R, K, K), over the cases where both scores are finite: `both`, how many; `w` and `ww`, the sums of weights and
+      of their squares; with x = weight * score of the first of the two: `x`, `wx`, `xx`, and `xy` with the second;
+      `infinite`: how often, among the cases of both, the score of the first is infinite.
+
+    `clusters` holds, for each cluster, the weight and the (R, K) sums of x.
+    """
+
+    cases: int
+    sums: Mapping[str, Integers]
+    clusters: Mapping[Hashable, tuple[int, Integers]] = field(default_factory=dict)
+
+    def __add__(self, other: Tally) -> Tally:
+        sums = {name: value + other.sums[name] for name, value in self.sums.items()}
+        clusters = dict(self.clusters)
+        for key, (weight, x) in other.clusters.items():
+            mine = clusters.get(key)
+            clusters[key] = (weight, x) if mine is None else (mine[0] + weight, mine[1] + x)
+        return Tally(self.cases + other.cases, sums, clusters)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return (
+            self.cases == other.cases
+            and self.sums.keys() == other.sums.keys()
+            and all(np.array_equal(value, other.sums[name]) for name, value in self.sums.items())
+            and self.clusters.keys() == other.clusters.keys()
+            and all(
+                w == other.clusters[key][0] and np.array_equal(x, other.clusters[key][1])
+                for key, (w, x) in self.clusters.items()
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def merge(*parts: Mapping[Hashable, Tally]) -> dict[Hashable, Tally]:
+    """Tallies by group of all parts together."""
+    out: dict[Hashable, Tally] = {}
+    for part in parts:
+        for key, one in part.items():
+            out[key] = out[key] + one if key in out else one
+    return out
+
+
+def overall(parts: Mapping[Hashable, Tally]) -> Tally:
+    """All groups together."""
+    first, *others = parts.values()
+    for other in others:
+        first = first + other
+    return first
+
+
+_LARGEST = 1e150  # a score or weight whose square is still a double
+_SMALLEST = 1e-140  # a weight whose square has all its digits
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Which group each case belongs to: `codes` into `keys`. One key: all cases together."""
+
+    keys: Sequence[Hashable]
+    codes: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(cls, values: Any) -> Grouping:
+        """The groups of an array of numbers or strings.
+
+        >>> Grouping.of(np.array(["b", "a", "b"])).keys
+        ['a', 'b']
+        """
+        keys, codes = np.unique(values, return_inverse=True)
+        return cls(keys.tolist(), codes.astype(np.int32))
+
+
+def tally(
+    sheets: Sequence[Sheet],
+    *,
+    present: Sequence[NDArray[np.bool_] | None] = (),
+    weights: Floats | None = None,
+    groups: Grouping | None = None,
+    clusters: Grouping | None = None,
+) -> dict[Hashable, Tally]:
+    """Tallies by group of the same cases under several predictors; `present` says which cases each predicts."""
+    if weights is not None:
+        _require_squares(weights)
+    at = Grouping([None]) if groups is None else groups
+    adding = _Adding(at, weights, len(sheets[0]))
+    there = [None] * len(sheets) if not present else [None if p is None or p.all() else p for p in present]
+    sums = _singles(adding, sheets, there) | _pairs(adding, sheets, there)
+    for a, sheet in enumerate(sheets):
+        if sheet.unpenalised is sheet.scores:  # nobody pays: the sums are those of the scores
+            for r in range(len(sheet.scores)):
+                sums["unpenalised"][:, a, r] = sums["x"][:, r, a, a]
+                sums["unpenalised_infinite"][:, a, r] = sums["infinite"][:, r, a, a]
+    counts = adding.count(None)
+    by_cluster = _by_cluster(sheets, weights, at, clusters) if clusters is not None else {}
+    return {
+        key: Tally(int(counts[g]), {name: value[g] for name, value in sums.items()}, by_cluster.get(key, {}))
+        for g, key in enumerate(at.keys)
+    }
+
+
+def _require_squares(weights: Floats) -> None:
+    if weights.max(initial=0.0) > _LARGEST:
+        raise TopListError("a score or weight is above 1e150: scale the weights, only their proportions matter.")
+    if (weights[weights > 0] < _SMALLEST).any():
+        raise TopListError("a weight is below 1e-140: scale the weights, only their proportions matter.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Adding:
+    """How the cases of a batch are added up: by group, and weighted."""
+
+    groups: Grouping
+    weights: Floats | None
+    cases: int
+
+    def count(self, mask: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Cases by group."""
+        if self.groups.codes is None:
+            return np.array([self.cases if mask is None else np.count_nonzero(mask)])
+        codes = self.groups.codes if mask is None else self.groups.codes[mask]
+        return np.bincount(codes, minlength=len(self.groups.keys))
+
+    def weighty(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Cases by group that have weight: one without is no case."""
+        return self.count(mask if self.weights is None else mask & (self.weights > 0))
+
+    def total(self, column: NDArray[Any], mask: NDArray[np.bool_] | None) -> Integers:
+        """The weighted sum of a column by group; whole numbers without weights need no exact sums."""
+        if self.weights is None and column.dtype.kind in "iub":
+            if mask is not None:
+                column = column * mask
+            if self.groups.codes is None:
+                return _objects([int(column.sum(dtype=np.int64)) * UNIT])
+            summed = np.bincount(self.groups.codes, weights=column, minlength=len(self.groups.keys))
+            return _objects([int(value) * UNIT for value in summed])
+        values = column.astype(np.float64, copy=False)
+        values = values if self.weights is None else values * self.weights
+        return self.exact([values if mask is None else np.where(mask, values, 0.0)])[:, 0]
+
+    def finite_total(self, column: Floats, mask: NDArray[np.bool_] | None) -> Integers:
+        """The same of the finite values of a column, which often is one number for all cases."""
+        if self.weights is None and column.strides == (0,) and len(column):
+            value = float(column[0]) if np.isfinite(column[0]) else 0.0
+            one = exact_sums(np.array([[value]]))[0, 0]
+            return _objects([count * one for count in self.count(mask).tolist()])
+        return self.total(np.where(np.isfinite(column), column, 0.0), mask)
+
+    def exact(self, columns: Sequence[Floats], products: Sequence[tuple[int, int]] = (), rows: Any = None) -> Integers:
+        """Exact sums by group, of all rows or of some."""
+        codes = self.groups.codes
+        matrix = np.array(columns) if rows is None else np.array([c[rows] for c in columns])
+        return exact_sums(
+            matrix, products, codes if codes is None or rows is None else codes[rows], len(self.groups.keys)
+        )
+
+
+def _objects(values: list[int]) -> Integers:
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
+
+
+def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> dict[str, Integers]:
+    """Sums over the cases of one predictor."""
+    one = np.ones(adding.cases, np.int8)
+    out: dict[str, list[Any]] = {}
+    for sheet, mask in zip(sheets, there, strict=True):
+        add: Any = lambda column, mask=mask: adding.total(column, mask)  # noqa: E731
+        nobody = sheet.unpenalised is sheet.scores  # pays a penalty: see `tally`
+        unpenalised = np.zeros((len(sheet.scores), 0)) if nobody else sheet.unpenalised
+        finite = np.isfinite(unpenalised)
+        plain = unpenalised if finite.all() else np.where(finite, unpenalised, 0.0)
+        kept = sheet.invalid if mask is None else sheet.invalid * mask
+        found = {
+            "weight": add(one),
+            "hit": add(sheet.hit),
+            "missed": _stack([add(missed) for missed in sheet.missed], adding),
+            "listed": add(sheet.listed),
+            "size": add(sheet.sizes),
+            "mass": add(sheet.mass),
+            "invalid": add(sheet.invalid),
+            "thin": add((sheet.mass < 0.5).view(np.int8)),
+            "unpenalised": _none(adding, plain) if nobody else _stack([add(column) for column in plain], adding),
+            "empty": _stack([adding.finite_total(column, mask) for column in sheet.empty], adding),
+            "invalid_cases": adding.count(kept.astype(bool)).astype(object),
+            "unpenalised_infinite": _none(adding, plain)
+            if nobody
+            else _stack([adding.weighty(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding),
+        }
+        for name, value in found.items():
+            out.setdefault(name, []).append(value)
+    return {name: np.stack(values, axis=1) for name, values in out.items()}
+
+
+def _none(adding: _Adding, columns: Floats) -> Integers:
+    """No sum yet for any of the columns."""
+    return np.zeros((len(adding.groups.keys), len(columns)), object)
+
+
+def _stack(columns: list[Integers], adding: _Adding) -> Integers:
+    return np.stack(columns, axis=1) if columns else np.zeros((len(adding.groups.keys), 0), object)
+
+
+def _pairs(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> dict[str, Integers]:
+    """Sums over the cases of two predictors, for every two of them."""
+    g, k, rules = len(adding.groups.keys), len(sheets), len(sheets[0].scores)
+    out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
+    out["cases"] = np.zeros((g, k, k), object)
+    for a, b in combinations_with_replacement(range(k), 2):
+        mask = there[b] if there[a] is None else there[a] if there[b] is None else there[a] & there[b]
+        out["cases"][:, a, b] = out["cases"][:, b, a] = adding.count(mask)
+    for r in range(rules):
+        scores = [sheet.scores[r] for sheet in sheets]
+        fine = [
+            np.isfinite(s) if mask is None else np.isfinite(s) & mask for s, mask in zip(scores, there, strict=True)
+        ]
+        complete = np.logical_and.reduce(fine)
+        x = [np.where(ok, s, 0.0) if not ok.all() else s for s, ok in zip(scores, fine, strict=True)]
+        x = x if adding.weights is None else [column * adding.weights for column in x]
+        if any(column.max(initial=0.0) > _LARGEST or column.min(initial=0.0) < -_LARGEST for column in x):
+            raise TopListError(
+                "a score or weight is above 1e150: choose a smaller penalty (or an infinite one) or scale."
+            )
+        rows = None if complete.all() else np.flatnonzero(complete)
+        _add_complete(adding, x, rows, {name: value[:, r] for name, value in out.items() if name != "cases"})
+        if rows is not None:
+            rest = np.flatnonzero(~complete)
+            _add_incomplete(adding, x, fine, there, scores, rest, {n: v[:, r] for n, v in out.items() if n != "cases"})
+    return out
+
+
+def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Integers]) -> None:
+    """Cases that every predictor has, with finite scores: one sum each serves all pairs."""
+    k, w = len(x), adding.weights
+    pairs = list(combinations_with_replacement(range(k), 2))
+    columns, products = list(x), list(pairs)
+    if w is not None:
+        columns = [*x, w]
+        products += [(a, k) for a in range(k)] + [(k, k)]
+    made = adding.exact(columns, products, rows)
+    first, grams = made[:, :k], made[:, len(columns) :]
+    which = np.ones(adding.cases, bool) if rows is None else np.bincount(rows, minlength=adding.cases).astype(bool)
+    count = adding.weighty(which)
+    to["both"] += count[:, None, None].astype(object)
+    weight = count.astype(object) * UNIT if w is None else made[:, k]
+    to["w"] += weight[:, None, None]
+    to["ww"] += weight[:, None, None] if w is None else made[:, -1][:, None, None]
+    to["x"] += first[:, :, None]
+    to["wx"] += first[:, :, None] if w is None else grams[:, len(pairs) : len(pairs) + k][:, :, None]
+    for p, (a, b) in enumerate(pairs):
+        to["xy"][:, a, b] += grams[:, p]
+        if a != b:
+            to["xy"][:, b, a] += grams[:, p]
+        else:
+            to["xx"][:, a, :] += grams[:, p][:, None]
+
+
+def _add_incomplete(
+    adding: _Adding,
+    x: list[Floats],
+    fine: list[NDArray[np.bool_]],
+    there: Sequence[Any],
+    scores: list[Floats],
+    rows: NDArray[np.intp],
+    to: dict[str, Integers],
+) -> None:
+    """Cases that some predictor lacks, or scores infinitely: every pair has its own."""
+    k, w = len(x), np.ones(adding.cases) if adding.weights is None else adding.weights
+    for a, b in combinations_with_replacement(range(k), 2):
+        both = fine[a] & fine[b]
+        xa, xb, ww = (np.where(both, column, 0.0) for column in (x[a], x[b], w))
+        made = adding.exact([xa, xb, ww], [(0, 0), (1, 1), (0, 1), (2, 0), (2, 1), (2, 2)], rows)
+        sums = dict(zip(("a", "b", "w", "aa", "bb", "ab", "wa", "wb", "ww"), made.T, strict=True))
+        inside = np.zeros(adding.cases, bool)
+        inside[rows] = True
+        for i, j, own in ((a, b, "a"), (b, a, "b")) if a != b else ((a, a, "a"),):
+            common = inside & (True if there[i] is None else there[i]) & (True if there[j] is None else there[j])
+            to["both"][:, i, j] += adding.weighty(inside & both)
+            to["w"][:, i, j] += sums["w"]
+            to["ww"][:, i, j] += sums["ww"]
+            to["x"][:, i, j] += sums[own]
+            to["wx"][:, i, j] += sums["w" + own]
+            to["xx"][:, i, j] += sums[own * 2]
+            to["xy"][:, i, j] += sums["ab"]
+            to["infinite"][:, i, j] += adding.weighty(common & np.isinf(scores[i]))
+
+
+def _by_cluster(
+    sheets: Sequence[Sheet], weights: Floats | None, groups: Grouping, clusters: Grouping
+) -> dict[Hashable, dict[Hashable, tuple[int, Integers]]]:
+    """The weight and the sums of every cluster, by group."""
+    width = len(clusters.keys)
+    own = np.zeros(len(sheets[0]), np.int64) if clusters.codes is None else clusters.codes.astype(np.int64)
+    codes = own if groups.codes is None else groups.codes.astype(np.int64) * width + own
+    present, local = np.unique(codes, return_inverse=True)
+    w = np.ones(len(sheets[0])) if weights is None else weights
+    columns = [np.where(np.isfinite(s), s, 0.0) * w for sheet in sheets for s in sheet.scores]
+    made = exact_sums(np.array([w, *columns]), (), local.astype(np.int32), len(present))
+    shape = (len(sheets), len(sheets[0].scores))
+    out: dict[Hashable, dict[Hashable, tuple[int, Integers]]] = {}
+    for code, row in zip(present.tolist(), made, strict=True):
+        x = row[1:].reshape(shape).T
+        out.setdefault(groups.keys[code // width], {})[clusters.keys[code % width]] = (row[0], x)
+    return out

@@ -1,0 +1,158 @@
+"""Who is ahead: standings from tallies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from toplist.inference.aggregates import Tally, overall
+from toplist.inference.intervals import Inference
+from toplist.inference.results import Estimate, Mark, Section, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is compared."""
+
+    names: tuple[str, ...]
+    rules: tuple[str, ...]
+    tops: tuple[int, ...]
+    reference: int | None
+    pairwise: bool
+    unranked: frozenset[int] = frozenset()  # predictors with too few cases: below the others, without a rank
+
+
+def sections(
+    tallies: Mapping[Hashable, Tally], terms: Terms, inference: Callable[[Hashable, Tally], Inference]
+) -> tuple[Section, tuple[Section, ...]]:
+    """The standings over all cases, and over each group of them, in the order of the groups' names.
+
+    `inference` gives the intervals of a group, or of all cases (None).
+    """
+    whole = overall(tallies)
+    first = section(None, whole, terms, inference(None, whole))
+    if list(tallies) == [None]:
+        return first, ()
+    return first, tuple(section(str(k), tallies[k], terms, inference(k, tallies[k])) for k in _in_order(tallies))
+
+
+def _in_order(groups: Iterable[Hashable]) -> list[Hashable]:
+    """Numbers by size, text by the alphabet."""
+    names = list(groups)
+    try:
+        return sorted(names, key=lambda name: (float(str(name)), str(name)))
+    except ValueError:
+        return sorted(names, key=str)
+
+
+def section(group: str | None, tally: Tally, terms: Terms, inference: Inference) -> Section:
+    """The standings of one tally, best first."""
+    everyone = range(len(terms.names))
+    rules = range(len(terms.rules))
+    relative = [
+        [_relative(tally, r, a, inference, terms.unranked) if terms.pairwise else None for a in everyone] for r in rules
+    ]
+    means = [inference.mean(0, a) for a in everyone]
+
+    def place(a: int) -> tuple[float, ...]:
+        if not tally.sums["weight"][a]:
+            return (math.inf,)
+        mean = means[a].value
+        ratio = relative[0][a]
+        lead = (math.inf if ratio is None else ratio.value) if terms.pairwise else 0.0
+        finite = mean if math.isfinite(mean) else _finite(tally, 0, a)
+        return (float(tally.sums["infinite"][0, a, a]), lead, math.inf if math.isnan(finite) else finite)
+
+    order = sorted(everyone, key=lambda a: (a in terms.unranked, place(a)))
+    leader = order[0]
+    standings = tuple(
+        _standing(
+            tally,
+            terms,
+            inference,
+            a,
+            None if a in terms.unranked else rank,
+            leader,
+            [ratios[a] for ratios in relative],
+        )
+        for rank, a in enumerate(order, 1)
+    )
+    return Section(group, tally.cases, standings)
+
+
+def _standing(
+    tally: Tally,
+    terms: Terms,
+    inference: Inference,
+    a: int,
+    rank: int | None,
+    leader: int,
+    relative: Sequence[Estimate | None],
+) -> Standing:
+    s = tally.sums
+    cases, weight = s["cases"][a, a], s["weight"][a]
+
+    def share(total: int) -> float:
+        return total / weight if weight else math.nan
+
+    return Standing(
+        rank=rank,
+        name=terms.names[a],
+        cases=cases,
+        missing=tally.cases - cases,
+        marks=tuple(_mark(tally, terms, inference, r, a, leader, relative[r]) for r in range(len(terms.rules))),
+        accuracy=share(s["hit"][a]),
+        top_k_error={k: share(s["missed"][a, t]) for t, k in enumerate(terms.tops)},
+        coverage=share(s["listed"][a]),
+        mean_size=share(s["size"][a]),
+        mean_mass=share(s["mass"][a]),
+        invalid=s["invalid_cases"][a],
+        invalid_rate=share(s["invalid"][a]),
+    )
+
+
+def _mark(
+    tally: Tally, terms: Terms, inference: Inference, r: int, a: int, leader: int, relative: Estimate | None
+) -> Mark:
+    s = tally.sums
+    infinite, weight = s["infinite"][r, a, a], s["weight"][a]
+    plain = math.inf if s["unpenalised_infinite"][a, r] else s["unpenalised"][a, r] / weight if weight else math.nan
+    return Mark(
+        rule=terms.rules[r],
+        score=inference.mean(r, a),
+        unpenalised=plain,
+        infinite=infinite,
+        finite=_finite(tally, r, a),
+        skill=inference.skill(r, a),
+        reference_skill=None if terms.reference is None else inference.reference_skill(r, a, terms.reference),
+        behind=None if a == leader else inference.difference(r, a, leader),
+        relative=relative,
+    )
+
+
+def _finite(tally: Tally, r: int, a: int) -> float:
+    w = tally.sums["w"][r, a, a]
+    return tally.sums["x"][r, a, a] / w if w else math.nan
+
+
+def _relative(tally: Tally, r: int, a: int, inference: Inference, unranked: frozenset[int]) -> Estimate | None:
+    """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included.
+
+    A predictor with an infinite score has no mean: it has no relative skill, and the others are compared without it.
+    So are they without one that is perfect on the common cases, whose own relative skill is zero, and without those
+    that are not ranked.
+    """
+    x, infinite, w = tally.sums["x"][r], tally.sums["infinite"][r], tally.sums["w"][r]
+    if infinite[a, a] or not w[a, a]:
+        return None
+    met = [b for b in range(len(x)) if (b == a or b not in unranked) and not infinite[b, b] and w[a, b]]
+    if any(x[a, b] < 0 or x[b, a] < 0 for b in met):
+        return None
+    if any(x[a, b] == 0 < x[b, a] for b in met):
+        return Estimate(0.0, why="a mean of zero has no ratio with an interval")
+    others = tuple(b for b in met if x[a, b] and x[b, a])
+    if not others:
+        return None
+    value = math.exp(math.fsum(math.log(x[a, b] / x[b, a]) for b in others) / len(others))
+    return inference.relative(r, a, value, others)

@@ -1,0 +1,184 @@
+"""Scores case by case, side by side: for what sums alone cannot say, such as how neighbours in time hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Codes, Floats
+from toplist.scoring.case_scores import Sheet
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """The scores of all predictors under all rules, in the order of the truth.
+
+    A unit is what may be taken as a whole: a case, a cluster, or all cases of one moment. Where `ordered`, the codes
+    of units rise with time.
+    """
+
+    scores: Floats  # (cases, rules, predictors); NaN where a predictor lacks the case
+    empty: Floats  # (cases or 1, rules): what the empty list scores in expectation
+    weights: Floats | None = None
+    units: Codes | None = None  # None: every case is one
+    ordered: bool = False
+    groups: Codes | None = None
+    keys: tuple[Any, ...] = ()  # of the groups
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def unit(self) -> str:
+        """What a unit is called."""
+        return "case" if self.units is None else "moment" if self.ordered else "cluster"
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return len(self) if self.units is None else len(np.unique(self.units))
+
+    def group(self, key: Any) -> Panel:
+        """The cases of one group."""
+        if self.groups is None:
+            return self
+        return self.some(np.flatnonzero(self.groups == self.keys.index(key)))
+
+    def some(self, at: NDArray[np.intp]) -> Panel:
+        """Some of the cases, in this order."""
+        empty = self.empty if len(self.empty) == 1 else self.empty[at]
+        weights = None if self.weights is None else self.weights[at]
+        units = None if self.units is None else self.units[at]
+        return Panel(self.scores[at], empty, weights, units, self.ordered)
+
+    def totals(self, rule: int) -> Totals:
+        """What the cases of each unit add up to, under one rule.
+
+        Where cases do not follow each other, the order in which they come does not show, neither in the last digits of
+        sums nor in which of them are drawn: they are put in an order that depends on their numbers alone.
+        """
+        scores = self.scores[:, rule]
+        w = np.ones(len(scores)) if self.weights is None else self.weights
+        empty = np.broadcast_to(self.empty[:, rule], len(scores))
+        units = self.units
+        if units is not None or not self.ordered:
+            at, units = _order(_keys(scores, w, empty), units, timed=self.ordered)
+            scores, w, empty = scores[at], w[at], empty[at]
+        fine = np.isfinite(scores)
+        count, codes = len(scores), None
+        if units is not None:
+            found, codes = np.unique(units, return_inverse=True)
+            count = len(found)
+        x = np.where(fine, scores, 0.0) * w[:, None]
+        empty = np.where(np.isfinite(empty), empty, 0.0) * w
+
+        def add(column: Floats) -> Floats:
+            return column if codes is None else np.bincount(codes, column, count).astype(np.float64)
+
+        k = scores.shape[1]
+        if fine.all():
+            sums = [add(x[:, a]) for a in range(k)]
+            return Totals(np.stack([*sums, add(w), add(empty)]), k, complete=True)
+        out = Totals(np.empty((k * k + k * (k + 1) // 2 + k, count)), k, complete=False)
+        for a in range(k):
+            for b in range(k):
+                both = fine[:, a] & fine[:, b]
+                out.x(a, b)[:] = add(np.where(both, x[:, a], 0.0))
+                if a <= b:
+                    out.w(a, b)[:] = add(np.where(both, w, 0.0))
+            out.empty(a)[:] = add(np.where(fine[:, a], empty, 0.0))
+        return out
+
+
+def _keys(scores: Floats, *columns: Floats) -> Keys:
+    """A number for each case, mixed from what it has: which predictor has which score does not show, nor how often."""
+    found = np.sort(np.where(np.isnan(scores), np.nan, scores + 0.0), axis=1)
+    new = np.ones(found.shape, bool)
+    new[:, 1:] = found[:, 1:] != found[:, :-1]
+    new &= ~np.isnan(found)
+    mixed = np.zeros(len(scores), np.uint64)
+    for column, there in (*zip(found.T, new.T, strict=True), *((column + 0.0, True) for column in columns)):
+        mixed = np.where(there, _mix(mixed ^ np.ascontiguousarray(column).view(np.uint64)), mixed)
+    return mixed
+
+
+def _mix(x: Keys) -> Keys:
+    """Every bit of the result depends on all bits (the finalizer of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _order(keys: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:
+    """Cases by unit and key, and the numbers of their units: by time, or else by the least key of their cases.
+
+    Neighbours are then no more alike than others, so that they may be taken together.
+    """
+    if units is None:
+        return np.argsort(keys, kind="stable"), None
+    at = np.lexsort((keys, units))
+    starts = np.flatnonzero(np.diff(units[at], prepend=units[at][:1] - 1))
+    sizes = np.diff(starts, append=len(at))
+    rank = np.arange(len(starts))
+    if not timed:
+        rank[np.argsort(keys[at][starts], kind="stable")] = np.arange(len(starts))
+    return at, np.repeat(rank, sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Weighted sums of scores over the cases of every two predictors, one column for each unit, or for each resample.
+
+    Where all predictors have all cases and no score is infinite, every pair has the same cases, and fewer sums do.
+    """
+
+    sums: Floats  # (sums, units)
+    predictors: int
+    complete: bool
+
+    def x(self, a: int, b: int) -> Floats:
+        """Weighted scores of a, on the cases of a and b."""
+        column: Floats = self.sums[a if self.complete else a * self.predictors + b]
+        return column
+
+    def w(self, a: int, b: int) -> Floats:
+        """Weights of the cases of a and b."""
+        k, low, high = self.predictors, min(a, b), max(a, b)
+        column: Floats = self.sums[k if self.complete else k * k + low * k - low * (low + 1) // 2 + high]
+        return column
+
+    def empty(self, a: int) -> Floats:
+        """Weighted scores of the empty list, on the cases of a."""
+        k = self.predictors
+        column: Floats = self.sums[k + 1 if self.complete else k * k + k * (k + 1) // 2 + a]
+        return column
+
+    @cached_property
+    def all(self) -> Totals:
+        """All units together."""
+        return Totals(self.sums.sum(axis=1, keepdims=True), self.predictors, self.complete)
+
+
+def side_by_side(sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]] = ()) -> Floats:
+    """The scores of all sheets as (cases, rules, predictors), NaN where a predictor lacks the case."""
+    scores = np.stack([sheet.scores.T for sheet in sheets], axis=2)
+    for a, there in enumerate(present):
+        scores[~there, :, a] = np.nan
+    return scores
+
+
+def one_if_alike(parts: Sequence[Floats]) -> Floats:
+    """Rows that are all the same as one row, others as they are.
+
+    >>> one_if_alike([np.ones((2, 1)), np.ones((3, 1))]).shape
+    (1, 1)
+    """
+    whole = np.concatenate([part[:1] if part.strides[0] == 0 else part for part in parts])
+    return whole[:1] if (whole == whole[:1]).all() else np.concatenate(parts)

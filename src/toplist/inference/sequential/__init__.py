@@ -1,0 +1,5 @@
+"""Looking after every case: what may be said of two predictors at any time, however often one looks."""
+
+from toplist.inference.sequential.path import by_moment, follow
+
+__all__ = ["by_moment", "follow"]

@@ -1,0 +1,864 @@
+"""From what people name to a plan: sources are opened, layouts recognised, classes declared.
+
+Which predictions belong to which outcome: in step where the files have one order, by a join where they have not.
+
+The same cases of several files, batch by batch: in step where they have one order, else in that of the first.
+
+Files as checked lists with common codes: batch by batch, or all of them in memory to fit something.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_array
+from toplist._files import temporary_folder
+from toplist._optional import need
+from toplist._text import few, several, shown, variant
+from toplist._typing import Codes, Progress
+from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
+from toplist.evaluation.stream import Plan
+from toplist.io.batches import Batch
+from toplist.io.columns import as_numpy
+from toplist.io.duckdb_engine import connect, guarded
+from toplist.io.encoding import EMPTY_REMEDY, CommonCoder, Gathering, Names, as_sets, has_integers
+from toplist.io.lists import Scoring, lists_of, require_all_columns
+from toplist.io.options import ReadOptions
+from toplist.io.readers import MemoryReader
+from toplist.io.sources import Source, open_sources, tell
+from toplist.io.spill import Shelf, Spill, gathered, some
+from toplist.lists import TopList, TopLists
+from toplist.lists.converters import as_lists
+from toplist.lists.labelsets import LabelSets
+from toplist.lists.space import ClassSpace, as_space, show_size
+from toplist.lists.validation import Repairs
+
+_FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
+
+
+def names_of(predictions: Any, least: int = 1) -> tuple[str, ...]:
+    """Who predicts, each under a name of its own."""
+    if not isinstance(predictions, Mapping) or len(predictions) < least:
+        many = "one entry" if least == 1 else "two entries"
+        raise TopListError(f"predictions are a mapping from names to what was predicted, with at least {many}.")
+    names = tuple(str(name) for name in predictions)
+    if len(set(names)) < len(names):
+        raise TopListError(f"every predictor needs a name of its own, not {', '.join(map(repr, names))}.")
+    return names
+
+
+def as_tables(predictions: Mapping[str, Any], y: Any, space: Any) -> tuple[dict[str, Any], Any] | None:
+    """Predictions and outcomes as tables, if any of them is a file or a frame; None if all are plain values.
+
+    Plain values have no ids but those of their index or their own: they become tables with one row per case.
+    """
+    if not any(_is_table(value) for value in (*predictions.values(), y)):
+        return None
+    known = None if space is None else as_space(space)
+    made = {
+        str(name): what if _is_table(what) else _predicted(what, str(name), known) for name, what in predictions.items()
+    }
+    return made, y if y is None or _is_table(y) else _outcomes(y)
+
+
+def _outcomes(y: Any) -> Any:
+    """Outcomes in a list, an array or a Series as a table."""
+    if _is_series(y):
+        return y.to_frame("outcome")
+    pa, problem = need("pyarrow"), "outcomes beside files and frames are a list, an array or a Series, one per case."
+    try:
+        array = as_array(y, "outcomes")
+        if array.ndim != 1:
+            raise TopListError(problem)
+        return MemoryReader(pa.table({"outcome": pa.array(array.tolist())}), "memory", origin=y, bare=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TopListError(problem) from None
+
+
+def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
+    """Predictions in memory as a table: labels of a Series with its index, lists of anything else."""
+    if _is_series(what):
+        return what.to_frame("class")
+    try:
+        try:
+            lists = as_lists(what, space)
+        except SpaceError:
+            if space is not None:
+                raise
+            lists = as_lists(what, math.inf)  # files and frames may name all classes
+    except TopListError as error:
+        error.args = (f"{name}: {error}",)
+        raise
+    return _table_of_lists(lists, name)
+
+
+def _table_of_lists(lists: TopLists, name: str) -> Any:
+    if isinstance(lists.space, LabelSets):
+        raise TopListError(
+            f"{name}: these are lists of label sets, which a table cannot hold beside files and frames: give all "
+            "predictions and outcomes in memory."
+        )
+    if lists.log_rest is not None or lists.log_confidences is not None:
+        raise TopListError(
+            f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give "
+            "all predictions and outcomes in memory."
+        )
+    pa, labels, at = need("pyarrow"), lists.space.labels, lists.offsets
+    codes = lists.classes
+    values = [labels[code] for code in codes.tolist()] if labels is not None else codes
+    columns = {} if lists.ids is None else {"case": pa.array(lists.ids)}
+    for what, column in (("classes", pa.array(values)), ("confidences", pa.array(lists.confidences))):
+        columns[what] = pa.LargeListArray.from_arrays(pa.array(at), column)
+    return MemoryReader(pa.table(columns), name, origin=lists, bare=lists.ids is None)
+
+
+def _is_series(value: Any) -> bool:
+    """A column of a dataframe that has an index."""
+    return hasattr(value, "to_frame") and hasattr(value, "index") and not callable(value.index)
+
+
+def with_indicators(predictions: Mapping[str, Any], y: Any, space: Any) -> tuple[dict[str, Any], Any]:
+    """Frames of zeros and ones with a column per label as matrices, where the classes are label sets."""
+    given = [space, *(one.space for one in predictions.values() if isinstance(one, TopLists | TopList))]
+    known = next((one for one in given if one is not None), None)
+    if not isinstance(known, LabelSets):
+        return dict(predictions), y
+    return {name: _indicators(one, known) for name, one in predictions.items()}, _indicators(y, known)
+
+
+def _indicators(value: Any, space: LabelSets) -> Any:
+    """A matrix with its columns in the order of the labels; anything else as it is."""
+    if isinstance(value, os.PathLike | str) or not _is_table(value) or len(getattr(value, "shape", ())) != 2:
+        return value
+    columns = {str(name): place for place, name in enumerate(value.columns)}
+    names = [str(name) for name in space.names]
+    unnamed = list(columns) == list(map(str, range(len(names))))
+    if value.shape[1] != len(names) or not (unnamed or columns.keys() == set(names)):
+        return value
+    matrix = np.asarray(value)
+    if matrix.dtype.kind not in "biufO" or not np.isin(matrix, (0, 1)).all():
+        return value
+    order = range(len(names)) if unnamed and columns.keys() != set(names) else [columns[name] for name in names]
+    return matrix[:, list(order)].astype(bool)
+
+
+def _is_table(value: Any) -> bool:
+    """A file, or a table in memory."""
+    if isinstance(value, os.PathLike | str):
+        return True
+    if isinstance(value, list | tuple | np.ndarray | Mapping | TopLists | TopList) or value is None:
+        return False
+    if type(value).__module__.partition(".")[0] not in _FRAMES:
+        return False
+    return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
+
+
+def repairs_of(
+    names: Sequence[str], *, units: Any, normalize: Any, duplicates: Any, layout: Any, blanks: Any = "error"
+) -> dict[str, Repairs]:
+    """What is repaired in each predictor's lists, from options for all or by name."""
+    given = {"units": units, "normalize": normalize, "duplicates": duplicates, "layout": layout, "blanks": blanks}
+    for what, option in given.items():
+        stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
+        if stray is not None:
+            raise TopListError(f"{what}= is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
+    return {
+        name: Repairs(
+            units=option_of(units, name, "probability"),
+            normalize=option_of(normalize, name, False),
+            duplicates=option_of(duplicates, name, "error"),
+            blanks=option_of(blanks, name, "error"),
+        )
+        for name in names
+    }
+
+
+def option_of(option: Any, name: str, default: Any) -> Any:
+    """An option for all predictors, or by name."""
+    return option.get(name, default) if isinstance(option, Mapping) else option
+
+
+def plan_of(
+    predictions: Mapping[str, Any],
+    y: Any,
+    space: Any,
+    scoring: Scoring,
+    repairs: Mapping[str, Repairs],
+    options: ReadOptions,
+    *,
+    missing: str,
+    sizes: str | None = None,
+    weight: Any = None,
+    by: Any = None,
+    cluster: Any = None,
+    order: Any = None,
+    keep: tuple[str, ...] = (),
+    look: Sequence[str] = (),
+) -> Plan:
+    """A plan from what the caller named: files or frames, and columns of the truth.
+
+    `look` may hold "cluster" and "order": columns of the truth with these names are what they say, the first that is
+    there, unless the caller names one, or none (""). Weights, which change more than intervals, are always named.
+    """
+    named = (("sample_weight", weight), ("by", by), ("clusters", cluster), ("order", order), ("sizes", sizes))
+    for what, value in named:
+        if value is not None and not isinstance(value, str):
+            raise TopListError(f"with files and frames, {what} names a column of the truth.")
+    known = None if space is None else as_sets(as_space(space), options.sets)
+    if known is not None and known.per_case:
+        raise SpaceError(
+            "with files and frames, sizes= names the column of the truth that says how many classes there are."
+        )
+    extra = _distinct(weight, by, cluster, order, sizes, *keep)
+    truth, *sources = opened(predictions, y, known, options, repairs, extra)
+    open_to = [name for name, given in (("cluster", cluster), ("order", order)) if name in look and given is None]
+    told = None if cluster or order else next((name for name in open_to if name in truth.layout.ignored), None)
+    if told is not None:
+        cluster, order = (told, order) if told == "cluster" else (cluster, told)
+        left = tuple(name for name in truth.layout.ignored if name != told)
+        truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, told), ignored=left))
+    tell([*sources, truth])
+    if sizes is None and known is None:
+        known = space_of_columns((*sources, truth))
+        labels = [str(label) for label in known.labels or ()]
+        if has_integers(truth) and not all(label.strip().isdigit() for label in labels):
+            raise SpaceError(
+                f"{truth.path}: the outcomes are numbers, but the classes have names ({several(labels)}), and nobody "
+                "has said which class is which number: give the outcomes as labels, or declare the labels in the "
+                "order of the numbers with space= (--classes)."
+            )
+    columns = (weight or None, by, cluster or None, order or None)
+    mend = Repairs(normalize=all(repairs[source.name].normalize for source in sources))
+    return Plan(
+        truth, tuple(sources), scoring, repairs, known, sizes, options.sets, missing, *columns, bool(order), keep, mend
+    )
+
+
+def opened(
+    predictions: Mapping[str, Any],
+    y: Any,
+    space: ClassSpace | None,
+    options: ReadOptions,
+    repairs: Mapping[str, Repairs],
+    extra: tuple[str, ...] = (),
+) -> list[Source]:
+    """The sources of predictions, with the truth before them where there is one."""
+    options.require_names([str(name) for name in predictions])
+    marked = "" if options.sets is None and isinstance(space, LabelSets) else options.sets
+    asked = {
+        str(name): (what, options.of(str(name), space, marked, repairs[str(name)].blanks))
+        for name, what in predictions.items()
+    }
+    return open_sources(asked, None if y is None else (y, options.of_truth(space, marked, extra)))
+
+
+def _distinct(*names: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def space_of_columns(sources: Sequence[Source]) -> ClassSpace:
+    """The classes of wide tables, whose columns name them all."""
+    named = [source for source in sources if source.names]
+    if not named:
+        raise SpaceError("how many classes are there? Say so with space= (--classes): a number, labels, or infinity.")
+    first = named[0]
+    other = next((source for source in named if set(source.names) != set(first.names)), None)
+    if other is not None:
+        raise SpaceError(f"{first.path} and {other.path} have different columns: declare the classes.")
+    return ClassSpace(labels=first.names)
+
+
+Rows = NDArray[np.int64]
+_FEW = 20  # ids of a source that the truth does not have, to be shown or compared with
+_HEAD = 1000  # ids of the truth that these are compared with
+
+
+class OutOfStepError(Exception):
+    """The files do not have the same cases in the same order."""
+
+
+def in_step(truth: Source, sources: Sequence[Source]) -> Iterator[tuple[Batch, list[Batch]]]:
+    """Batches of the same cases from all files at once, as long as they have the same order."""
+    streams = [_Stream(source.batches()) for source in (truth, *sources)]
+    unique = Unique(truth)
+    if truth.layout.case is None:
+        _require_one_length(streams)
+    while True:
+        heads = [stream.head() for stream in streams]
+        if all(head is None for head in heads):
+            break
+        if any(head is None for head in heads):
+            raise OutOfStepError
+        parts = [stream.take(min(len(head) for head in heads if head is not None)) for stream in streams]
+        ids = parts[0].ids
+        if ids is not None:
+            if any(not same_ids(ids, part.ids) for part in parts[1:]):
+                raise OutOfStepError
+            unique.see(ids)
+        yield parts[0], parts[1:]
+    unique.require()
+
+
+def _require_one_length(streams: Sequence[_Stream]) -> None:
+    """Files without ids that are short are opened one by one: the first two that differ in length decide."""
+    known: int | None = None
+    for at, stream in enumerate(streams):
+        least, whole = stream.length()
+        if at and known is not None and (least > known or (whole and least != known)):
+            raise OutOfStepError
+        known = least if not at and whole else known
+
+
+@dataclass
+class _Stream:
+    """Batches that are used up in parts."""
+
+    batches: Iterator[Batch]
+    rest: Batch | None = None
+    after: Batch | None = None  # read already, to see whether there is more
+
+    def head(self) -> Batch | None:
+        while self.rest is None or not len(self.rest):
+            self.rest, self.after = self.after, None
+            if self.rest is None:
+                self.rest = next(self.batches, None)
+            if self.rest is None:
+                return None
+        return self.rest
+
+    def length(self) -> tuple[int, bool]:
+        """How many cases there are at least, and whether these are all."""
+        head = self.head()
+        if head is None:
+            return 0, True
+        self.after = next(self.batches, None)
+        return len(head) + (0 if self.after is None else len(self.after)), self.after is None
+
+    def take(self, count: int) -> Batch:
+        head = self.head()
+        if head is None:
+            raise OutOfStepError
+        self.rest = None if count == len(head) else head.part(count, len(head))
+        return head.part(0, count)
+
+
+@dataclass
+class Unique:
+    """Ids that rise are unique; others are counted."""
+
+    source: Source
+    last: Any = None
+    rising: bool = True
+
+    def see(self, ids: Any) -> None:
+        """The ids of the next batch."""
+        pc = need("pyarrow.compute")
+        if not self.rising or not len(ids):
+            return
+        after = self.last is None or pc.greater(ids[0], self.last).as_py()
+        inside = pc.all(pc.greater(ids.slice(1), ids.slice(0, len(ids) - 1)), min_count=0).as_py()
+        self.rising, self.last = bool(after and inside), ids[len(ids) - 1]
+
+    def require(self) -> None:
+        """After the last batch: no case may be there twice."""
+        if not self.rising and self.source.layout.kind == "long":
+            raise OutOfStepError  # the rows of a case may be anywhere
+        if not self.rising:
+            text = need("pyarrow").types.is_string(self.last.type)
+            with connect() as engine, stream_of(engine, self.source.ids(), self.source, text=text):
+                require_unique(engine, "stream", self.source)
+
+
+def differing_lengths(sources: Sequence[Source]) -> str:
+    """What to say of files without ids: the first two that differ in length."""
+    first, *others = sources
+    cases, few = _rows(first), ""
+    for source in others:
+        count = _rows(source)
+        if count != cases:
+            few = f"{first.path} has {cases:,}, {source.path} has {count:,}"
+            break
+    remedy = "Give every file a column with case ids, or the same cases in the same order."
+    return f"without case ids, all files need the same number of rows: {few}. {remedy}"
+
+
+def _rows(source: Source) -> int:
+    """How many rows a file without ids has: one for each case."""
+    known = source.reader.rows
+    one = source.layout.columns[:1]
+    return sum(len(piece.table) for piece in source.reader.pieces(one)) if known is None else known
+
+
+def same_ids(a: Any, b: Any) -> bool:
+    """Are two columns of ids equal? Numbers and text that reads the same are."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if a.type != b.type:
+        a, b = pc.cast(a, pa.string()), pc.cast(b, pa.string())
+    return bool(a.equals(b))
+
+
+def require_unique(engine: Any, table: str, source: Source) -> None:
+    """No case may be there twice."""
+    twice = engine.execute(
+        f"SELECT id, count(*), min(row), max(row) FROM {table} "
+        "GROUP BY id HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
+    ).fetchone()
+    if twice:
+        name, times, first, last = twice
+        problem = f"case {shown(name)} is there {_times(times)}, first in row {first:,}.{_perhaps_long(source)}"
+        raise FileError(source.path, problem, row=int(last))
+
+
+def _perhaps_long(source: Source) -> str:
+    """What may be wrong where a row was taken for a case."""
+    if source.layout.kind == "labels":
+        own = "truth" if source.truth else source.name
+        return f" If this is a long table, name its confidences: confidences={{{own!r}: ...}}."
+    return f" If {shown(source.layout.case)} is no case id, name the column that is: case=...."
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count:,} times"
+
+
+def stream_of(engine: Any, ids: Iterator[tuple[Any, Rows]], source: Source, *, text: bool) -> Any:
+    """The ids of a source as the table `stream` of the engine: id, row of the file, place among all cases."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    kind = pa.string() if text else pa.int64()
+    schema = pa.schema([("id", kind), ("row", pa.int64()), ("place", pa.int64())])
+
+    def numbered() -> Iterator[Any]:
+        start = 0
+        for column, rows in ids:
+            places = np.arange(start, start + len(rows))
+            start += len(rows)
+            yield pa.record_batch([pc.cast(column, kind), pa.array(rows), pa.array(places)], schema=schema)
+
+    return guarded(numbered(), schema, engine, source.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Predictions with what happened, and with the place of their case in the truth."""
+
+    places: Rows
+    batch: Batch
+    truth: Batch
+
+
+class Join:
+    """The cases of the truth, and predictions looked up among them by their ids.
+
+    Only ids go through DuckDB, on disk where memory would not do; predictions are then read in their own order.
+    """
+
+    def __init__(self, engine: Any, truth: Source, folder: Path, *, text: bool) -> None:
+        self.engine, self.source, self.folder, self.text = engine, truth, folder, text
+        batches: list[Batch] = []
+
+        unique = Unique(truth)
+
+        def seen() -> Iterator[tuple[Any, Rows]]:
+            for batch in truth.batches(together=True):
+                batches.append(replace(batch, ids=None))
+                unique.see(batch.ids)
+                yield batch.ids, batch.rows
+
+        with stream_of(engine, seen(), truth, text=text):
+            engine.execute("CREATE TEMP TABLE truth AS SELECT * FROM stream")
+        if not unique.rising:
+            require_unique(engine, "truth", truth)
+        if not batches:
+            raise FileError(truth.path, "there are no cases.")
+        self.truth = gathered(batches, truth.path)
+        self.cases = len(self.truth)
+        self.unknown: dict[str, tuple[int, list[Any]]] = {}
+
+    def look_up(self, source: Source) -> Iterator[Joined]:
+        """The predictions of a source in their own order; those without a truth are counted and left out."""
+        if source.layout.kind == "long":
+            spill = Spill.of(source.batches(together=True), self.folder / f"{len(list(self.folder.iterdir()))}.arrow")
+            places, batches = self._places(source, ((b.ids, b.rows) for b in spill.batches())), spill.batches()
+        else:
+            places, batches = self._places(source, source.ids()), source.batches()
+            self._require_new(source, places)
+        lo = 0
+        for batch in batches:
+            hi = lo + len(batch)
+            here, part = places[lo:hi], batch
+            lo = hi
+            there = np.flatnonzero(here >= 0)
+            if len(there) < len(here):
+                self._leave_out(source, batch, here)
+                here, part = here[there], some(batch, there)
+            if len(here):
+                yield Joined(here, part, some(self.truth, here))
+
+    def _places(self, source: Source, ids: Iterator[tuple[Any, Rows]]) -> Rows:
+        """Where each case of a source stands in the truth; -1 where it does not."""
+        out = np.full(1 << 16, -1)
+        count = 0
+        query = "SELECT s.place AS at, t.place FROM stream s LEFT JOIN truth t ON s.id = t.id"
+        # The build side of the join is the truth, whose size is known, not the stream.
+        self.engine.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        with stream_of(self.engine, ids, source, text=self.text):
+            for table in self.engine.sql(query).to_arrow_reader(1 << 17):
+                at, place = as_numpy(table.column("at")), table.column("place")
+                count += len(at)
+                if len(at) and at.max() >= len(out):
+                    out = np.concatenate((out, np.full(max(len(out), int(at.max()) + 1), -1)))
+                out[at] = as_numpy(need("pyarrow.compute").fill_null(place, -1))
+        return out[:count]
+
+    def _require_new(self, source: Source, places: Rows) -> None:
+        """No case may be there twice; the rows of a long table are one case."""
+        there = np.flatnonzero(places >= 0)
+        if np.bincount(places[there], minlength=1).max() < 2:
+            return
+        order = there[np.argsort(places[there], stable=True)]
+        at, start = int(order[1:][np.diff(places[order]) == 0].min()), 0
+        for batch in source.batches():
+            if at < start + len(batch):
+                row, name = batch.rows[at - start], None if batch.ids is None else batch.ids[at - start].as_py()
+                problem = f"case {shown(name)} is there twice.{_perhaps_long(source)}"
+                raise FileError(batch.source, problem, row=int(row))
+            start += len(batch)
+
+    def _leave_out(self, source: Source, batch: Batch, places: Rows) -> None:
+        away = np.flatnonzero(places < 0)
+        count, known = self.unknown.get(source.name, (0, []))
+        ids = [] if batch.ids is None else [batch.ids[int(i)].as_py() for i in away[: _FEW - len(known)]]
+        self.unknown[source.name] = (count + len(away), known + ids)
+
+    def require_some(self, name: str) -> None:
+        """For a source none of whose cases is in the truth: say so, with what the ids look like."""
+        own = ", ".join(map(shown, self.unknown.get(name, (0, []))[1][:3]))
+        theirs = ", ".join(map(shown, self.ids(range(min(3, self.cases)))))
+        looks = f" Its ids are such as {own}, those of the truth such as {theirs}." if own else ""
+        raise AlignmentError(f"{name} has none of the cases of the truth.{self.hint(name)}{looks}")
+
+    def hint(self, name: str) -> str:
+        """How the ids of a source that the truth does not have may be written otherwise there, or nothing."""
+        known = map(str, self.ids(range(min(_HEAD, self.cases))))
+        near = variant(map(str, self.unknown.get(name, (0, []))[1]), known, ids=True)
+        return "" if near is None else f" {shown(near[0])} and {shown(near[1])} (truth) differ in {near[2]}."
+
+    def ids(self, places: Any) -> list[Any]:
+        """The ids of some cases of the truth."""
+        wanted = ", ".join(str(int(place)) for place in places)
+        found = self.engine.execute(f"SELECT id FROM truth WHERE place IN ({wanted}) ORDER BY place").fetchall()
+        return [row[0] for row in found]
+
+
+def require_same_cases(
+    missing: Sequence[tuple[str, int, list[Any]]], unknown: Sequence[tuple[str, int, list[Any]]], hint: str = ""
+) -> None:
+    """Say who lacks what, and who has what nobody asked for."""
+    lines = [f"{name} lacks {_cases(count, ids)}" for name, count, ids in missing if count]
+    lines += [f"{name} has {_cases(count, ids)} that the truth does not have" for name, count, ids in unknown if count]
+    if lines:
+        raise AlignmentError(
+            f'{"; ".join(lines)}.{hint} Choose what to do about it: missing="common" (cases that all have), "pairwise" '
+            '(relative skill) or "reject" (an absent prediction is the empty list).'
+        )
+
+
+def _cases(count: int, ids: list[Any]) -> str:
+    few = ", ".join(shown(one) for one in ids[:3]) + (", ..." if count > len(ids[:3]) else "")
+    return f"{count:,} case{'' if count == 1 else 's'} ({few})"
+
+
+MISSING = ("error", "common")
+_PART = 1 << 15  # cases that are worked on at a time: their lists stay in the cache
+
+
+@dataclass(slots=True)
+class Cases:
+    """Files that belong together, as batches of the same cases, and how many cases were left out of each."""
+
+    sources: Sequence[Source]
+    missing: str = "error"
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int | None:
+        """How many rows the first file has, where that is known."""
+        return self.sources[0].reader.rows
+
+    def in_step(self) -> Iterator[list[Batch]]:
+        """As long as all have the same cases in the same order; else `OutOfStepError` is raised."""
+        self._require_ids()
+        first, *others = self.sources
+        for head, rest in in_step(first, others):
+            yield from _parts([head, *rest])
+
+    def in_order(self) -> Iterator[list[Batch]]:
+        """Whatever order the files have, in the order of the first.
+
+        DuckDB says where each id stands; the lists of the other files are kept on disk and looked up there.
+        """
+        first, *others = self.sources
+        if first.layout.case is None:
+            raise AlignmentError(differing_lengths(self.sources))
+        with connect() as engine, temporary_folder() as folder:
+            text = _need_text(self.sources)
+            _tabulate(engine, first, _ids(first), "truth", text=text)
+            shelves = [Shelf(source, folder / str(at)) for at, source in enumerate(others)]
+            members = [
+                _Member.of(engine, source, shelf, f"member{at}", text=text)
+                for at, (source, shelf) in enumerate(zip(others, shelves, strict=True))
+            ]
+            keep = self._common(engine, members)
+            lo = 0
+            for batch in first.batches(together=True):
+                here = np.flatnonzero(keep[lo : lo + len(batch)])
+                head = batch if len(here) == len(batch) else some(batch, here)
+                yield from _parts([head, *(one.shelf.take(one.rows[lo + here]) for one in members)])
+                lo += len(batch)
+
+    def _common(self, engine: Any, members: Sequence[_Member]) -> NDArray[np.bool_]:
+        """Which cases of the first file all files have; where some do not, it is an error unless that was asked for."""
+        own = self.sources[0].name
+        ((cases,),) = engine.execute("SELECT count(*) FROM truth").fetchall()
+        keep, lines = np.ones(cases, bool), []
+        for member in members:
+            member.rows = np.concatenate((member.rows, np.full(max(cases - len(member.rows), 0), -1)))[:cases]
+            keep &= member.rows >= 0
+            for words, table, other in (
+                (f"lacks {{}} that {own} has", "truth", member.table),
+                (f"has {{}} that {own} lacks", member.table, "truth"),
+            ):
+                query = f"FROM {table} a ANTI JOIN {other} b ON a.id = b.id"
+                ((count,),) = engine.execute(f"SELECT count(*) {query}").fetchall()
+                few = engine.execute(f"SELECT id {query} ORDER BY place LIMIT 3").fetchall() if count else []
+                if few:
+                    ids = ", ".join(shown(one) for (one,) in few) + (", ..." if count > len(few) else "")
+                    named = f"{count:,} case{'' if count == 1 else 's'} ({ids})"
+                    lines.append(f"{member.source.name} {words.format(named)}")
+        if lines and self.missing == "error":
+            raise AlignmentError(f'{"; ".join(lines)}. To take the cases that all have, pass missing="common".')
+        if cases and not keep.any():
+            raise AlignmentError(
+                "there is no case that all files have. Leave out a file with other cases, or see whether ids differ."
+            )
+        kept = int(keep.sum())
+        self.left_out.update({own: cases - kept, **{one.source.name: one.cases - kept for one in members}})
+        return keep
+
+    def _require_ids(self) -> None:
+        without = [source.path for source in self.sources if source.layout.case is None]
+        if 0 < len(without) < len(self.sources):
+            raise AlignmentError(
+                f"{few(without)}: there is no column with case ids, but the other files have one. "
+                "Name it with --case, or give all files in the same order without ids."
+            )
+
+
+@dataclass(slots=True)
+class _Member:
+    """A file on a shelf, and which of its rows each case of the first file has."""
+
+    source: Source
+    shelf: Shelf
+    table: str
+    rows: NDArray[np.int64]
+    cases: int
+
+    @classmethod
+    def of(cls, engine: Any, source: Source, shelf: Shelf, table: str, *, text: bool) -> _Member:
+        _tabulate(engine, source, shelf.fill(), table, text=text)
+        found = engine.sql(
+            f"SELECT t.place AS place, s.place AS own FROM {table} s JOIN truth t ON s.id = t.id"
+        ).to_arrow_table()
+        place, own = (as_numpy(column.combine_chunks()) for column in found.columns)
+        rows = np.full(int(place.max(initial=-1)) + 1, -1)
+        rows[place] = own
+        ((cases,),) = engine.execute(f"SELECT count(*) FROM {table}").fetchall()
+        return cls(source, shelf, table, rows, cases)
+
+
+def _tabulate(engine: Any, source: Source, ids: Iterator[tuple[Any, Any]], table: str, *, text: bool) -> None:
+    """The ids of a source as a table, each once."""
+    with stream_of(engine, ids, source, text=text):
+        engine.execute(f"CREATE TABLE {table} AS SELECT * FROM stream")
+    require_unique(engine, table, source)
+
+
+def _ids(source: Source) -> Iterator[tuple[Any, Any]]:
+    if source.layout.kind != "long":
+        return source.ids()
+    return ((batch.ids, batch.rows) for batch in source.batches(together=True))
+
+
+def _parts(batches: list[Batch]) -> Iterator[list[Batch]]:
+    n = len(batches[0])
+    for lo in range(0, n, _PART):
+        yield [batch.part(lo, min(lo + _PART, n)) for batch in batches]
+
+
+def _need_text(sources: Sequence[Source]) -> bool:
+    """Whether any ids are text: then all are compared as text."""
+    types = need("pyarrow").types
+    kinds = [source.reader.schema.field(source.layout.case).type for source in sources]
+    return not all((types.is_integer(kind) and not types.is_uint64(kind)) or types.is_floating(kind) for kind in kinds)
+
+
+def silent(what: str, done: int, total: int | None) -> None:
+    """No progress shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are read. `layout` and `repairs` are one for all, or by the name of a file.
+
+    `space` is a `ClassSpace` or the number of classes; wide tables that name all classes do without.
+    """
+
+    space: Any = None
+    sets: str | None = None
+    layout: Any = "auto"
+    case: Any = None
+    classes: Any = None
+    confidences: Any = None
+    outcome: str | None = None
+    repairs: Repairs | Mapping[str, Repairs] = field(default_factory=Repairs)
+    missing: str = "error"
+    ignore: Any = ()
+    by_position: bool = False
+
+    def __post_init__(self) -> None:
+        if self.missing not in MISSING:
+            raise TopListError(f'missing is "error" or "common" here, not {self.missing!r}.')
+
+    def open(self, predictions: Mapping[str, Any], truth: Any = None, *, counted: bool = True) -> Files:
+        """The files, with the truth before them where it is given; `counted`: the number of classes is needed."""
+        known = None if self.space is None else as_sets(as_space(self.space), self.sets)
+        if known is not None and known.per_case:
+            raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
+        options = ReadOptions(
+            self.layout,
+            self.case,
+            self.classes,
+            self.confidences,
+            self.outcome,
+            self.ignore,
+            self.by_position,
+            self.sets,
+        )
+        repairs = {name: option_of(self.repairs, name, Repairs()) for name in predictions}
+        sources = opened(predictions, truth, known, options, repairs)
+        if truth is not None:
+            sources[0] = _outcome_codes(sources[0])
+        tell(sources)
+        space = known
+        if space is None:
+            unnamed = not counted and not any(source.names for source in sources)
+            space = ClassSpace(math.inf) if unnamed else space_of_columns(sources)
+        for source in sources:
+            require_all_columns(source, space)
+        whole = self.sets is None and all(map(has_integers, sources))
+        return Files(
+            Cases(sources, self.missing),
+            CommonCoder(space, whole, self.sets),
+            list(repairs.values()),
+            truth is not None,
+        )
+
+
+@dataclass(slots=True)
+class Files:
+    """Open files whose cases belong together."""
+
+    cases: Cases
+    coder: CommonCoder
+    repairs: Sequence[Repairs]
+    truth: bool
+    repairs_made: dict[str, Counter[str]] = field(default_factory=dict)  # by `gather`, in how many cases
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Who predicts."""
+        return tuple(source.name for source in self.cases.sources[self.truth :])
+
+    @property
+    def space(self) -> ClassSpace:
+        """The classes."""
+        return self.coder.space or ClassSpace(math.inf)
+
+    def attempts(self) -> Iterator[Iterator[list[Batch]]]:
+        """Ways through the cases: the second is for those who meet an `OutOfStepError` on the first."""
+        yield self.cases.in_step()
+        yield self.cases.in_order()
+
+    def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, Names]:
+        """The lists of each file, what happened if the truth is among them, and what codes are called."""
+        columns = [source.names for source in self.cases.sources]
+        if self.truth:
+            _require_outcomes(batches[0], self.coder.sets)
+        codes, names = self.coder.together(batches, columns, truth=self.truth)
+        if self.truth:
+            _require_inside(codes[0], batches[0], self.space)
+        own = slice(1, None) if self.truth else slice(None)
+        made = [
+            lists_of(batch, column, code, self.space, repairs)
+            for batch, column, code, repairs in zip(batches[own], columns[own], codes[own], self.repairs, strict=True)
+        ]
+        return made, codes[0] if self.truth else None, names
+
+    def gather(self, progress: Progress = silent) -> tuple[dict[str, TopLists], NDArray[np.int64]]:
+        """All lists of each file, and what happened, in memory and with codes that are the same throughout."""
+        for way in self.attempts():
+            everything = Gathering(self.space, len(self.names))
+            self.repairs_made = {name: Counter() for name in self.names}
+            try:
+                for batches in way:
+                    lists, outcomes, known = self.lists(batches)
+                    everything.add(lists, outcomes, known)
+                    for name, one, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
+                        self.repairs_made[name].update(repaired(one, batch))
+                    progress("reading", everything.cases, self.cases.total)
+            except OutOfStepError:
+                continue
+            break
+        self.coder.finish()
+        if not everything.cases:
+            raise FileError(self.cases.sources[0].path, "there are no cases.")
+        whole, y = everything.all()
+        return dict(zip(self.names, whole, strict=True)), y
+
+
+def repaired(lists: TopLists, batch: Batch) -> dict[str, int]:
+    """How many cases were repaired, and in how many something was left out that lacks its class or its confidence."""
+    halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
+    return {**lists.repairs, **({"blanks left out": halves} if halves else {})}
+
+
+def _outcome_codes(truth: Source) -> Source:
+    if truth.layout.kind != "labels":
+        problem = f"this is read as a distribution per case ({truth.layout.kind}); fitting needs one outcome per case"
+        raise FileError(truth.path, f"{problem}. Name its column with --outcome.")
+    return truth
+
+
+def _require_outcomes(truth: Batch, sets: str | None) -> None:
+    sizes = np.diff(truth.offsets)
+    if len(sizes) and sizes.min() < 1:
+        problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
+        raise FileError(truth.source, problem, row=int(truth.rows[np.argmin(sizes)]))
+
+
+def _require_inside(codes: Codes, truth: Batch, space: ClassSpace) -> None:
+    outside = (codes < 0) | (codes >= space.as_floats[0][0])
+    if outside.any():
+        at = int(np.argmax(outside))
+        problem = f"the outcome {codes[at]} is not among the {show_size(space.size)} classes, numbered from 0."
+        raise FileError(truth.source, problem, row=int(truth.rows[at]))

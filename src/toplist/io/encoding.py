@@ -1,0 +1,551 @@
+"""Names of classes as codes. Scoring needs to tell the classes of a case apart: no name becomes a Python object.
+
+Codes that several predictors share, and the way back from codes to names.
+
+Lists put together from batches, each of which numbers its classes in its own way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._optional import need
+from toplist._text import doubles, several, shown
+from toplist._typing import Codes
+from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
+from toplist.io.batches import Batch
+from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truths
+from toplist.io.sources import Source
+from toplist.lists import TopLists
+from toplist.lists.concat import join
+from toplist.lists.labelsets import LabelSets
+from toplist.lists.space import ClassSpace, show_size
+
+_TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
+_UNIT = "\x1f"  # between the labels of a set, as long as nobody sees it
+_EMPTY = "{}"  # the empty set, where a blank is no class
+EMPTY_REMEDY = f"The empty set is written {_EMPTY}."
+_NUMBER = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a code, or a code as a column with gaps writes it; 007 is a name
+_MOST = 2**63  # codes are below this
+_EXACT = 2.0**53  # doubles below this are whole numbers to the last digit
+
+
+def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
+    """Where classes are label sets, the labels of a space are those that the sets are made of.
+
+    >>> as_sets(ClassSpace(labels=["sun", "sea", "rain"]), ";").size
+    8
+    """
+    if sets is None or space.labels is None or space.per_case:
+        return space
+    labels = tuple(map(str, space.labels))
+    odd = next((label for label in labels if sets and sets in label), None)
+    if odd is not None:
+        raise SpaceError(
+            f"the label {shown(odd)} has the delimiter {sets!r} in it: where classes are label sets, give the labels "
+            "that the sets are made of, one by one."
+        )
+    if not space.complete and space.size != 2 ** len(labels):
+        raise SpaceError(
+            f"{len(labels):,} labels make {show_size(2 ** len(labels))} label sets, not {show_size(space.size)}: "
+            "declare the labels alone, or the number of sets alone."
+        )
+    return LabelSets(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A name and where it stands."""
+
+    row: int
+    source: str
+    what: str
+    name: str
+
+    def error(self, problem: str) -> FileError:
+        return FileError(self.source, f"{self.what} {shown(self.name)} {problem}", row=self.row or None)
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """What is known of names that are numbers."""
+
+    named: bool = False  # whether some name is no number: then all are names
+    plain: str | None = None  # one without a decimal point
+    pointed: _Place | None = None  # the first with one
+    outside: _Place | None = None  # the first that is no code
+
+
+@dataclass(slots=True)
+class Coder:
+    """Codes for the classes of two sources that belong together: predictions, and the truth.
+
+    With the labels of all classes, codes are their places. Whole numbers are their own codes. Other names are
+    numbered batch by batch; where the number of classes differs per case, case by case.
+    """
+
+    space: ClassSpace | None  # None: sizes per case
+    integers: bool  # whether every source has whole numbers for classes
+    sets: str | None = None
+    _labels: Any = field(init=False, default=None)
+    _members: frozenset[str] | None = field(init=False, default=None)
+    _supported: frozenset[tuple[str, ...]] | None = field(init=False, default=None)
+    _seen: Any = field(init=False, default=None)
+    _numbers: _Numbers = field(init=False, default_factory=_Numbers)
+    _lock: Lock = field(init=False, default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        if self.sets == "":
+            raise TopListError('sets is a delimiter, such as ";", not an empty text.')
+        if self.space is not None and self.space.labels is not None and self.sets is None:
+            self._labels = need("pyarrow").array([str(label) for label in self.space.labels])
+        if isinstance(self.space, LabelSets):
+            self._members = frozenset(str(name).strip() for name in self.space.names)
+
+    @property
+    def labels(self) -> Any:
+        """The labels of all classes, or None."""
+        return self._labels
+
+    def codes(
+        self, lists: Batch, names: tuple[str, ...], truth: Batch, truth_names: tuple[str, ...]
+    ) -> tuple[Codes, Codes]:
+        """The codes of the listed classes of predictions and of the truth; of the columns, where all are listed."""
+        a, b = self.values(lists, names), self.values(truth, truth_names)
+        if self._labels is not None:
+            return self._places(a, lists, ClassError), self._places(b, truth, OutcomeError)
+        pa = need("pyarrow")
+        numbers = [pa.types.is_integer(values.type) for values in (a, b)]
+        if self.integers and all(numbers):
+            return _whole(a, lists), _whole(b, truth)
+        if self._members is not None and self.sets is None and any(numbers) and len(a) and len(b):
+            raise FileError(
+                lists.source, f"codes go with codes, and label sets with label sets: {truth.source} differs."
+            )
+        both = pa.concat_arrays([_text(a), _text(b)]).dictionary_encode()
+        self._count(both.dictionary, lists)
+        sides = ((_text(a), lists, "class"), (_text(b), truth, "the outcome"))
+        self._note(both.dictionary, sides, typed=any(numbers), wide=bool(names or truth_names))
+        codes = as_numpy(both.indices).astype(np.int64)
+        mine, theirs = codes[: len(a)], codes[len(a) :]
+        if self.space is not None:
+            return mine, theirs
+        mine = np.tile(mine, len(lists)) if lists.classes is None else mine
+        theirs = np.tile(theirs, len(truth)) if truth.classes is None else theirs
+        return _within_case(mine, lists, theirs, truth)
+
+    def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
+        """The codes of predictions alone, where nothing is compared."""
+        pa = need("pyarrow")
+        kind = pa.int64() if self.integers else pa.string()
+        nothing = Batch(
+            lists.source, lists.rows, None, np.zeros(len(lists) + 1, np.int64), pa.array([], kind), np.zeros(0)
+        )
+        return self.codes(lists, names, nothing, ())[0]
+
+    def values(self, batch: Batch, names: tuple[str, ...]) -> Any:
+        """The names of the classes: all that are listed, or those of the columns where every column is."""
+        pa = need("pyarrow")
+        values = pa.array(names, pa.string()) if batch.classes is None else batch.classes
+        if self.sets is not None or (self._members is not None and is_list(values.type)):
+            return self._canonical(values, batch)
+        if self._members is not None:
+            self._require_codes(values, batch)
+        if batch.classes is None:
+            return values
+        if pa.types.is_struct(batch.classes.type):
+            raise FileError(batch.source, "classes are text or numbers, not objects.")
+        if pa.types.is_nested(batch.classes.type):
+            raise FileError(batch.source, 'a class is a list of labels: say that classes are label sets (sets=";").')
+        if pa.types.is_floating(batch.classes.type):
+            _require_digits(batch)
+        return batch.classes
+
+    def _canonical(self, values: Any, batch: Batch) -> Any:
+        """Label sets as text that is the same however their labels were ordered; all labels are known ones."""
+        pa = need("pyarrow")
+        inner = values.type.value_type if is_list(values.type) else values.type
+        if pa.types.is_nested(inner):
+            raise FileError(batch.source, "the labels of a set are text or numbers, not lists or objects.")
+        parts, which = _taken_apart(values, self.sets or "")
+        if which.null_count:
+            at = int(np.flatnonzero(truths(which.is_null()))[0])
+            problem = "a label is null." if values[at].is_valid else "a label set is null: the empty set is written []."
+            raise FileError(batch.source, problem, row=_row(at, batch))
+        for place, one in enumerate(parts if self._members is not None else ()):
+            problem = self._foreign(one)
+            if problem:
+                raise FileError(batch.source, problem, row=_row(which.to_pylist().index(place), batch))
+        return pa.array([_UNIT.join(one) for one in parts], pa.string()).take(which)
+
+    def _foreign(self, parts: tuple[str, ...]) -> str:
+        """Why a set is none of the classes, or nothing."""
+        space, members = cast("LabelSets", self.space), self._members or frozenset()
+        odd = next((part for part in parts if part not in members), None)
+        if odd is not None:
+            near = ClassSpace(labels=sorted(members)).suggest(odd) if len(odd) < 100 else ""
+            return f"the label {shown(odd)} is not among the {len(members):,} labels. {near}".rstrip()
+        if not parts and not space.empty:
+            return "the empty set is not a class of this space; allow it with empty=True."
+        if space.support is not None and parts not in self._support():
+            return f"the label set {shown((self.sets or ';').join(parts) or _EMPTY)} is not in the support."
+        return ""
+
+    def _support(self) -> frozenset[tuple[str, ...]]:
+        if self._supported is None:
+            sets = cast("LabelSets", self.space).support or ()
+            self._supported = frozenset(tuple(sorted(str(label).strip() for label in one)) for one in sets)
+        return self._supported
+
+    def _require_codes(self, values: Any, batch: Batch) -> None:
+        """Without a delimiter, text that is not the number of a class may be any set."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        if not len(values) or not pa.types.is_string(plain(values).type):
+            return
+        codes = pc.all(pc.match_substring_regex(plain(values), r"^\s*\d+\s*$")).as_py()
+        if not codes or any(name.isdigit() for name in self._members or ()):
+            first = next((one for one in values.to_pylist() if not str(one).strip().isdigit()), values[0].as_py())
+            raise FileError(
+                batch.source,
+                f"classes are label sets, but {shown(first)} is one text: say what stands between labels, as in "
+                'sets=";", or give lists of labels.',
+            )
+
+    def _written(self, canonical: Any) -> list[str]:
+        """Classes as people write them."""
+        names = canonical.to_pylist()
+        return names if self.sets is None else [name.replace(_UNIT, self.sets) or _EMPTY for name in names]
+
+    def _places(self, values: Any, batch: Batch, error: Any) -> Codes:
+        pc, pa, space = need("pyarrow.compute"), need("pyarrow"), cast("ClassSpace", self.space)
+        if pa.types.is_integer(values.type) and not _numeric(self._labels):
+            codes = _whole(values, batch)
+            bad = (codes < 0) | (codes >= len(self._labels))
+        else:
+            values = _text(values)
+            found = pc.index_in(values, value_set=self._labels)
+            bad = truths(found.is_null())
+            codes = as_numpy(pc.fill_null(found, -1)).astype(np.int64)
+        if bad.any() and (space.complete or error is ClassError):
+            raise _unknown(values, int(np.flatnonzero(bad)[0]), batch, space, error)
+        return codes
+
+    def finish(self) -> None:
+        """After the last batch: numbers in text are codes where all classes are numbers, and are checked as such."""
+        found = self.stray()
+        if found is not None:
+            raise found
+
+    def stray(self) -> FileError | None:
+        """What `finish` refuses, or nothing."""
+        seen = self._numbers
+        if seen.named or self.sets is not None:
+            return None
+        if seen.pointed is not None and seen.plain is not None:
+            return seen.pointed.error(
+                f"is written with a decimal point, but {shown(seen.plain)} is not: these would be different classes. "
+                "Write whole numbers in all files."
+            )
+        if seen.outside is None:
+            return None
+        size = math.inf if self.space is None else self.space.size
+        upto = f" (0 to {size - 1})" if size < 10**12 else ""
+        where = f"is outside the space of {show_size(size)} classes{upto}" if size < math.inf else "is not a class"
+        return seen.outside.error(
+            f"{where}: whole numbers are codes from 0. Declare the right number of classes or, if these are names, "
+            "give all of them as labels."
+        )
+
+    def _note(self, names: Any, sides: Sequence[tuple[Any, Batch, str]], *, typed: bool, wide: bool) -> None:
+        """Remember whether all names are numbers, and the first that is no code.
+
+        `typed`: they are numbers in some file; `wide`: some file has a column for each class, which says what it is
+        called.
+        """
+        if self._numbers.named or self.sets is not None or not len(names):
+            return
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        if not pc.all(pc.match_substring_regex(names, _NUMBER)).as_py():
+            self._numbers.named = True
+            return
+        size = math.inf if self.space is None else self.space.size
+        pointed = truths(pc.match_substring(names, "."))
+        values, low = _as_numbers(names), 0 if typed or size < math.inf else -math.inf
+        size = min(size, _MOST) if typed else size
+        odd = names.filter(pa.array(~((values >= low) & (values < size))))
+        with self._lock:
+            seen = self._numbers
+            if not pointed.all():
+                seen.plain = seen.plain or names[int(np.argmin(pointed))].as_py()
+            if pointed.any():
+                seen.pointed = _earlier(seen.pointed, _first(names.filter(pa.array(pointed)), sides))
+            if len(odd) and not wide:
+                seen.outside = _earlier(seen.outside, _first(odd, sides))
+
+    def _count(self, names: Any, batch: Batch) -> None:
+        """More names than classes is an error, even where no single case shows it."""
+        size = math.inf if self.space is None else self.space.size
+        if size > _TRACKED:
+            return
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        with self._lock:
+            seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
+            self._seen = seen
+        if len(seen) > size:
+            pairs = doubles(self._written(seen))
+            alike = "; ".join(f"{shown(one)} and {shown(other)}" for one, other in pairs[:3])
+            which = f"{alike} differ only in case or blanks" if pairs else several(self._written(seen[-3:]))
+            remedy = "Write a class in one way in all files." if pairs else "Declare the right number of classes."
+            raise SpaceError(
+                f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
+                f"({'' if pairs else 'among them '}{which}), but there are only {show_size(size)}. {remedy}"
+            )
+
+
+def _require_digits(batch: Batch) -> None:
+    """Numbers with a point that are classes have all their digits; whole numbers beyond 64 bits are read as such."""
+    numbers = as_numpy(plain(batch.classes))
+    large = np.flatnonzero(~(np.abs(numbers) < _EXACT))
+    if len(large):
+        at = int(large[0])
+        problem = f"class {numbers[at]:g} is a number whose last digits are lost. Write such classes as text."
+        raise FileError(batch.source, problem, row=_row(at, batch))
+
+
+def _as_numbers(names: Any) -> NDArray[Any]:
+    """Names that are whole numbers, as numbers, however large."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    whole = pc.replace_substring_regex(names, r"\.0+$", "")
+    try:
+        return as_numpy(pc.cast(whole, pa.int64()))
+    except pa.ArrowInvalid:
+        return np.array([int(name) for name in whole.to_pylist()], dtype=object)
+
+
+def _first(odd: Any, sides: Sequence[tuple[Any, Batch, str]]) -> _Place | None:
+    """Where one of these names stands first."""
+    pc = need("pyarrow.compute")
+    for values, batch, what in sides:
+        found = np.flatnonzero(truths(pc.is_in(values, value_set=odd)))
+        if len(found):
+            at = int(found[0])
+            return _Place(_row(at, batch) or 0, batch.source, what, values[at].as_py())
+    return None
+
+
+def _earlier(one: _Place | None, other: _Place | None) -> _Place | None:
+    """The one in the earlier row, however batches are shared among threads."""
+    return min((place for place in (one, other) if place is not None), key=lambda p: p.row, default=None)
+
+
+def has_integers(source: Source) -> bool:
+    """Whether the classes of a source are whole numbers."""
+    types = need("pyarrow").types
+    if source.layout.kind == "wide":
+        return False
+    kinds = [source.reader.schema.field(name).type for name in source.layout.classes]
+    kinds = [kind.value_type if types.is_nested(kind) and hasattr(kind, "value_type") else kind for kind in kinds]
+    return all(types.is_integer(kind) for kind in kinds)
+
+
+def label_sets(values: Any, delimiter: str) -> Any:
+    """Label sets as text with this delimiter that is the same however their labels were ordered."""
+    parts, which = _taken_apart(values, delimiter)
+    odd = next((part for one in parts for part in one if delimiter in part), None)
+    if odd is not None:
+        raise TopListError(f"the label {shown(odd)} has the delimiter {delimiter!r} in it: choose another one.")
+    return need("pyarrow").array([delimiter.join(one) or _EMPTY for one in parts], "string").take(which)
+
+
+@contextmanager
+def empty_set_explained(sets: str | None) -> Iterator[None]:
+    """Says how the empty set is written, where a class is blank and may have been meant to be it."""
+    try:
+        yield
+    except FileError as error:
+        blank = "the class is blank."
+        if sets is None or not error.problem.startswith(blank):
+            raise
+        raise FileError(error.source, f"{blank} {EMPTY_REMEDY}", row=error.row) from None
+
+
+def _taken_apart(values: Any, delimiter: str) -> tuple[list[tuple[str, ...]], Any]:
+    """The labels of every different set in order, and for each value which set it is; null where a label is."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    nested = is_list(values.type)
+    text = pc.binary_join(pc.cast(values, pa.list_(pa.string())), _UNIT) if nested else _text(values)
+    encoded, mark = text.dictionary_encode(), _UNIT if nested else delimiter
+    parts = [
+        () if not nested and one.strip() == _EMPTY else tuple(sorted({part.strip() for part in one.split(mark)} - {""}))
+        for one in encoded.dictionary.to_pylist()
+    ]
+    return parts, encoded.indices
+
+
+def _numeric(labels: Any) -> bool:
+    pc = need("pyarrow.compute")
+    return bool(pc.any(pc.match_substring_regex(labels, r"^[+-]?\d+$")).as_py())
+
+
+def _text(values: Any) -> Any:
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    values = plain(values)
+    return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
+
+
+def _whole(values: Any, batch: Batch) -> Codes:
+    numbers = as_numpy(plain(values))
+    if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) >= _MOST:
+        at = int(np.argmax(numbers))
+        problem = (
+            f"class {int(numbers[at])} is too large for a code: codes are below 2**63. Write such classes as text."
+        )
+        raise FileError(batch.source, problem, row=_row(at, batch))
+    whole: Codes = numbers.astype(np.int64, copy=False)
+    return whole
+
+
+def _within_case(mine: Codes, lists: Batch, theirs: Codes, truth: Batch) -> tuple[Codes, Codes]:
+    """Codes that start from zero in each case."""
+    n = len(lists)
+    case = np.concatenate([np.repeat(np.arange(n), np.diff(b.offsets)) for b in (lists, truth)])
+    pairs = np.stack([case, np.concatenate([mine, theirs])])
+    order = np.lexsort(pairs[::-1])
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (pairs[:, order][:, 1:] != pairs[:, order][:, :-1]).any(axis=0)
+    place = np.cumsum(fresh) - 1
+    local = np.empty(len(order), np.int64)
+    local[order] = place
+    first = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(first, case, local)
+    local -= first[case]
+    return local[: len(mine)], local[len(mine) :]
+
+
+def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) -> FileError:
+    name = values[at].as_py()
+    what = "the outcome" if error is OutcomeError else "class"
+    labels = space.labels or ()
+    known = f"the {len(labels):,} labels" if space.complete else "the labels"
+    return FileError(
+        batch.source,
+        f"{what} {shown(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
+        row=_row(at, batch),
+    )
+
+
+def _row(at: int, batch: Batch) -> int | None:
+    """The row of the case that has this entry; columns have none."""
+    return None if batch.classes is None else int(batch.rows[np.searchsorted(batch.offsets, at, side="right") - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What codes are called; whole numbers, where there is no `known` column of names, are their own names."""
+
+    known: Column | None
+    fixed: bool = False  # whether they are called so in every batch
+
+    def of(self, codes: NDArray[Any]) -> Column:
+        """The names of classes, as a column of Arrow."""
+        if self.known is None:
+            return as_arrow(np.ascontiguousarray(codes, np.int64))
+        return self.known.take(as_arrow(np.ascontiguousarray(codes, np.int64)))
+
+
+@dataclass(slots=True)
+class CommonCoder(Coder):
+    """Codes for the classes of any number of sources at once; see `Coder`."""
+
+    def together(
+        self, batches: Sequence[Batch], names: Sequence[tuple[str, ...]], truth: bool = False
+    ) -> tuple[list[Codes], Names]:
+        """The codes of each batch, and what they are called. With `truth`, the first batch is what happened."""
+        values = [self.values(batch, columns) for batch, columns in zip(batches, names, strict=True)]
+        whole = [_is_whole(one) for one in values]
+        if self._labels is not None:
+            errors = [OutcomeError if truth and not at else ClassError for at in range(len(values))]
+            codes = [self._places(*each) for each in zip(values, batches, errors, strict=True)]
+            named = self.integers and all(whole) and not _numeric(self._labels)
+            return codes, Names(None if named else self._labels, fixed=True)
+        if self.integers and all(whole):
+            pairs = zip(values, batches, strict=True)
+            return [_whole(one, batch) if len(one) else np.zeros(0, np.int64) for one, batch in pairs], Names(None)
+        pa = need("pyarrow")
+        if self.integers:
+            odd = batches[whole.index(False)].source
+            raise FileError(odd, "classes are text here, but whole numbers in the lines before.")
+        texts = [_text(one) for one in values]
+        every = pa.concat_arrays(texts).dictionary_encode()
+        self._count(every.dictionary, batches[-1])
+        what = ["the outcome" if truth and not at else "class" for at in range(len(texts))]
+        self._note(every.dictionary, tuple(zip(texts, batches, what, strict=True)), typed=any(whole), wide=any(names))
+        ends = np.cumsum([len(one) for one in values])
+        order = as_numpy(need("pyarrow.compute").sort_indices(every.dictionary)).astype(np.int64)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))  # in the order of their names, so that ties are the same in any batch
+        known = every.dictionary.take(as_arrow(order))
+        parts = np.split(place[as_numpy(every.indices)], ends[:-1])
+        return parts, Names(known if self.sets is None else self._sets(known))
+
+    def _sets(self, canonical: Column) -> Column:
+        """Label sets with the delimiter, which no label may have in it."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        odd = canonical.filter(pc.match_substring(canonical, self.sets))
+        if len(odd):
+            raise TopListError(f"{several(self._written(odd[:1]))}: a label has the delimiter {self.sets!r} in it.")
+        return pa.array(self._written(canonical), pa.string())
+
+
+def _is_whole(values: Any) -> bool:
+    return not len(values) or need("pyarrow").types.is_integer(values.type)
+
+
+class Gathering:
+    """The lists of several predictors and what happened; a code means one class throughout."""
+
+    def __init__(self, space: ClassSpace, members: int) -> None:
+        self.space = ClassSpace(space.size)
+        self.parts: list[list[tuple[TopLists, Codes]]] = [[] for _ in range(members)]
+        self.outcomes: list[Codes] = []
+        self.cases = 0
+        self._seen: Any = None
+
+    def add(self, lists: Sequence[TopLists], outcomes: Codes | None, names: Names) -> None:
+        """The next cases."""
+        code = self._renumber(names)
+        for parts, one in zip(self.parts, lists, strict=True):
+            parts.append((one, code[one.classes] if code is not None else one.classes))
+        if outcomes is not None:
+            self.outcomes.append(outcomes if code is None else code[outcomes])
+        self.cases += len(lists[0])
+
+    def all(self) -> tuple[list[TopLists], Codes]:
+        """Everything: the lists of each predictor, and what happened."""
+        y = np.concatenate(self.outcomes) if self.outcomes else np.zeros(0, np.int64)
+        return [joined(parts, self.space) for parts in self.parts], y
+
+    def _renumber(self, names: Names) -> Codes | None:
+        """The code of each name over all batches; None where codes are that already."""
+        if names.known is None or names.fixed:
+            return None
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        known = names.known.slice(0, 0) if self._seen is None else self._seen
+        new = names.known.filter(pc.is_null(pc.index_in(names.known, value_set=known)))
+        self._seen = pa.concat_arrays([known, new])
+        codes: Codes = as_numpy(pc.index_in(names.known, value_set=self._seen)).astype(np.int64)
+        return codes
+
+
+def joined(parts: Sequence[tuple[TopLists, NDArray[Any]]], space: ClassSpace) -> TopLists:
+    """One batch of several, each with the codes of its classes."""
+    kind = np.int32 if space.size < 2**31 else np.int64
+    return join([one for one, _ in parts], [codes.astype(kind, copy=False) for _, codes in parts], space)

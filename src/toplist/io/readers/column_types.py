@@ -1,0 +1,187 @@
+"""One type for a column: however it is encoded, and whichever of several files it comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from toplist._optional import need
+from toplist._text import shown
+from toplist.errors import FileError
+from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of
+
+_ENCODED = ("is_dictionary", "is_run_end_encoded")
+_VIEWS = ("is_list_view", "is_large_list_view")
+_LISTS = ("is_list", "is_large_list", "is_fixed_size_list", *_VIEWS)
+_TEXT = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view")
+_LARGE = ("is_large_list", "is_large_list_view", "is_large_string", "is_large_binary")
+
+
+def usual(kind: Any) -> Any:
+    """The type of the values themselves: encodings and views say how they are stored, not what they are."""
+    pa = need("pyarrow")
+    if _is(kind, _ENCODED):
+        return usual(kind.value_type)
+    if _is(kind, _LISTS):
+        inner = usual(kind.value_type)
+        if inner == kind.value_type and not _is(kind, _VIEWS):
+            return kind
+        return pa.large_list(inner) if _is(kind, _LARGE) else pa.list_(inner)
+    return pa.string() if pa.types.is_string_view(kind) else kind
+
+
+def common(one: Any, other: Any) -> Any:
+    """The type that holds the values of both and means the same, or None: text is no number, and a list no value."""
+    pa = need("pyarrow")
+    if one == other:
+        return one
+    for known, open_ in ((one, other), (other, one)):
+        if pa.types.is_null(open_):
+            return known
+    for kinds, small, large in ((_LISTS, None, None), (_TEXT, pa.string(), pa.large_string())):
+        if _is(one, kinds) and _is(other, kinds):
+            wide = _is(one, _LARGE) or _is(other, _LARGE)
+            if kinds is _TEXT:
+                return large if wide else small
+            inner = common(one.value_type, other.value_type)
+            return None if inner is None else (pa.large_list if wide else pa.list_)(inner)
+    numbers = [(pa.types.is_integer(k), pa.types.is_floating(k), pa.types.is_decimal(k)) for k in (one, other)]
+    if all(map(any, numbers)):
+        return pa.int64() if all(whole for whole, _, _ in numbers) else pa.float64()
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        return _common_struct(one, other)
+    return None
+
+
+def _common_struct(one: Any, other: Any) -> Any:
+    fields = [{one.field(i).name: one.field(i).type for i in range(one.num_fields)} for one in (one, other)]
+    if fields[0].keys() != fields[1].keys():
+        return None
+    kinds = [(name, common(kind, fields[1][name])) for name, kind in fields[0].items()]
+    return None if any(kind is None for _, kind in kinds) else need("pyarrow").struct(kinds)
+
+
+def one_schema(parts: Iterable[tuple[str, Any]]) -> Any:
+    """The schema that all files of one prediction have; a file with another column, or another type, is refused."""
+    pa, home = need("pyarrow"), ""
+    kinds: dict[str, Any] = {}
+    for source, schema in parts:
+        own = {name: usual(kind) for name, kind in zip(_names(schema, source), schema.types, strict=True)}
+        if not home:
+            home, kinds = source, own
+            continue
+        require_same_columns(own, source, kinds, home)
+        for name, kind in own.items():
+            both = common(kinds[name], kind)
+            if both is None:
+                raise FileError(
+                    source, f"the column {shown(name)} holds {_differ(kind, kinds[name])} in {home}.{_REMEDY}"
+                )
+            kinds[name] = both
+    return pa.schema(list(kinds.items()))
+
+
+_REMEDY = " All files of a folder or a pattern are one prediction: write them in one way, or give them apart."
+
+
+def require_same_columns(names: Iterable[str], source: str, known: Iterable[str], home: str) -> None:
+    """A further column may be a class, or a rank, that the other files do not have: nobody can tell."""
+    mine, theirs = dict.fromkeys(names), dict.fromkeys(known)
+    lacks = next((name for name in theirs if name not in mine), None)
+    more = next((name for name in mine if name not in theirs), None)
+    if lacks is not None:
+        also = "" if more is None else f" It has a column {shown(more)} instead." if len(mine) == len(theirs) else ""
+        raise FileError(source, f"there is no column {shown(lacks)}, which {home} has.{also}{_REMEDY}")
+    if more is not None:
+        raise FileError(source, f"there is a column {shown(more)}, which {home} does not have.{_REMEDY}")
+
+
+def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
+    """The columns of a batch with the types of the schema; they are looked at first, since files may be damaged."""
+    pa = need("pyarrow")
+    kinds = [schema.field(name).type for name in table.schema.names]
+    if all(column.type == kind for column, kind in zip(table.columns, kinds, strict=True)):
+        return table
+    columns = []
+    for name, column, kind in zip(table.schema.names, table.columns, kinds, strict=True):
+        if column.type == kind:
+            columns.append(column)
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise FileError(source, "this file is damaged: its columns do not fit together.") from None
+        try:
+            columns.append(_decoded(column).cast(kind))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            at = next((i for i in range(len(column)) if not _fits(column.slice(i, 1), kind)), None)
+            what = (
+                f"the values in {shown(name)} are" if at is None else f"{shown(column[at].as_py())} in {shown(name)} is"
+            )
+            row = None if at is None else start + at + 1
+            raise FileError(
+                source, f"{what} not among the {kind_of(kind)} that the other files hold.", row=row
+            ) from None
+    return pa.record_batch(columns, names=table.schema.names)
+
+
+def _decoded(column: Any) -> Any:
+    """The values of a column without encoding; Arrow casts neither run ends nor views of lists as it should."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if pa.types.is_dictionary(column.type):
+        return _decoded(column.dictionary_decode())
+    if pa.types.is_run_end_encoded(column.type):
+        return _decoded(pc.run_end_decode(column))
+    if not _is(column.type, _LISTS) or usual(column.type) == column.type:
+        return column
+    nothing, sizes = blanks(column), as_numpy(pc.fill_null(pc.list_value_length(column), 0))
+    values = _decoded(pc.list_flatten(column))
+    return pa.LargeListArray.from_arrays(as_arrow(offsets_of(sizes.astype(np.int64))), values, mask=as_arrow(nothing))
+
+
+def _fits(one: Any, kind: Any) -> bool:
+    pa = need("pyarrow")
+    try:
+        _decoded(one).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def is_nested_dictionary(kind: Any) -> bool:
+    """Whether a list holds encoded values, which pyarrow cannot read across row groups of Parquet."""
+    return _is(kind, _LISTS) and (_is(kind.value_type, _ENCODED) or is_nested_dictionary(kind.value_type))
+
+
+def _is(kind: Any, tests: Sequence[str]) -> bool:
+    types = need("pyarrow").types
+    return any(getattr(types, test)(kind) for test in tests)
+
+
+def _names(schema: Any, source: str) -> list[str]:
+    try:
+        names = [str(name) for name in schema.names]
+    except UnicodeDecodeError:
+        raise FileError(source, "the name of a column is not UTF-8 text.") from None
+    require_once(names, source)
+    return names
+
+
+def require_once(names: Sequence[str], source: str) -> None:
+    """Columns are told apart by their names."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise FileError(source, f"the column {shown(twice)} is there twice.")
+
+
+def _differ(kind: Any, other: Any) -> str:
+    """What differs, in words, or by the names of the types where the words are the same."""
+    mine, theirs = _words(kind), _words(other)
+    return f"{mine}, but {theirs}" if mine != theirs else f"{kind}, but {other}"
+
+
+def _words(kind: Any) -> str:
+    return f"lists of {_words(kind.value_type)}" if _is(kind, _LISTS) else "text" if _is(kind, _TEXT) else kind_of(kind)

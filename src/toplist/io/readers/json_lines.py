@@ -1,0 +1,395 @@
+"""JSON, one object per line.
+
+One line of JSON: what it holds, in types of Arrow and in words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toplist._optional import need
+from toplist._text import several, shown
+from toplist.errors import FileError
+from toplist.io.columns import blanks, offsets_of
+from toplist.io.readers.base import MANY, Entries, Piece, batch_rows, without_columns
+from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of, opened
+
+_WORDS = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+def parse(line: bytes, source: str, row: int) -> dict[str, Any]:
+    """The object of one line, or an error that says what is there instead."""
+    try:
+        record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
+    except UnicodeDecodeError:
+        raise FileError(source, NOT_UTF8, row=row) from None
+    except _TwiceError as error:
+        raise FileError(source, f"the field {shown(error.args[0])} is there twice.", row=row) from None
+    except (ValueError, RecursionError):
+        text = line[:60].decode("utf-8", "replace").strip()
+        raise FileError(source, f"this line is no JSON object: {shown(text)}.", row=row) from None
+    if not isinstance(record, dict):
+        raise FileError(source, f"every line holds one object, not {_WORDS[type(record)]}.", row=row)
+    return record
+
+
+class _TwiceError(Exception):
+    """A field that is there twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        raise _TwiceError(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return record
+
+
+def type_of(value: Any) -> Any:
+    """The Arrow type of a value; None for null, which says nothing."""
+    pa = need("pyarrow")
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, int):
+        return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
+    if isinstance(value, float):
+        return pa.float64()
+    if isinstance(value, str):
+        return pa.string()
+    if isinstance(value, list):
+        inner = None
+        for item in value:
+            inner = wider(inner, type_of(item))
+        return pa.list_(pa.null() if inner is None else inner)
+    if isinstance(value, dict):
+        return pa.struct([(key, type_of(item) or pa.null()) for key, item in value.items()])
+    return None
+
+
+def wider(known: Any, other: Any) -> Any:
+    """The type that holds both: a null or an empty list says nothing, an integer may be a float.
+
+    Where there is none, it is the first one: whoever reads the field finds the row that does not fit.
+    """
+    pa = need("pyarrow")
+    if known is None or other is None or known == other:
+        return known if other is None else other
+    if pa.types.is_null(known) or pa.types.is_null(other):
+        return other if pa.types.is_null(known) else known
+    if pa.types.is_list(known) and pa.types.is_list(other):
+        return pa.list_(wider(known.value_type, other.value_type))
+    if pa.types.is_struct(known) and pa.types.is_struct(other):
+        fields = {known.field(i).name: known.field(i).type for i in range(known.num_fields)}
+        for at in range(other.num_fields):
+            name = other.field(at).name
+            fields[name] = wider(fields.get(name), other.field(at).type)
+        return pa.struct(list(fields.items()))
+    numbers = (pa.int64(), pa.float64())
+    return pa.float64() if known in numbers and other in numbers else known
+
+
+def inferred(kind: Any) -> Any:
+    """A type that pyarrow found, as `type_of` has it: text that looks like a date is text."""
+    pa = need("pyarrow")
+    if pa.types.is_list(kind):
+        return pa.list_(inferred(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(kind.field(i).name, inferred(kind.field(i).type)) for i in range(kind.num_fields)])
+    return pa.string() if pa.types.is_temporal(kind) else kind
+
+
+@dataclass(slots=True)
+class Fields:
+    """The fields of records and their types; None as long as there are only nulls."""
+
+    kinds: dict[str, Any] = field(default_factory=dict)
+    _known: dict[str, type] = field(default_factory=dict)  # where a value of the same type says nothing new
+
+    def add(self, record: dict[str, Any]) -> None:
+        """One more record."""
+        known = self._known
+        for key, value in record.items():
+            own = type(value)
+            if known.get(key) is not own:
+                self.note(key, type_of(value))
+                if own in (float, str, bool):
+                    known[key] = own
+
+    def note(self, key: str, kind: Any) -> None:
+        """One more type of a field."""
+        self.kinds[key] = wider(self.kinds.get(key), kind)
+
+    def join(self, other: Fields) -> None:
+        """The fields of further records."""
+        for key, kind in other.kinds.items():
+            self.note(key, kind)
+
+
+def settled(kind: Any, *, floats: bool = False) -> Any:
+    """A type to read by: text where nothing was seen, and floats for whole numbers where they are wanted."""
+    pa = need("pyarrow")
+    if kind is not None and pa.types.is_list(kind):
+        return pa.list_(settled(kind.value_type, floats=floats))
+    if kind is not None and pa.types.is_struct(kind):
+        return pa.struct([(kind.field(i).name, settled(kind.field(i).type)) for i in range(kind.num_fields)])
+    if kind is None or pa.types.is_null(kind):
+        return pa.float64() if floats else pa.string()
+    return pa.float64() if floats and pa.types.is_integer(kind) else kind
+
+
+def misfit(value: Any, kind: Any) -> str:
+    """Why a value is not of a type, or nothing."""
+    pa = need("pyarrow")
+    if value is None:
+        return ""
+    if pa.types.is_list(kind):
+        if not isinstance(value, list):
+            return f"is {_WORDS[type(value)]}, but a list elsewhere"
+        return next((f"holds {why}" for item in value if (why := _odd_item(item, kind.value_type))), "")
+    return f"is {why}" if (why := _odd_item(value, kind)) else ""
+
+
+def _odd_item(value: Any, kind: Any) -> str:
+    """What a value is instead of what it should be, or nothing."""
+    pa = need("pyarrow")
+    word = _WORDS[type(value)]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is None:
+        return ""
+    if pa.types.is_string(kind):
+        return _odd_text(value) if isinstance(value, str) else f"{word}, but text elsewhere"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        if not number:
+            return f"{word}, but a number elsewhere"
+        if pa.types.is_integer(kind) and not (isinstance(value, int) and -(2**63) <= value < 2**63):
+            return f"{shown(value)}, but a whole number below 2^63 elsewhere"
+        return f"{shown(value)}, which is too large" if isinstance(value, float) and math.isinf(value) else ""
+    expected = {"bool": bool, "struct": dict, "list": list}.get(str(kind).partition("<")[0])
+    return "" if expected is None or isinstance(value, expected) else f"{word}, but {_WORDS[expected]} elsewhere"
+
+
+def _odd_text(value: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return "text with half a character (a lone surrogate)"
+    return ""
+
+
+_BLOCK = 1 << 22  # bytes parsed at a time; no line may be longer
+_PEEK = 100  # lines of each block that tell whether it has many different fields
+
+
+@dataclass
+class JsonReader:
+    """One or more files of JSON lines: the fields are those of all lines of all files."""
+
+    paths: tuple[Path, ...]
+    name: str
+    text: bool = False
+    floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
+    required: tuple[str, ...] = ()  # fields that every line has, if only as null
+    classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
+    rows: int | None = field(default=None, init=False)
+
+    @cached_property
+    def schema(self) -> Any:
+        """Names and types."""
+        pa = need("pyarrow")
+        return pa.schema([(key, pa.null() if kind is None else kind) for key, kind in self._kinds.items()])
+
+    @cached_property
+    def _kinds(self) -> dict[str, Any]:
+        """The types of all fields, by all lines: a field that comes late counts as well."""
+        seen, total = Fields(), 0
+        for path in self.paths:
+            rows = 0
+            for block in _blocks(path):
+                rows += _note(block, seen, str(path), rows)
+            if not rows:
+                raise FileError(str(path), "there is no line in this file.")
+            total += rows
+        self.rows = total
+        return seen.kinds
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """The named fields, batch by batch."""
+        pa = need("pyarrow")
+        kinds, asked, classes = self._kinds, set(columns), set(self.classes)
+        required = [name for name in self.required if name in asked]
+        own = [name for name in columns if name not in classes]
+        keyed = len(columns) - len(own) > MANY
+        wanted = pa.schema([(n, settled(kinds[n], floats=n in self.floats)) for n in (own if keyed else columns)])
+        for path in self.paths:
+            start = 0
+            for block in _blocks(path):
+                if keyed:
+                    piece = _keyed(block, wanted, self.classes, required, str(path), start)
+                    yield piece
+                    start += len(piece.table)
+                    continue
+                table = _parsed(block, wanted, str(path), start)
+                _require_fields(table, block, required, str(path), start)
+                step = batch_rows(_width(table))
+                for lo in range(0, len(table), step):
+                    yield Piece(str(path), start + lo, table.slice(lo, step))
+                start += len(table)
+
+
+def _note(block: bytes, seen: Fields, source: str, start: int) -> int:
+    """Note the fields of some lines and their types; how many lines there are."""
+    here, lines = Fields(), _lines(block)
+    for row, line in enumerate(lines[:_PEEK], start + 1):
+        here.add(parse(line, source, row))
+    if len(lines) > _PEEK and (len(here.kinds) > MANY or not _note_all(block, here, len(lines))):
+        # Line by line: very many fields, fields of several kinds, or an error with its row.
+        for row, line in enumerate(lines[_PEEK:], start + 1 + _PEEK):
+            here.add(parse(line, source, row))
+    seen.join(here)
+    return len(lines)
+
+
+def _note_all(block: bytes, here: Fields, rows: int) -> bool:
+    """The same by pyarrow, much faster, as long as there is one record in each line, and one kind of each field."""
+    pa, reader = need("pyarrow"), need("pyarrow.json")
+    try:
+        table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1))
+    except (pa.ArrowException, UnicodeDecodeError):
+        return False
+    if len(table) != rows:
+        return False
+    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+        here.note(name, inferred(kind))
+    return True
+
+
+def _parsed(block: bytes, wanted: Any, source: str, start: int) -> Any:
+    """The wanted fields of some lines as one batch."""
+    pa, reader = need("pyarrow"), need("pyarrow.json")
+    options = reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
+    try:
+        table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1), options)
+    except pa.ArrowException as error:
+        raise _complaint(error, block, wanted, source, start) from None
+    return pa.record_batch([column.combine_chunks() for column in table.select(wanted.names).columns], schema=wanted)
+
+
+def _keyed(
+    block: bytes, wanted: Any, classes: Sequence[str], required: Sequence[str], source: str, start: int
+) -> Piece:
+    """Lines with very many fields: a class that a line does not have takes no room."""
+    pa = need("pyarrow")
+    place = {name: at for at, name in enumerate(classes)}
+    records, sizes = [], []
+    places: list[int] = []
+    values: list[Any] = []
+    for row, line in enumerate(_lines(block), start + 1):
+        record = parse(line, source, row)
+        _require_keys(record, required, source, row)
+        listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
+        odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
+        why = next((f"{shown(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
+        if why is not None:
+            raise FileError(source, why, row=row)
+        places.extend(at for at, _ in listed)
+        values.extend(v for _, v in listed)
+        sizes.append(len(listed))
+        records.append({name: record.get(name) for name in wanted.names})
+    try:
+        columns = [pa.array([r[n] for r in records], k) for n, k in zip(wanted.names, wanted.types, strict=True)]
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise _complaint(error, block, wanted, source, start) from None
+    table = pa.record_batch(columns, schema=wanted) if columns else without_columns(len(records))
+    numbers = np.array(values, np.float64) if values else np.zeros(0)
+    return Piece(
+        source, start, table, entries=Entries(offsets_of(np.array(sizes)), np.array(places, np.int64), numbers)
+    )
+
+
+def _require_fields(table: Any, block: bytes, required: Sequence[str], source: str, start: int) -> None:
+    """A null is what it is; a field that is not there may have another name there."""
+    missing = np.zeros(len(table), bool)
+    for name in required:
+        column = table.column(name)
+        if column.null_count:
+            missing |= blanks(column)
+    if missing.any():
+        lines = _lines(block)
+        for at in np.flatnonzero(missing).tolist():
+            row = start + at + 1
+            _require_keys(parse(lines[at], source, row), required, source, row)
+
+
+def _require_keys(record: dict[str, Any], required: Sequence[str], source: str, row: int) -> None:
+    lacks = next((name for name in required if name not in record), None)
+    if lacks is not None:
+        has = several(list(record)) or "no field at all"
+        remedy = "Every line calls its fields the same; what is not known is null."
+        raise FileError(source, f"there is no field {shown(lacks)}; it has {has}. {remedy}", row=row)
+
+
+def _width(table: Any) -> int:
+    """Values per row."""
+    types = need("pyarrow").types
+    sizes = [len(column.values) if types.is_list(column.type) else len(column) for column in table.columns]
+    return 1 + sum(sizes) // max(len(table), 1)
+
+
+def _lines(block: bytes) -> list[bytes]:
+    """The lines that are not blank."""
+    return [line for line in block.split(b"\n") if line and not line.isspace()]
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Whole lines, some megabytes at a time."""
+    head_of(path, 16)  # says what it is, where it is no text
+    rest, mark = b"", b"\xef\xbb\xbf"
+    with opened(path) as stream:
+        while chunk := stream.read(_BLOCK):
+            data = rest + chunk.removeprefix(mark)
+            mark = b""
+            cut = data.rfind(b"\n") + 1
+            if not cut and len(data) > _BLOCK:
+                row = 1 + sum(not line.isspace() for line in _before(path))
+                raise FileError(str(path), f"this line is longer than {_BLOCK:,} bytes.", row=row)
+            if cut:
+                yield data[:cut]
+            rest = data[cut:]
+    if rest:
+        yield rest
+
+
+def _before(path: Path) -> Iterator[bytes]:
+    """The lines before the first one that is too long."""
+    for line in lines_of(path):
+        if len(line) > _BLOCK:
+            return
+        yield line
+
+
+def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, start: int) -> FileError:
+    """What is wrong with the first line that cannot be read, found by reading again, line by line."""
+    for row, line in enumerate(_lines(block), start + 1):
+        record = parse(line, source, row)
+        for name, kind in zip(wanted.names, wanted.types, strict=True):
+            problem = misfit(record.get(name), kind)
+            if problem:
+                return FileError(source, f"{shown(name)} {problem}.", row=row)
+    text = str(error).strip().partition("\n")[0]
+    return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.")

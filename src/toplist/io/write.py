@@ -1,0 +1,395 @@
+"""Files out, batch by batch: a file appears when all of it is written, or not at all.
+
+Files out: lists in one canonical form, and scores case by case.
+
+Lists of files changed batch by batch, by several threads, and written as they come.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._files import Output, inputs_of, require_apart, written
+from toplist._optional import need
+from toplist._text import shown
+from toplist._typing import Progress
+from toplist.errors import CaseError, FileError, TopListError
+from toplist.evaluation.stream import Sink, shared
+from toplist.io.align import Files, OutOfStepError, Unique, repaired, silent
+from toplist.io.batches import Batch
+from toplist.io.columns import Column, as_arrow, truths
+from toplist.io.encoding import Coder, has_integers, label_sets
+from toplist.io.lists import lists_of, require_all_columns
+from toplist.io.sources import Source
+from toplist.lists import TopLists
+from toplist.lists.space import ClassSpace
+from toplist.lists.validation import Repairs
+from toplist.scoring.case_scores import Sheet
+
+WRITTEN = (".parquet", ".csv", ".jsonl")
+_GROUP = 1 << 17  # rows that are written to Parquet at a time: readers want few large groups
+_LISTS = ("classes", "confidences")
+
+
+class Writer:
+    """Tables to a file, one after the other, all with the columns of the first."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if self.path.suffix.lower() not in (*WRITTEN, ".pq"):
+            raise TopListError(f"the output is {', '.join(WRITTEN)}, not {self.path.suffix or 'without a suffix'}.")
+        self.output = Output(path)
+        self._open: Any = None
+
+    def write(self, table: Any) -> None:
+        """The next rows."""
+        with written(self.path):
+            if self._open is None:
+                self._open = _WRITERS[self.path.suffix.lower()](self.output.file, table.schema)
+            self._open.write_table(table)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            if self._open is not None and kind is None:
+                with written(self.path):
+                    self._open.close()
+                self._open = None
+                self.output.keep()
+        finally:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Drop what was not kept; what a library still writes in closing is no news."""
+        if self._open is not None:
+            with suppress(Exception):
+                self._open.close()
+            self._open = None
+        self.output.drop()
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Lists as columns of Arrow, with classes as people name them."""
+
+    ids: Column | None
+    offsets: NDArray[np.int64]
+    classes: Column
+    confidences: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+class ListWriter:
+    """Lists to a file that every command reads: columns of lists in Parquet and JSON, a long table in CSV."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.writer = Writer(path)
+        self.long = self.writer.path.suffix.lower() == ".csv"
+        self.schema: Any = None
+        self.waiting: list[Any] = []
+
+    def write(self, lists: Lists) -> None:
+        """The next cases."""
+        table = _as_long(lists) if self.long else _as_lists(lists)
+        self.schema = self.schema or table.schema
+        self.waiting.append(table.cast(self.schema))
+        if sum(map(len, self.waiting)) >= _GROUP:
+            self._flush(_GROUP)
+
+    def _flush(self, least: int) -> None:
+        """Write groups of one size, so that batches do not show in the file."""
+        if not self.waiting:
+            return
+        table = need("pyarrow").concat_tables(self.waiting)
+        done = len(table) - len(table) % least
+        for lo in range(0, max(done, 1), _GROUP):
+            self.writer.write(table.slice(lo, min(_GROUP, done - lo)).combine_chunks())
+        self.waiting = [table.slice(done)] if done < len(table) else []
+
+    def __enter__(self) -> ListWriter:
+        return self
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        try:
+            if kind is None:
+                self._flush(1)
+        except BaseException as error:
+            kind = type(error)
+            raise
+        finally:
+            self.writer.__exit__(kind, *rest)
+
+
+def no_lists() -> Lists:
+    """No case at all: what is written of it says which columns there are."""
+    pa = need("pyarrow")
+    return Lists(pa.array([], pa.string()), np.zeros(1, np.int64), pa.array([], pa.string()), np.zeros(0))
+
+
+def _as_lists(lists: Lists) -> Any:
+    pa = need("pyarrow")
+    at, columns = as_arrow(lists.offsets), {} if lists.ids is None else {"case": lists.ids}
+    for name, values in zip(_LISTS, (lists.classes, as_arrow(lists.confidences)), strict=True):
+        columns[name] = pa.LargeListArray.from_arrays(at, values)
+    return pa.table(columns)
+
+
+def _as_long(lists: Lists) -> Any:
+    """A row per listed class; an empty list is a row without class and confidence."""
+    pa = need("pyarrow")
+    if lists.ids is None:
+        raise TopListError("cases without ids cannot be told apart in CSV: name the output .parquet or .jsonl.")
+    for what, values in (("case id", lists.ids), ("class", lists.classes)):
+        _require_text(values, what)
+    sizes = np.diff(lists.offsets)
+    rows = np.maximum(sizes, 1)
+    blank = np.repeat(sizes == 0, rows)
+    entries = np.cumsum(~blank) - 1
+    where = pa.array(entries, mask=blank)
+    columns = {
+        "case": lists.ids.take(pa.array(np.repeat(np.arange(len(lists)), rows))),
+        "class": lists.classes.take(where),
+        "confidence": as_arrow(lists.confidences).take(where),
+    }
+    return pa.table(columns)
+
+
+def _require_text(values: Column, what: str) -> None:
+    """In CSV a blank is nothing."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if pa.types.is_string(values.type):
+        blank = truths(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0))
+        if blank.any():
+            odd = shown(values[int(np.argmax(blank))].as_py())
+            raise TopListError(f"the {what} {odd} is blank, which CSV cannot hold: name the output .parquet or .jsonl.")
+
+
+class _Lines:
+    """JSON, one object per line; infinity, which JSON has not, as a string."""
+
+    def __init__(self, file: BinaryIO, schema: Any) -> None:
+        self.file = file
+
+    def write_table(self, table: Any) -> None:
+        for row in table.to_pylist():
+            clean = {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+            self.file.write(json.dumps(clean, ensure_ascii=False, default=str).encode("utf-8") + b"\n")
+
+    def close(self) -> None:
+        """The file is closed by who opened it."""
+
+
+def _parquet(file: BinaryIO, schema: Any) -> Any:
+    """A table of different values pays for classes; of ids and confidences it would be made and given up again."""
+    few: Any = ["classes.list.element"] if set(_LISTS) <= set(schema.names) else True
+    return need("pyarrow.parquet").ParquetWriter(file, schema, use_dictionary=few)
+
+
+def _csv(file: BinaryIO, schema: Any) -> Any:
+    return need("pyarrow.csv").CSVWriter(file, schema)
+
+
+_WRITERS: dict[str, Callable[[BinaryIO, Any], Any]] = {
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".csv": _csv,
+    ".jsonl": _Lines,
+}
+
+
+def convert(
+    source: Source,
+    path: str | os.PathLike[str],
+    repairs: Repairs,
+    space: ClassSpace | None = None,
+    sets: str | None = None,
+    progress: Callable[[str, int, int | None], None] = lambda what, done, total: None,
+    repaired: Callable[[Mapping[str, int]], object] = lambda counts: None,
+) -> int:
+    """Write lists as Parquet with the columns case (where there are ids), classes and confidences; the number of cases.
+
+    `repaired` is told, batch by batch, in how many cases something was repaired.
+    """
+    if Path(path).suffix.lower() not in (".parquet", ".pq"):
+        raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
+    require_apart([path], inputs_of([source]))
+    pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
+    whole = known.labels is None and sets is None and has_integers(source)
+    coder, unique, cases = Coder(known, whole, sets), Unique(source), 0
+    if space is not None:
+        require_all_columns(source, space)
+    with ListWriter(path) as writer:
+        for batch in source.batches(together=True):
+            codes = coder.own_codes(batch, source.names)
+            lists = lists_of(batch, source.names, codes, known, repairs)
+            named = pa.array(source.names, pa.string()) if batch.classes is None else batch.classes
+            named = label_sets(named, sets) if sets is not None else named
+            name_of, first = np.unique(codes, return_index=True)
+            which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
+            writer.write(Lists(batch.ids, lists.offsets, which, lists.confidences))
+            if batch.ids is not None and source.layout.kind != "long":
+                unique.see(batch.ids)
+            cases += len(batch)
+            halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
+            repaired({**lists.repairs, "blanks left out": halves})
+            progress("converting", cases, source.reader.rows)
+        coder.finish()
+        unique.require()
+        if not cases:
+            writer.write(no_lists())
+    return cases
+
+
+class Scores(Sink):
+    """A sink that writes each case's scores to a file."""
+
+    def __init__(self, path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]) -> None:
+        self.writer = Writer(path)
+        self.rules, self.keep = tuple(rules), tuple(keep)
+
+    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `streaming.Sink`. One file alone has no case without a prediction that counts."""
+        (sheet,) = sheets
+        columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
+        columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
+        columns["hit"] = as_arrow(sheet.hit.astype(np.float64))
+        columns["listed"] = as_arrow(sheet.listed.astype(np.float64))
+        columns["size"] = as_arrow(sheet.sizes.astype(np.int64))
+        columns["mass"] = as_arrow(sheet.mass)
+        columns["valid"] = as_arrow(sheet.invalid == 0)
+        for name in self.keep:
+            columns[name if name not in columns else f"{name}_"] = truth.extra[name]
+        return need("pyarrow").table(columns)
+
+    def add(self, made: Any) -> None:
+        """See `streaming.Sink`."""
+        self.writer.write(made)
+
+
+@contextmanager
+def score_file(
+    path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]
+) -> Iterator[Callable[[], Scores]]:
+    """A maker of sinks for one output; the last one made is what is kept."""
+    made: list[Scores] = []
+
+    def again() -> Scores:
+        if made:
+            made[-1].writer.__exit__(TopListError)
+        made.append(Scores(path, rules, keep))
+        return made[-1]
+
+    try:
+        yield again
+    except BaseException:
+        if made:
+            made[-1].writer.__exit__(TopListError)
+        raise
+    made[-1].writer.__exit__(None)
+
+
+Change = Callable[[list[TopLists]], TopLists]
+FAINT = 1e-14  # what one minus a sum of doubles does not tell from nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was read and written: how many cases, how many were repaired or left out of each file.
+
+    `faint` counts cases with a positive mass that is too small to be read back: of a file, the mass that is not listed
+    is one minus the sum, and confidences are numbers.
+    """
+
+    output: str
+    cases: int
+    entries: int
+    faint: int = 0
+    repairs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "output": self.output,
+            "cases": self.cases,
+            "entries": self.entries,
+            "faint": self.faint,
+            "repairs": {name: dict(counts) for name, counts in self.repairs.items()},
+            "left_out": {name: count for name, count in self.left_out.items() if count},
+        }
+
+
+def transform(
+    files: Files, output: str | os.PathLike[str], change: Change, progress: Progress = silent, what: str = "writing"
+) -> Written:
+    """Write what `change` makes of the lists of all files, case by case in the order of the first file."""
+    require_apart([output], inputs_of(files.cases.sources))
+
+    def work(batches: list[Batch]) -> tuple[Lists, int, list[Mapping[str, int]]]:
+        members, _, names = files.lists(batches)
+        try:
+            made = change(members)
+        except CaseError as error:
+            raise _in_file(error, batches[0]) from None
+        columns = Lists(batches[0].ids, made.offsets, names.of(made.classes), _doubles(made))
+        return columns, count_faint(made), [repaired(*each) for each in zip(members, batches, strict=True)]
+
+    for way in files.attempts():
+        cases = entries = faint = 0
+        repairs: dict[str, Counter[str]] = {name: Counter() for name in files.names}
+        try:
+            with ListWriter(output) as writer:
+                for columns, few, mended in shared(work, way):
+                    writer.write(columns)
+                    cases, entries, faint = cases + len(columns), entries + len(columns.confidences), faint + few
+                    for name, counts in zip(files.names, mended, strict=True):
+                        repairs[name].update(counts)
+                    progress(what, cases, files.cases.total)
+                files.coder.finish()
+                if not cases:
+                    writer.write(no_lists())
+        except OutOfStepError:
+            continue
+        break
+    return Written(str(output), cases, entries, faint, repairs, dict(files.cases.left_out))
+
+
+def _doubles(lists: TopLists) -> NDArray[np.float64]:
+    """The confidences as they are scored: what they lack to one is the mass that is not listed."""
+    as_given = lists.confidences.dtype == np.float64 and not lists.admitted.scaled.any()
+    return np.ascontiguousarray(lists.confidences if as_given else lists.normalized_confidences, np.float64)
+
+
+def count_faint(lists: TopLists) -> int:
+    """How many cases have a mass that a file does not keep."""
+    rest = lists.rest
+    faint = (rest > 0) & (rest < FAINT)
+    if lists.log_rest is not None:
+        faint |= (rest == 0) & (lists.log_rest > -np.inf) & ~lists.admitted.scaled
+    if lists.log_confidences is not None:
+        case = np.repeat(np.arange(len(lists)), lists.sizes)
+        faint[case[(lists.confidences == 0) & (lists.log_confidences > -np.inf)]] = True
+    return int(np.count_nonzero(faint))
+
+
+def _in_file(error: CaseError, batch: Batch) -> FileError:
+    """An error about a case of a batch, with the file and the row."""
+    if error.case is None:
+        return FileError(batch.source, f"{error.problem} {error.remedy}".rstrip())
+    where = "" if batch.ids is None else f"case {shown(batch.ids[error.case].as_py())}: "
+    return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=int(batch.rows[error.case]))

@@ -1,0 +1,353 @@
+"""Predictions of any shape as flat columns that nobody has checked: to be looked at, not to be scored.
+
+Whatever people predict with, as lists: one converter for all functions that take predictions in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_array, as_flat, as_floats
+from toplist.core.kernel import Rows
+from toplist.errors import ClassError, ShapeError, SpaceError, TopListError
+from toplist.lists.device import DeviceLists
+from toplist.lists.error_messages import are_bits
+from toplist.lists.flatten import as_classes, as_offsets, csr_parts, encode_labels, precision_of, to_rows
+from toplist.lists.labelsets import LabelSets, Sets
+from toplist.lists.space import ClassSpace, as_space
+from toplist.lists.toplist import TopList
+from toplist.lists.toplists import TopLists
+from toplist.lists.validation import Repairs, Units
+
+PREFIX = "__label__"  # of fastText's labels
+_ENTRY = frozenset(("label", "score"))
+Flat = tuple[list[int], list[Any], list[Any]]
+
+
+def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) -> TopLists:
+    """Predictions of any shape in memory, as checked lists.
+
+    They are lists, an (n, m) array of distributions, a CSR matrix, a mapping from class to confidence per case, a pair
+    of classes and confidences, (n, k) or one sequence of each per case, what a pipeline of Hugging Face or fastText
+    returns, or one label per case. Where neither lists nor columns say how many classes there are, `space` does.
+
+    >>> as_lists([[{"label": "cat", "score": 0.7}, {"label": "dog", "score": 0.2}], []], 5)[0]
+    TopList({'cat': 0.7, 'dog': 0.2}, rest=0.1 over 3 classes)
+    >>> as_lists(([["__label__en"], ["__label__de"]], [np.array([0.9]), np.array([0.6])]), 5).space.labels
+    ('en', 'de')
+    """
+    if isinstance(what, TopList):
+        what = what.batch
+    if isinstance(what, TopLists):
+        if space is not None and not np.array_equal(as_space(space).as_floats[1], what.space.as_floats[1]):
+            raise SpaceError(f"the lists are over {what.space!r}, not over {as_space(space)!r}: leave space out.")
+        return what
+    if isinstance(what, DeviceLists):
+        raise TopListError("this works on lists in memory, not on DeviceLists: make them from numpy arrays.")
+    how = Repairs() if repairs is None else repairs
+    options: dict[str, Any] = {"units": how.units, "normalize": how.normalize}
+    known = None if space is None else as_space(space)
+    several = isinstance(what, list | tuple)
+    sets = _as_sets(what, known) if isinstance(known, LabelSets) else None
+    if sets is not None and known is not None:
+        return TopLists.from_labels(sets, known)
+    if hasattr(what, "indptr"):
+        return TopLists.from_csr(what, known, duplicates=how.duplicates, **options)
+    if several and any(isinstance(one, TopList) for one in what):
+        raise ShapeError("these are single lists.", "Give the TopLists that they come from, or TopLists.from_dicts.")
+    if several and any(isinstance(one, set | frozenset) for one in what):
+        raise ShapeError("labels that are sets need a space of label sets.", "TopLists.from_labels(y, LabelSets(...)).")
+    flat = spelled_out(what, known)
+    if flat is not None:
+        return TopLists.from_ragged(*_columns(flat), _need(known), duplicates=how.duplicates, **options)
+    if several and any(hasattr(one, "items") for one in what):
+        return TopLists.from_dicts(what, _need(known), **options)
+    if hasattr(what, "columns") and hasattr(what, "shape"):
+        raise ShapeError("this is a table.", "Make lists of it: TopLists.from_frame(table, space).")
+    if what is None or isinstance(what, str | bytes | Mapping):
+        got = "nothing" if what is None else type(what).__name__
+        raise TopListError(
+            f"expected TopLists, or an array of distributions, got {got}. Make lists with TopLists.from_proba "
+            "(distributions), from_topk (lists), from_labels (hard predictions) or from_dicts."
+        )
+    values = as_array(what, "predictions")
+    if values.ndim == 2 and values.dtype.kind in "fiu":
+        return TopLists.from_proba(values, known, **options)
+    if values.ndim == 0:
+        raise ShapeError(f"predictions are one per case, not {what!r}.")
+    return TopLists.from_labels(what, _need(known))
+
+
+def _need(space: ClassSpace | None) -> ClassSpace:
+    if space is None:
+        raise SpaceError(
+            "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...]); or make "
+            "the lists first, TopLists.from_dicts or from_labels."
+        )
+    return space
+
+
+def _columns(flat: Flat) -> tuple[Any, Any, Any]:
+    """Offsets, classes and confidences as arrays; labels stay what they are."""
+    offsets, classes, confidences = flat
+    named = np.empty(len(classes), dtype=object)
+    for place, one in enumerate(classes):
+        named[place] = one
+    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in classes):
+        named = np.array(classes)
+    return np.array(offsets, dtype=np.int64), named, confidences or np.empty(0)
+
+
+def spelled_out(what: Any, space: ClassSpace | None) -> Flat | None:
+    """Offsets, classes and confidences of predictions with a label and a number for each entry; None for other shapes.
+
+    These are the output of a pipeline of Hugging Face, a list of {"label", "score"} per case or one of them per case,
+    and a pair of classes and confidences with a sequence of each per case, such as fastText's.
+    """
+    if not isinstance(what, list | tuple) or not what:
+        return None
+    if isinstance(what, tuple) and len(what) == 2 and all(map(_is_nested, what)):
+        return _side_by_side(what[0], what[1], space)
+    if isinstance(what, tuple) and len(what) == 2 and _is_one_case(*what):
+        raise ShapeError("these are the labels and confidences of one case.", "Give a list of each per case.")
+    nested = [isinstance(one, list | tuple) and all(_is_entry(entry) for entry in one) for one in what]
+    if all(nested) and any(map(len, what)):
+        return _entries(what)
+    single = [_is_entry(one) for one in what]
+    if any(single) and _can_be_confidences(what, space):
+        return None
+    if not any(single) and not any(one and len(what[i]) for i, one in enumerate(nested)):
+        return None
+    case = next(
+        (i for i, (one, few) in enumerate(zip(single, nested, strict=True)) if one != single[0] or one == few), None
+    )
+    if case is not None:
+        raise ShapeError(
+            f"some cases are a label with a score, others are not: {what[case]!r:.80}.",
+            'Give each case a list of {"label": ..., "score": ...}.',
+            case=case,
+        )
+    return _entries([[one] for one in what])
+
+
+def _is_nested(column: Any) -> bool:
+    """Whether there is a sequence for each case."""
+    if isinstance(column, np.ndarray) and column.dtype != object:
+        return column.ndim == 2
+    return isinstance(column, list | tuple | np.ndarray) and all(
+        isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) for row in column
+    )
+
+
+def _is_one_case(labels: Any, numbers: Any) -> bool:
+    sized = isinstance(labels, list | tuple) and isinstance(numbers, list | tuple | np.ndarray)
+    named = sized and len(labels) > 0 and all(isinstance(label, str) for label in labels)
+    return named and len(labels) == len(numbers) and not any(isinstance(x, str) for x in numbers)
+
+
+def _is_entry(one: Any) -> bool:
+    """Whether this is a label with its score."""
+    return isinstance(one, Mapping) and set(one) == _ENTRY
+
+
+def _can_be_confidences(cases: Sequence[Any], space: ClassSpace | None) -> bool:
+    """Whether mappings with the keys label and score give confidences to two classes of these names."""
+    entries = [one for one in cases if _is_entry(one)]
+    numbers = [isinstance(one["label"], int | float | np.number) for one in entries]
+    if not all(numbers):
+        return False
+    if space is not None and space.labels is not None and set(space.labels) >= _ENTRY:
+        return True
+    raise ShapeError(
+        f"{entries[0]!r} is either the class {entries[0]['label']!r} with a score, or two classes, label and score.",
+        'Classes and scores go as a list per case, [[{"label": ..., "score": ...}], ...]; classes of these names need '
+        "ClassSpace(labels=[...]).",
+    )
+
+
+def _entries(cases: Sequence[Sequence[Mapping[str, Any]]]) -> Flat:
+    offsets = np.cumsum([0, *map(len, cases)]).tolist()
+    flat = [*chain.from_iterable(cases)]
+    return offsets, [entry["label"] for entry in flat], [entry["score"] for entry in flat]
+
+
+def _side_by_side(classes: Any, confidences: Any, space: ClassSpace | None) -> Flat:
+    """A sequence of classes and one of confidences per case; fastText's prefix is taken off if all labels have it."""
+    sizes, others = ([len(row) for row in column] for column in (classes, confidences))
+    if sizes != others:
+        odd = next((i for i, (a, b) in enumerate(zip(sizes, others, strict=False)) if a != b), None)
+        if odd is None:
+            raise ShapeError(f"{len(sizes)} lists of classes for {len(others)} lists of confidences.")
+        raise ShapeError(f"{sizes[odd]} classes but {others[odd]} confidences.", case=odd)
+    named, numbers = ([*chain.from_iterable(map(plain, column))] for column in (classes, confidences))
+    return np.cumsum([0, *sizes]).tolist(), _without_prefix(named, space), numbers
+
+
+def _without_prefix(labels: list[Any], space: ClassSpace | None) -> list[Any]:
+    marked = [isinstance(label, str) and label.startswith(PREFIX) for label in labels]
+    if not any(marked) or (space is not None and any(str(known).startswith(PREFIX) for known in space.labels or ())):
+        return labels
+    if not all(marked):
+        bare = labels[marked.index(False)]
+        raise ClassError(
+            f"some labels begin with {PREFIX}, others such as {bare!r} do not.",
+            "Take the prefix off all of them, or give a space whose labels have it.",
+        )
+    return [label.removeprefix(PREFIX) for label in labels]
+
+
+def plain(values: Any) -> list[Any]:
+    """The values of a sequence, as Python has them."""
+    found: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
+    return found
+
+
+def _as_sets(what: Any, space: LabelSets) -> Any:
+    """A label set per case, where that was predicted: in a batch, by its labels, or as zeros and ones; else None."""
+    if isinstance(what, Sets):
+        return what
+    if isinstance(what, list | tuple) or (isinstance(what, np.ndarray) and what.dtype == object and what.ndim == 1):
+        if any(isinstance(one, set | frozenset) for one in what):
+            return what
+        if not all(isinstance(one, list | tuple | np.ndarray) for one in what):
+            return None
+        names, members = set(space.names), [label for one in what for label in one]
+        if any(isinstance(one, Mapping) for one in members):
+            return None
+        if any(isinstance(one, str) for one in members) or all(isinstance(x, Hashable) and x in names for x in members):
+            return what
+        if isinstance(what, tuple) and len(what) == 2 and all(map(_is_nested, what)):
+            return None
+        what = as_array(what, "predictions")
+    columns = what.shape[1] if len(getattr(what, "shape", ())) == 2 else None
+    if columns != len(space.names):
+        return None
+    values = what.tocsr().data if hasattr(what, "tocsr") else as_array(what, "predictions")
+    certain = columns == space.size and values.dtype.kind == "f"  # distributions: a column per class
+    return what if are_bits(values) and not certain else None
+
+
+def raw_rows(predictions: Any, space: Any = None, *, units: Units = "probability") -> tuple[Rows, ClassSpace]:
+    """Rows with the numbers as they were given, in their `units`, and the space.
+
+    Predictions are lists, an (n, m) array, a pair of classes and confidences, (n, k) or one sequence per case, a triple
+    of offsets, classes and confidences, a CSR matrix, a mapping per case, what a pipeline of Hugging Face or fastText
+    returns, or one label per case. What the door would refuse goes through, except for offsets: classes that are not in
+    the space have codes from its size on, None is NaN. Without a space there are as many classes as columns or, where
+    there are none, infinitely many.
+
+    >>> rows, space = raw_rows([{"cat": 0.7, "dog": -1}, {}], ClassSpace(labels=["cat", "fox"]))
+    >>> rows.classes, rows.confidences, rows.offsets
+    (array([0, 2]), array([ 0.7, -1. ]), array([0, 2, 2]))
+    """
+    Repairs(units=units)
+    if isinstance(predictions, TopList):
+        predictions = predictions.batch
+    if isinstance(predictions, TopLists):
+        rows, own = predictions.admitted.rows, predictions.space
+        return rows, own
+    if hasattr(predictions, "indptr"):
+        *flat, columns = csr_parts(predictions)
+        return _flat(flat, as_space(columns if space is None else space))
+    entries = spelled_out(predictions, None if space is None else as_space(space))
+    if entries is not None:
+        return _flat(entries, _known(space))
+    if isinstance(predictions, tuple) and len(predictions) == 3:
+        return _flat(predictions, _known(space))
+    if isinstance(predictions, tuple) and len(predictions) == 2:
+        raise ShapeError("a pair of classes and confidences has a list of each per case.", "Give two lists of lists.")
+    several = isinstance(predictions, list | tuple)
+    if several and any(hasattr(one, "items") for one in predictions):
+        return _mappings(predictions, _known(space))
+    if isinstance(predictions, Sets) or isinstance(_known(space), LabelSets):
+        codes, known = as_classes(predictions, _known(space))
+        return _labels(codes, known), known
+    values = as_array(predictions, "predictions")
+    if values.ndim == 2 and values.dtype.kind in "fiub":
+        return _dense(values, space)
+    if values.ndim != 1:
+        raise ShapeError(f"predictions are one per case, not an array of shape {values.shape}.")
+    codes, known = _codes(values.tolist(), _known(space))
+    return _labels(codes, known), known
+
+
+def _known(space: Any) -> ClassSpace:
+    return as_space(math.inf if space is None else space)
+
+
+def _labels(codes: NDArray[Any], space: ClassSpace) -> Rows:
+    return to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), space)
+
+
+def _dense(values: NDArray[Any], space: Any) -> tuple[Rows, ClassSpace]:
+    """A column per class, or at least for the first ones."""
+    n, width = values.shape
+    known = as_space(width if space is None else space)
+    whole = not known.per_case and known.size == width
+    classes = None if whole else np.tile(np.arange(width), n)
+    t = _numbers(values.ravel())
+    return to_rows(np.arange(n + 1) * width, classes, t, known, precision=precision_of(values)), known
+
+
+def _flat(given: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:
+    """Offsets, classes and confidences."""
+    offsets, *flat = given
+    named, values = (plain(as_flat(one, what)) for one, what in zip(flat, ("classes", "confidences"), strict=True))
+    t = _numbers(values)
+    if len(named) != len(t):
+        raise ShapeError(f"{len(named)} classes but {len(t)} confidences.", "Each class needs one confidence.")
+    at = as_offsets(offsets, len(t))
+    end = int(at[-1])
+    codes, known = _codes(named[:end], space)
+    return to_rows(at, codes, t[:end], known, precision=precision_of(flat[1])), known
+
+
+def _mappings(lists: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:
+    bad = next((i for i, row in enumerate(lists) if not hasattr(row, "items")), None)
+    if bad is not None:
+        raise ShapeError(f"expected a mapping from class to confidence, got {lists[bad]!r}.", case=bad)
+    pairs = [pair for row in lists for pair in row.items()]
+    codes, known = _codes([c for c, _ in pairs], space)
+    at = np.concatenate(([0], np.cumsum([len(row) for row in lists], dtype=np.int64)))
+    return to_rows(at, codes, _numbers([value for _, value in pairs]), known), known
+
+
+def _numbers(values: Any) -> NDArray[Any]:
+    """Numbers as they are; None is not a number."""
+    if isinstance(values, list):
+        values = np.array([math.nan if value is None else value for value in values] or np.empty(0))
+    return np.ascontiguousarray(as_floats(values, "confidences"))
+
+
+def _codes(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int64], ClassSpace]:
+    """Codes of labels, from the size of the space on for those that are not in it."""
+    if isinstance(space, LabelSets) and not all(isinstance(label, int) for label in labels):
+        return encode_labels(labels, space)
+    whole = all(isinstance(label, int | float) and label == int(label) for label in labels if _is_number(label))
+    whole = whole and all(map(_is_number, labels)) and max(map(abs, labels), default=0) < 2**63
+    if whole and not space.numbered:
+        return np.array(labels, dtype=np.int64), space
+    try:
+        seen = list(dict.fromkeys(labels))
+    except TypeError:
+        raise ClassError("classes are codes or labels.", "Label sets need a space of label sets, LabelSets.") from None
+    if space.labels is None:
+        if not space.per_case and len(seen) <= space.size:
+            space = ClassSpace(space.size, seen)
+        places = {label: code for code, label in enumerate(seen)}
+    else:
+        places = dict(space.codes)
+        beyond = len(places) if space.per_case else max(len(places), int(min(space.size, 2**62)))
+        foreign = (label for label in seen if label not in places)
+        places |= {label: beyond + i for i, label in enumerate(foreign)}
+    return np.array([places[label] for label in labels], dtype=np.int64), space
+
+
+def _is_number(label: Any) -> bool:
+    return isinstance(label, int | float) and not isinstance(label, bool) and math.isfinite(label)

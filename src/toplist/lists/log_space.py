@@ -1,0 +1,95 @@
+"""Lists of confidences that are known by their logarithms, from producers that mean every one of them.
+
+Lists as logarithms, where powers of confidences are products and nothing underflows; and lists made of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Floats
+from toplist.core.array_api import log_or
+from toplist.lists.columns import row_log_sums
+from toplist.lists.flatten import exponentiate, keep_logs, ragged
+from toplist.lists.toplists import TopLists
+from toplist.lists.validation import Repairs, admit
+
+
+def from_logs(
+    offsets: Any, classes: Any, log_confidences: Any, space: Any, *, log_rest: Any = None, ids: Any = None
+) -> TopLists:
+    """Lists as `TopLists.from_ragged` makes them with `units="log"`, but however small the confidences are.
+
+    Nothing counts as a repair, and no logarithm is taken for a mark: one of -30000 is that of a set of 100,000 labels.
+
+    >>> from_logs([0, 2], [3, 1], [-3083.0, -3085.5], 2**10000)[0]
+    TopList({3: e^-3083, 1: e^-3085.5}, rest=1 over about 2**10000 classes)
+    """
+    rows, known = ragged(offsets, classes, log_confidences, space, log_rest)
+    return TopLists._admit(exponentiate(rows), known, ids, Repairs())
+
+
+def log_rest(lists: TopLists) -> NDArray[np.float64]:
+    """The log of each rest mass, as its producer knew it; minus infinity where nothing is left.
+
+    >>> log_rest(TopLists.from_dicts([{0: 1.0}, {}], 3))
+    array([-inf,   0.])
+    """
+    with np.errstate(divide="ignore"):
+        plain: NDArray[np.float64] = np.log(lists.rest)
+    return plain if lists.log_rest is None else np.where(lists.admitted.scaled, plain, lists.log_rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """The log of every listed confidence; per case that of the rest mass, and of how many classes share it."""
+
+    listed: Floats
+    rest: Floats
+    unlisted: Floats
+
+    @classmethod
+    def of(cls, lists: TopLists) -> Logs:
+        """Minus infinity for zeros, and for the rest of a list of all classes."""
+        admitted, rows = lists.admitted, lists.admitted.rows
+        listed = admitted.normalized_logs
+        if listed is None:
+            listed = log_or(np, admitted.normalized, -np.inf)
+        left = rows.size - admitted.sizes
+        return cls(listed, log_rest(lists), np.where(np.isfinite(left), log_or(np, left, -np.inf), rows.log_size))
+
+
+def normalised(lists: TopLists, listed: Floats, rest: Floats) -> TopLists:
+    """Lists on the same classes whose masses are in proportion to what these are the logarithms of."""
+    total = np.logaddexp(row_log_sums(listed, lists.offsets), rest)
+    logs = listed - np.repeat(total, lists.sizes)
+    return revalued(lists, np.exp(logs), rest - total, logs)
+
+
+def revalued(lists: TopLists, t: Floats, rest: Floats, logs: Floats | None = None) -> TopLists:
+    """Lists on the same classes with other confidences and the log of another rest, checked as all lists are."""
+    rows = replace(lists.admitted.rows, confidences=t, log_rest=rest, log_confidences=None)
+    rows = rows if logs is None else keep_logs(rows, logs)
+    admitted = admit(rows, lists.space, ids=lists.ids, repairs=Repairs())
+    return lists._with(replace(admitted, repairs=lists.admitted.repairs))
+
+
+def ranks(lists: TopLists) -> NDArray[np.int64]:
+    """The place of each entry among the confidences of its case, from 0; ties keep their order."""
+    logs = lists.log_confidences
+    t: Any = lists.confidences if logs is None else logs
+    sizes, offsets = lists.sizes, lists.offsets
+    place = np.arange(len(t)) - np.repeat(offsets[:-1], sizes)
+    if not ((t[1:] > t[:-1]) & (place[1:] > 0)).any():
+        return place
+    out = np.empty(len(t), np.int64)
+    if len(sizes) and (sizes == sizes[0]).all():
+        order = np.argsort(-t.reshape(len(sizes), -1), axis=1, stable=True)
+        np.put_along_axis(out.reshape(order.shape), order, np.arange(order.shape[1])[None, :], axis=1)
+    else:
+        out[np.lexsort((-t, np.repeat(np.arange(len(sizes)), sizes)))] = place
+    return out

@@ -1,0 +1,234 @@
+"""Many top lists, in Arrow's own layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_count, as_number, read_only
+from toplist.core import flags
+from toplist.errors import TopListError
+from toplist.lists.columns import Admitted
+from toplist.lists.constructors import Constructors
+from toplist.lists.device import DeviceLists
+from toplist.lists.space import ClassSpace, show_size
+from toplist.lists.toplist import TopList
+
+_DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TopLists(Constructors):
+    """A frozen batch of top lists; make one with the `from_` constructors, which check every value.
+
+    Hard labels are lists with confidence 1, distributions list every class, a reject is the empty list.
+    Classes and confidences are shared with the source, not copied, wherever its layout allows: writing to those arrays
+    afterwards changes the lists, and nothing is checked again (scores may then be NaN). Offsets are an own copy, and
+    what the lists hand out is read-only.
+
+    >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}, {}], 10)
+    >>> lists
+    TopLists(2 cases, k from 0 to 2, 10 classes)
+    >>> lists.rest
+    array([0.2, 1. ])
+    """
+
+    space: ClassSpace
+    ids: NDArray[Any] | None
+    admitted: Admitted
+
+    @classmethod
+    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: Admitted) -> Self:
+        return cls(space, ids, admitted)
+
+    def __post_init__(self) -> None:
+        if self.ids is not None:
+            object.__setattr__(self, "ids", read_only(self.ids))
+
+    # What is in it
+
+    def __len__(self) -> int:
+        return len(self.admitted.rows)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each case starts in `classes` and `confidences`, and the end."""
+        return read_only(self.admitted.rows.offsets)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The listed classes of all cases, one after the other."""
+        return read_only(self.admitted.classes)
+
+    @property
+    def confidences(self) -> NDArray[Any]:
+        """The listed confidences as they were given, aligned with `classes`."""
+        return read_only(self.admitted.rows.confidences)
+
+    @property
+    def normalized_confidences(self) -> NDArray[np.float64]:
+        """The listed confidences as they are scored: masses a rounding error above one are divided out."""
+        return self.admitted.normalized
+
+    @property
+    def log_confidences(self) -> NDArray[np.float64] | None:
+        """The logarithms of `confidences`, if they are known and any of them is of no number: below about 1e-290."""
+        logs = self.admitted.rows.log_confidences
+        return None if logs is None else read_only(logs)
+
+    @property
+    def log_rest(self) -> NDArray[np.float64] | None:
+        """The log of the unlisted mass, where the producer knew it better than one minus the sum."""
+        log_rest = self.admitted.rows.log_rest
+        return None if log_rest is None else read_only(log_rest)
+
+    @property
+    def repairs(self) -> Mapping[str, int]:
+        """How many cases were repaired, by the repair that was asked for."""
+        return MappingProxyType(self.admitted.repairs)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many classes each case lists."""
+        return self.admitted.sizes
+
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """The mass that each case leaves unlisted."""
+        return self.admitted.rest
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """The mass that each case lists."""
+        return 1.0 - self.rest
+
+    @property
+    def proxy(self) -> NDArray[np.float64]:
+        """The share of the rest mass for each unlisted class; 0 where every class is listed."""
+        unlisted = self.admitted.rows.size - self.sizes
+        return self.rest / np.where(unlisted > 0, unlisted, np.inf)
+
+    def padded(self) -> NDArray[np.float64]:
+        """The padded distributions as a dense (n, m) array, for small m (paper, eq. 6)."""
+        sizes = np.unique(np.asarray(self.space.size, dtype=object))
+        if len(sizes) > 1:
+            raise TopListError("the number of classes differs per case: pad one list at a time, lists[i].padded().")
+        m = sizes[0] if len(sizes) else 0
+        if m * max(len(self), 1) > _DENSE_LIMIT:
+            raise TopListError(f"{len(self):,} x {show_size(m)} is too large to spread out; scoring does not need it.")
+        out = np.repeat(self.proxy[:, None], m, axis=1)
+        case = np.repeat(np.arange(len(self)), self.sizes)
+        out[case, self.classes] = self.normalized_confidences
+        return out
+
+    # Validity
+
+    def is_valid(self) -> NDArray[np.bool_]:
+        """Per case: is no listed confidence below the proxy by more than the rounding of the input explains?"""
+        valid: NDArray[np.bool_] = (self.admitted.flags & flags.INVALID) == 0
+        return valid
+
+    def valid(self) -> TopLists:
+        """The largest valid sublists; valid lists stay as they are."""
+        return self._with(self.admitted.valid(flags.INVALID)) if self.admitted.any(flags.INVALID) else self
+
+    def repair(self) -> TopLists:
+        """Valid lists on the same classes with the same padded distributions as `valid()`: k is kept."""
+        return self._with(self.admitted.repaired(flags.INVALID)) if self.admitted.any(flags.INVALID) else self
+
+    def strictly_valid(self) -> TopLists:
+        """The largest sublists that are valid without any tolerance: what is scored."""
+        return self._with(self.admitted.valid(flags.BELOW)) if self.admitted.any(flags.BELOW) else self
+
+    def as_distributions(self) -> TopLists:
+        """The same, standing for their padded distributions, valid or not: no sublist is taken."""
+        return self._with(replace(self.admitted, flags=np.zeros_like(self.admitted.flags)))
+
+    def _with(self, admitted: Admitted) -> Self:
+        return self._of(self.space, self.ids, admitted)
+
+    # Selection
+
+    def truncate(self, k: int | None = None, *, mass: float | None = None) -> Self:
+        """The k most confident classes of each case, or as many as it takes to list `mass`; largest first.
+
+        What is cut off joins the rest mass exactly. Ties go to the class that stands first.
+
+        >>> TopLists.from_proba([[0.2, 0.5, 0.3]]).truncate(mass=0.7)[0]
+        TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
+        """
+        if (k is None) == (mass is None):
+            raise TopListError("truncate to k classes or to a mass: give one of the two.")
+        if k is not None:
+            return self._with(self.admitted.first(as_count(k)))
+        return self._with(self.admitted.reaching(as_number(mass, "mass", 0, 1)))
+
+    def ordered(self) -> TopLists:
+        """The same lists, the most confident class first; ties keep their order."""
+        return self._with(self.admitted.ordered())
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, int | np.integer):
+            case = int(at) + (len(self) if at < 0 else 0)
+            if not 0 <= case < len(self):
+                raise IndexError(f"case {at} of {len(self)}")
+            return TopList.of(self[case : case + 1])
+        if isinstance(at, slice) and at.step in (None, 1):
+            lo, hi, _ = at.indices(len(self))
+            return self._part(self.admitted.between(lo, max(lo, hi)), slice(lo, max(lo, hi)))
+        where = np.arange(len(self))[at if isinstance(at, slice) else np.asarray(at, dtype=_index_type(at))]
+        return self._part(self.admitted.at(where), where)
+
+    def _part(self, admitted: Admitted, at: Any) -> TopLists:
+        return TopLists(self.space.take(at), None if self.ids is None else self.ids[at], admitted)
+
+    def __iter__(self) -> Iterator[TopList]:
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopLists):
+            return NotImplemented
+        if self.space != other.space or not np.array_equal(self.offsets, other.offsets):
+            return False
+        return all(map(np.array_equal, self._by_class(), other._by_class()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _by_class(self) -> tuple[NDArray[Any], ...]:
+        order = np.lexsort((self.classes, np.repeat(np.arange(len(self)), self.sizes)))
+        logs = self.admitted.small_logs
+        small = np.zeros(len(order)) if logs is None else logs[order]
+        return self.classes[order], self.normalized_confidences[order], small
+
+    def __repr__(self) -> str:
+        sizes = self.sizes
+        n = f"{len(self):,} case{'' if len(self) == 1 else 's'}"
+        low, high = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
+        k = f"k = {low}" if low == high else f"k from {low} to {high}"
+        wrong = int(np.count_nonzero(~self.is_valid()))
+        classes = f"{show_size(self.space.size)} classes"
+        return f"TopLists({n}, {k}, {classes}{f', {wrong:,} invalid' if wrong else ''})"
+
+
+def _index_type(at: Any) -> Any:
+    kind = np.asarray(at).dtype.kind
+    if kind not in "iub" and np.size(at):
+        raise IndexError("cases are selected by number, slice, mask, or an array of numbers.")
+    return np.bool_ if kind == "b" else np.intp
+
+
+def require_lists(lists: Any) -> None:
+    """Raise if these are not lists, with the ways to make some."""
+    if isinstance(lists, DeviceLists):
+        raise TopListError("this works on lists in memory, not on a device: make them from numpy arrays.")
+    if not isinstance(lists, TopLists):
+        got = "nothing" if lists is None else type(lists).__name__
+        raise TopListError(
+            f"expected TopLists, got {got}. Make them with TopLists.from_proba (distributions), from_topk (lists), "
+            "from_labels (hard predictions) or from_dicts."
+        )

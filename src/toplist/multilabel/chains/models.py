@@ -1,0 +1,237 @@
+"""A chain as the conditional distributions of its labels, whoever fitted it.
+
+Chains of logistic models: scores from products of matrices, and how likely the rest of a set can be at best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit, log_expit
+
+from toplist._typing import Floats, Ints
+from toplist.errors import ConfidenceError, ShapeError
+
+Bits = NDArray[np.uint8]
+
+_ENTRIES = 1 << 24  # of the features that a model is shown at once
+
+
+class Conditionals(Protocol):
+    """A chain of one's own: a model of the next label, given a case and the labels before it.
+
+    `order[d]` is the label that the chain decides at depth d. `conditional(X, prefixes)` is shown one row of X and one
+    row of zeros and ones (rows, d) per prefix, in the order of the chain, and says P(next label = 1) for each.
+    """
+
+    order: Any
+
+    def conditional(self, X: Any, prefixes: Bits, /) -> Any:
+        """P(next label = 1) after each prefix."""
+
+
+class Chain(Protocol):
+    """A chain, whoever fitted it."""
+
+    @property
+    def order(self) -> Ints:
+        """The label that is decided at each depth."""
+
+    def over(self, X: Any, first: int, /) -> Links:
+        """Its links on some cases; `first` is the number of the first of them."""
+
+
+class Links(Protocol):
+    """The conditional distributions of a chain on some cases, which are counted from 0."""
+
+    def next_label(self, case: Ints, bits: Bits) -> tuple[Floats, Floats]:
+        """log P(next label = 0) and log P(next label = 1), given a case and the labels before: one row a prefix."""
+
+    def ceiling(self, case: Ints, depth: int) -> Floats:
+        """What the labels from this depth on can add to a log-probability at most, whatever comes before them."""
+
+    def bound(self, case: Ints, bits: Bits) -> Floats:
+        """What the labels that are still to come can add at most, after these prefixes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """Any models: nothing is known of a label before it is asked for."""
+
+    features: Any
+    first: int  # the number of the first case, for errors
+    ask: Callable[[Any, Bits], tuple[Any, Any]]  # P(0) and P(1) of the next label, from rows of X and prefixes
+
+    def next_label(self, case: Ints, bits: Bits) -> tuple[Floats, Floats]:
+        """The models are asked for as many rows at once as fit."""
+        out = np.empty((2, len(case)))
+        width = (self.features.shape[1] if self.features.ndim == 2 else 1) + bits.shape[1]
+        step = max(1, _ENTRIES // max(1, width))
+        for lo in range(0, len(case), step):
+            here = slice(lo, lo + step)
+            out[:, here] = self.ask(self.features[case[here]], bits[here])
+        bad = ~((out >= 0) & (out <= 1)).all(axis=0)
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ConfidenceError(
+                f"the chain says {out[1, at]:g} for the label at place {bits.shape[1]} of its order, after "
+                f"{bits[at].tolist()}: no probability.",
+                "P(next label = 1) is from 0 to 1.",
+                case=self.first + int(case[at]),
+                more=len(np.unique(case[bad])) - 1,
+            )
+        with np.errstate(divide="ignore"):
+            np.log(out, out=out)
+        return out[0], out[1]
+
+    def ceiling(self, case: Ints, depth: int) -> Floats:
+        """Nothing: a probability of one is possible."""
+        return np.zeros(len(case))
+
+    def bound(self, case: Ints, bits: Bits) -> Floats:
+        """Nothing, again."""
+        return np.zeros(len(case))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnChain:
+    """A chain that keeps the protocol `Conditionals`."""
+
+    order: Ints
+    chain: Conditionals
+
+    def over(self, X: Any, first: int) -> Links:
+        """The chain on some cases."""
+        return Unbounded(X, first, self._ask)
+
+    def _ask(self, rows: Any, bits: Bits) -> tuple[Any, Any]:
+        p = np.asarray(self.chain.conditional(rows, bits), dtype=np.float64)
+        if p.shape != (len(bits),):
+            raise ShapeError(f"conditional says {p.shape} for {len(bits)} prefixes.", "One probability per prefix.")
+        return 1.0 - p, p
+
+
+@dataclass(frozen=True, slots=True)
+class FittedChain:
+    """A chain of scikit-learn: the estimator at depth d sees X and the d labels before, in the order of the chain."""
+
+    order: Ints
+    estimators: tuple[Any, ...]
+
+    def over(self, X: Any, first: int) -> Links:
+        """The chain on some cases."""
+        return Unbounded(X, first, self._ask)
+
+    def _ask(self, rows: Any, bits: Bits) -> tuple[Any, Any]:
+        return both(self.estimators[bits.shape[1]], beside(rows, bits))
+
+
+def beside(rows: Any, bits: Bits) -> Any:
+    """Features, and the labels before as further features."""
+    if not bits.shape[1]:
+        return rows
+    if sparse.issparse(rows):
+        return sparse.hstack((rows, sparse.csr_array(bits.astype(np.float64))), format="csr")
+    return np.hstack((rows, bits.astype(np.float64)))
+
+
+def both(estimator: Any, rows: Any) -> tuple[Any, Any]:
+    """P(0) and P(1): an estimator that met one class only has one column."""
+    p = np.asarray(estimator.predict_proba(rows))
+    none = np.zeros(len(p))
+    column = {int(name): p[:, i] for i, name in enumerate(estimator.classes_)}
+    return column.get(0, none), column.get(1, none)
+
+
+_ROWS = 1 << 13  # of scores that are held at once: they should stay in the cache
+_TRIED = (-3.0, -0.5, 0.25, 2.0)  # scores
+_FLAT = 1e-100
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticChain:
+    """P(label at depth j = 1) = 1 / (1 + exp(-score)), score = intercept + X w + sum of `weights[i, j]` over i < j.
+
+    The score is known up to the labels that are still open, each of which adds its weight or nothing. So it is in an
+    interval, `middle` +- `half` about the score of what is fixed, and the label's probability, whichever way it goes,
+    is largest at one of the two ends.
+    """
+
+    order: Ints
+    features: Floats  # (features, L)
+    intercepts: Floats
+    weights: Floats  # (L, L), above the diagonal
+    middle: Floats  # (L + 1, L): at depth d, half the sum of the weights of labels d to j - 1 in the score of j
+    half: Floats  # ... and half the sum of their sizes
+
+    def over(self, X: Any, _: int) -> Links:
+        """The chain on some cases."""
+        base = np.asarray(X @ self.features) + self.intercepts
+        most = log_expit(np.abs(base + self.middle[0]) + self.half[0])
+        ceilings = np.zeros((len(base), len(self.order) + 1))
+        ceilings[:, :-1] = np.cumsum(most[:, ::-1], axis=1)[:, ::-1]
+        return _LogisticLinks(self, base, ceilings)
+
+
+@dataclass(frozen=True, slots=True)
+class _LogisticLinks:
+    chain: LogisticChain
+    base: Floats  # (cases, L): the scores of the features alone
+    ceilings: Floats
+
+    def next_label(self, case: Ints, bits: Bits) -> tuple[Floats, Floats]:
+        depth = bits.shape[1]
+        score = self.base[case, depth]
+        if depth:
+            weights = self.chain.weights[:depth, depth]
+            for lo in range(0, len(case), _ROWS):
+                score[lo : lo + _ROWS] += bits[lo : lo + _ROWS].astype(np.float64) @ weights
+        return log_expit(-score), log_expit(score)
+
+    def ceiling(self, case: Ints, depth: int) -> Floats:
+        found: Floats = self.ceilings[case, depth]
+        return found
+
+    def bound(self, case: Ints, bits: Bits) -> Floats:
+        depth = bits.shape[1]
+        base = self.base[:, depth:] + self.chain.middle[depth, depth:]
+        weights, half = self.chain.weights[:depth, depth:], self.chain.half[depth, depth:]
+        out = np.empty(len(case))
+        for lo in range(0, len(case), _ROWS):
+            score = bits[lo : lo + _ROWS].astype(np.float64) @ weights
+            score += base[case[lo : lo + _ROWS]]
+            np.abs(score, out=score)
+            score += half
+            out[lo : lo + _ROWS] = log_expit(score, out=score).sum(axis=1)
+        return out
+
+
+def as_logistic(chain: FittedChain, features: int) -> LogisticChain | None:
+    """The chain as one of logistic models, if that is what all its estimators are."""
+    width = len(chain.order)
+    weights, seen, intercepts = np.zeros((width, width)), np.zeros((features, width)), np.zeros(width)
+    for depth, estimator in enumerate(chain.estimators):
+        line = np.asarray(getattr(estimator, "coef_", None))
+        start = np.ravel(getattr(estimator, "intercept_", ()))
+        if line.shape != (1, features + depth) or len(start) != 1 or len(estimator.classes_) != 2:
+            return None
+        seen[:, depth], weights[:depth, depth], intercepts[depth] = line[0, :features], line[0, features:], start[0]
+        if not _is_logistic(estimator, line[0].astype(np.float64), intercepts[depth]):
+            return None
+    middle, half = np.zeros((width + 1, width)), np.zeros((width + 1, width))
+    middle[:-1] = np.cumsum(weights[::-1], axis=0)[::-1] / 2
+    half[:-1] = np.cumsum(np.abs(weights)[::-1], axis=0)[::-1] / 2
+    return LogisticChain(chain.order, seen, intercepts, weights, middle, half)
+
+
+def _is_logistic(estimator: Any, line: Floats, start: float) -> bool:
+    """Whether its probabilities are the logistic function of its score: it is asked where the score is known."""
+    steep = float(line @ line)
+    scores = np.array(_TRIED) if steep > _FLAT else np.full(1, start)
+    rows = np.outer(scores - start, line / steep if steep > _FLAT else np.zeros_like(line))
+    return bool(np.allclose(both(estimator, rows)[1], expit(scores), rtol=1e-6, atol=0))

@@ -1,0 +1,109 @@
+"""A classifier per label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from toplist._typing import Floats
+from toplist.lists import TopLists
+from toplist.multilabel.estimators.base import SetClassifier, Targets, fit_labels, require_scores, score_labels
+from toplist.multilabel.estimators.calibration import (
+    assign_folds,
+    calibrate,
+    fit_calibrators,
+    out_of_fold,
+    require_calibration,
+)
+from toplist.multilabel.independent import best_sets, only_empty
+
+
+class BinaryRelevance(TransformerMixin, SetClassifier):
+    """One classifier per label; the probability of a set is the product of those of its labels.
+
+    `estimator` is cloned for each label (a logistic regression by liblinear, if None). A label that never varies in
+    training has probability (successes + 1/2) / (cases + 1). With `calibration="isotonic"` or `"beta"`, a calibrator
+    per label learns from what classifiers say of cases that they have not seen (`cv` folds); the classifiers
+    themselves learn from all cases. A classifier without `predict_proba` needs that. `decision` says what `predict`
+    takes from a list: the likeliest set ("mode"), the best for instance F1 ("f1"), the labels more likely than not
+    ("hamming"). `k` is the length of lists, and `empty=False` excludes the empty set. With a `random_state` every
+    random part has a seed. As a transformer it gives the marginals, by the names of the labels.
+
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = BinaryRelevance(k=2).fit(X, [[1, 0], [1, 0], [1, 1], [0, 1]])
+    >>> model.predict_toplist([[0.0]]).sizes, model.predict([[0.0]])
+    (array([2]), array([[1, 0]]))
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        calibration: str | None = None,
+        cv: Any = 5,
+        decision: str = "mode",
+        k: int = 10,
+        empty: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibration = calibration
+        self.cv = cv
+        self.decision = decision
+        self.k = k
+        self.empty = empty
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def transform(self, X: Any) -> Floats:
+        """The calibrated probability of each label, (cases, labels)."""
+        return self._labels(self._checked(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the labels."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        return np.array([str(name) for name in self.label_names_], dtype=object)
+
+    def _learner(self) -> Any:
+        return LogisticRegression(solver="liblinear") if self.estimator is None else self.estimator
+
+    def _fit(self, X: Any, targets: Targets) -> None:
+        require_calibration(self.calibration)
+        learner, y = self._learner(), targets.matrix
+        require_scores(learner, self.calibration)
+        rng = check_random_state(self.random_state)
+        seeds = None if self.random_state is None else rng
+        self.calibrators_ = None
+        if self.calibration is not None:
+            fold = assign_folds(self.cv, X, y, rng)
+            scores = out_of_fold(learner, X, y, fold, rng=seeds, n_jobs=self.n_jobs)
+            self.calibrators_ = fit_calibrators(self.calibration, scores, y)
+        self.estimators_ = fit_labels(learner, X, y, rng=seeds, n_jobs=self.n_jobs)
+
+    def _labels(self, X: Any) -> Floats:
+        return calibrate(self.calibrators_, score_labels(self.estimators_, X, n_jobs=self.n_jobs))
+
+    def _marginals(self, X: Any) -> Floats:
+        return self._labels(X) if self.empty else given_not_empty(self._labels(X))
+
+    def _lists(self, X: Any, k: int) -> TopLists:
+        return best_sets(self._labels(X), k, self.space_)
+
+
+def given_not_empty(p: Floats) -> Floats:
+    """The probabilities of independent labels, given that there is one at least: p / (1 - prod(1 - p))."""
+    none = (p == 0).all(axis=1)
+    if none.any():
+        raise only_empty(none)
+    with np.errstate(divide="ignore"):
+        some: Floats = -np.expm1(np.log1p(-p).sum(axis=1, keepdims=True))
+    return np.minimum(p / some, 1.0)

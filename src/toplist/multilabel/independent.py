@@ -1,0 +1,124 @@
+"""The most probable label sets, from the probability of each label."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_array, as_floats, as_whole
+from toplist.core import kernel, subset_search
+from toplist.core.subset_search import Likeliest, Spelling
+from toplist.errors import CaseError, ConfidenceError, ShapeError, SpaceError, TopListError
+from toplist.lists import TopLists
+from toplist.lists.labelsets import Book, LabelSets, Sets
+from toplist.multilabel.support import lists_of_sets
+
+Units = Literal["probability", "logit"]
+
+_MOST = 1 << 27  # sets of one case
+
+
+def best_sets(
+    marginals: Any, k: int, space: LabelSets | None = None, *, units: Units = "probability", ids: Any = None
+) -> TopLists:
+    """The k most probable label sets of each case, if its labels are independent: P(S) = prod p_in prod (1 - p_out).
+
+    `marginals` is a (cases, labels) array of probabilities, or of log-odds with `units="logit"`, which keeps the digits
+    of probabilities next to one; the columns of a data frame go by their names. The rest mass is that of all other
+    sets, without cancellation. Where the space has no empty set, probabilities are given that the set is not empty. A
+    set of probability zero is never listed, so a list may have fewer than k sets. A case takes time of the order of
+    L + k log k.
+
+    The likeliest set holds the labels with a probability above 1/2. Of sets that are equally probable, those that
+    differ from it in fewer labels come first, and among labels equally close to 1/2 the one that stands first is
+    flipped first.
+
+    >>> from toplist.lists.labelsets import LabelSets
+    >>> lists = best_sets([[0.9, 0.2, 0.4]], 3, LabelSets(["a", "b", "c"]))
+    >>> [sorted(lists.space.decode(code)) for code in lists.classes], lists.confidences.round(3)
+    ([['a'], ['a', 'c'], ['a', 'b']], array([0.432, 0.288, 0.108]))
+    """
+    if hasattr(marginals, "columns"):
+        space = LabelSets(marginals.columns) if space is None else space
+        marginals = space.by_name(marginals) if isinstance(space, LabelSets) else marginals
+    p = _as_matrix(marginals)
+    if units not in ("probability", "logit"):
+        raise TopListError(f'units are "probability" or "logit", not {units!r}.')
+    known = _as_sets(space, p.shape[1])
+    most = min(as_whole(k, "k", 1), known.size)
+    if most > _MOST:
+        raise TopListError(f"k is at most {_MOST:,} label sets of a case, not {k:,}.")
+    names = None if ids is None else as_array(ids, "ids")
+    found = kernel.best_sets(p, known.keys, most, logit=units == "logit", empty=known.empty, spelled=known.digests)
+    row, why = found.refused
+    if why:
+        raise _complaint(p, row, why, units, known, names)
+    codes, log_p = found.listed(found.codes), found.listed(found.log_p)
+    if known.masks and not known.empty:
+        codes -= 1
+    book = None if found.spelling is None else _book(found, found.spelling, codes, p.shape[1])
+    return lists_of_sets(known, _offsets(found.counts), (codes, book), log_p, log_rest=found.log_rest, ids=names)
+
+
+def _as_matrix(marginals: Any) -> NDArray[Any]:
+    p = as_floats(marginals, "marginals")
+    if p.ndim != 2:
+        raise ShapeError(
+            f"marginals are a (cases, labels) array, not one of shape {p.shape}.", "One case is one row: [[0.9, 0.2]]."
+        )
+    return p
+
+
+def _as_sets(space: Any, width: int) -> LabelSets:
+    if space is None:
+        return LabelSets(range(width))
+    if not isinstance(space, LabelSets):
+        raise SpaceError(f"the classes are label sets: pass LabelSets(labels), not {type(space).__name__}.")
+    if space.support is not None:
+        raise SpaceError("this space has a support, of which support_sets lists the most probable sets.")
+    if len(space.names) != width:
+        raise ShapeError(f"{width} columns for {len(space.names)} labels.", "Each label has a column of marginals.")
+    return space
+
+
+def _book(found: Likeliest, spelling: Spelling, codes: NDArray[np.int64], width: int) -> Book:
+    """Which sets these are: the likeliest of their case, with some labels flipped."""
+    flips = Sets(_offsets(found.listed(spelling.counts)), spelling.flips, width)
+    return Book(codes, spelling.bits, np.repeat(np.arange(len(found.counts)), found.counts), flips)
+
+
+def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _complaint(p: NDArray[Any], row: int, why: int, units: str, space: LabelSets, ids: Any) -> CaseError:
+    """The first case that has no sets, what is wrong with it, and how many more are like it."""
+    name = "" if ids is None or row >= len(ids) else repr(ids[row].item() if hasattr(ids[row], "item") else ids[row])
+    if why == subset_search.ONLY_EMPTY:
+        none = p <= (-subset_search.CERTAIN if units == "logit" else 0.0)
+        return only_empty(np.all(none, axis=1), name)
+    bad = np.isnan(p) if units == "logit" else ~((p >= 0) & (p <= 1))
+    label = int(np.argmax(bad[row]))
+    value, more = float(p[row, label]), int(np.count_nonzero(bad.any(axis=1))) - 1
+    what = "log-odds" if units == "logit" else "probability"
+    problem = f"the {what} of label {space.names[label]!r} {'are' if units == 'logit' else 'is'} {value:g}."
+    return ConfidenceError(problem, _remedy(p, value), case=row, name=name, more=more)
+
+
+def only_empty(none: NDArray[np.bool_], name: str = "") -> ConfidenceError:
+    """The error for cases in which no label is possible, where there is no empty set."""
+    problem = "every label has probability zero, and the empty set is not a class of this space."
+    case, more = int(np.argmax(none)), int(np.count_nonzero(none)) - 1
+    return ConfidenceError(problem, "Allow it with empty=True.", case=case, name=name, more=more)
+
+
+def _remedy(p: NDArray[Any], value: float) -> str:
+    if np.isnan(value):
+        return "Leave the case out on purpose: nothing is dropped silently."
+    if np.nanmin(p) >= 0 and np.nanmax(p) <= 100:
+        return 'If these are percentages, divide them by 100; if they are log-odds, pass units="logit".'
+    return 'Probabilities are from 0 to 1. If these are log-odds, pass units="logit".'

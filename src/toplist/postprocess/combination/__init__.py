@@ -1,0 +1,18 @@
+"""Several predictors' lists for the same cases, combined."""
+
+from toplist.postprocess.combination.diversity import Ambiguity, Pair, ambiguity
+from toplist.postprocess.combination.pools import geometric_pool, linear_pool
+from toplist.postprocess.combination.stacking import Stack, stack
+from toplist.postprocess.combination.weights import PoolWeights, pool_weights
+
+__all__ = [
+    "Ambiguity",
+    "Pair",
+    "PoolWeights",
+    "Stack",
+    "ambiguity",
+    "geometric_pool",
+    "linear_pool",
+    "pool_weights",
+    "stack",
+]

@@ -1,0 +1,94 @@
+"""What predictors gain by disagreeing: how much better their mean is than they are on average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from toplist._typing import Floats
+from toplist.errors import ShapeError
+from toplist.postprocess.combination.members import Lists, Members, Weights, as_weights, unions
+from toplist.postprocess.combination.pools import linear_pool
+from toplist.scoring.scores import score
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two members: their mean squared distance, and what it brings the pool at their weights."""
+
+    first: str
+    second: str
+    distance: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ambiguity:
+    """Means over cases: `pool` is `mean` less `gain`, and `gain` is the sum over the pairs.
+
+    `gains` has one entry per case. Without outcomes, `members`, `mean` and `pool` are None.
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    cases: int
+    members: tuple[float, ...] | None
+    mean: float | None
+    pool: float | None
+    gain: float
+    pairs: tuple[Pair, ...]
+    gains: Floats = field(repr=False)
+
+
+def ambiguity(lists: Lists, y: Any = None, *, weights: Weights = None) -> Ambiguity:
+    r"""Why the mean of predictors scores better than they do on average, case by case, under the Brier score.
+
+    .. math:: S(\bar p, y) = \sum_j w_j S(p_j, y) - \sum_{i<j} w_i w_j \|\tilde p_i - \tilde p_j\|^2
+
+    What disagreement gains does not depend on what happens (Krogh and Vedelsby, 1995). Lists that are not valid count
+    as their largest valid sublists, without penalties.
+
+    >>> import toplist as tl
+    >>> a, b = tl.TopLists.from_dicts([{0: 0.8}], 3), tl.TopLists.from_dicts([{0: 0.2, 1: 0.7}], 3)
+    >>> found = ambiguity({"a": a, "b": b}, [0])
+    >>> round(found.mean, 3), round(found.gain, 3), round(found.pool, 3)
+    (0.6, 0.18, 0.42)
+    """
+    members = Members.of(lists)
+    w = as_weights(weights, members.names)
+    if not members.cases:
+        raise ShapeError("there are no cases, and so no means over them.")
+    gains, totals = np.zeros(members.cases), np.zeros((len(members), len(members)))
+    couples = [(i, j) for i in range(len(members)) for j in range(i + 1, len(members))]
+    for here, union in unions(members):
+        t, shares = union.values(), union.shares()
+        for i, j in couples:
+            apart = union.sums((t[i] - t[j]) ** 2) + _unlisted(union.members, shares, i, j)
+            gains[here] += w[i] * w[j] * apart
+            totals[i, j] += apart.sum()
+    means = totals / members.cases
+    pairs = [
+        Pair(members.names[i], members.names[j], means[i, j].item(), float(w[i] * w[j] * means[i, j]))
+        for i, j in couples
+    ]
+    scores = None if y is None else [float(score(one, y, penalty=0).mean()) for one in members]
+    return Ambiguity(
+        members.names,
+        w,
+        members.cases,
+        None if scores is None else tuple(scores),
+        None if scores is None else float(w @ scores),
+        None if y is None else float(score(linear_pool(list(members), weights=w.tolist()), y, penalty=0).mean()),
+        float(gains.mean()),
+        tuple(pairs),
+        gains,
+    )
+
+
+def _unlisted(members: Members, shares: Floats, i: int, j: int) -> Floats:
+    """(m - u) (pi_i - pi_j)**2 as a mass times a share, which is zero among infinitely many classes."""
+    a, b = members.lists[i], members.lists[j]
+    out: Floats = (a.rest * shares[i] - b.rest * shares[j]) * (a.proxy - b.proxy)
+    return out

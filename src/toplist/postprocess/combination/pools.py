@@ -1,0 +1,294 @@
+"""Several predictors' lists for the same cases, averaged.
+
+Pools by the compiled kernel, in blocks and threads.
+
+Pooled numbers as lists: the most confident class first.
+
+Several predictors' lists for the same cases, multiplied.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_count
+from toplist._typing import Codes, Floats
+from toplist.core import kernel
+from toplist.core.kernel import Rows
+from toplist.errors import MassError
+from toplist.lists import TopLists, log_rest
+from toplist.lists.columns import Admitted
+from toplist.lists.flatten import exponentiate, to_rows
+from toplist.lists.validation import Repairs
+from toplist.postprocess.combination.members import (
+    LONGEST,
+    Lists,
+    Members,
+    Union,
+    Weights,
+    as_weights,
+    log_proxy,
+    logs_of,
+    share_left,
+)
+
+Entries = tuple[Codes, Floats, Floats | None]
+
+_BLOCK = 1 << 16  # listed classes in a block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pooled:
+    """Pooled rows with their slack; and the first case of which nothing is left, with the number of such cases."""
+
+    rows: Rows
+    slack: Floats
+    vetoed: int | None
+    vetoes: int
+
+
+def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) -> Pooled:
+    """One list per case on the union of the classes, the most confident first, cut to k."""
+    all_rows = [one.admitted.rows for one in members]
+    n, entries = members.cases, sum(len(rows.confidences) for rows in all_rows)
+    counts, slack, log_rest = np.zeros(n, np.int64), np.empty(n), np.empty(n)
+    made = _Output(entries if k is None else min(entries, k * n))
+    rooms: dict[int, Entries] = {}  # for a block: one per thread
+    vetoed: dict[int, int] = {}
+
+    def work(lo: int, hi: int) -> None:
+        blocks = [rows.block(lo, hi) for rows in all_rows]
+        own = [_member(rows, one.admitted.slack[lo:hi], geometric) for rows, one in zip(blocks, members, strict=True)]
+        need = sum(len(one[2]) for one in own)
+        need = need if k is None else min(need, k * (hi - lo))
+        thread = threading.get_ident()
+        if thread not in rooms or len(rooms[thread][0]) < need:
+            rooms[thread] = _empty(need, logs=geometric)
+        codes, t, logs = rooms[thread]
+        used, small, first, vetoes = kernel.pool(
+            geometric, own, w, blocks[0].size, blocks[0].log_size, -1 if k is None else k,
+            codes, t, logs, counts[lo:hi], slack[lo:hi], log_rest[lo:hi],
+        )  # fmt: skip
+        made.put(lo, hi, (codes[:used], t[:used], None if logs is None else logs[:used]), small=small)
+        if vetoes:
+            vetoed[lo + first] = vetoes
+
+    kernel.over_blocks(n, entries, work, block=max(1, min(kernel.BLOCK, _BLOCK * n // max(1, entries))))
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    codes, t, logs = made.arrays()
+    rows = Rows(offsets, codes, t, log_rest, all_rows[0].size, all_rows[0].log_size, logs)
+    return Pooled(rows, slack, min(vetoed, default=None), sum(vetoed.values()))
+
+
+class _Output:
+    """Blocks one after the other, in whatever order they come; memory is touched once, and only what is used."""
+
+    def __init__(self, most: int) -> None:
+        self._codes, self._t, self._logs = _empty(most, logs=False)
+        self._waiting: dict[int, tuple[int, Entries]] = {}
+        self._lock = threading.Lock()
+        self._case = self._used = 0
+
+    def put(self, lo: int, hi: int, entries: Entries, *, small: bool) -> None:
+        """The entries of cases lo to hi, which the caller may overwrite; logarithms are kept once any is needed."""
+        with self._lock:
+            if small and self._logs is None:
+                self._logs = np.empty(len(self._t))
+                with np.errstate(divide="ignore"):
+                    np.log(self._t[: self._used], out=self._logs[: self._used])
+            if lo != self._case:
+                codes, t, logs = entries
+                self._waiting[lo] = hi, (codes.copy(), t.copy(), None if logs is None else logs.copy())
+                return
+            self._write(hi, entries)
+            while self._case in self._waiting:
+                self._write(*self._waiting.pop(self._case))
+
+    def _write(self, hi: int, entries: Entries) -> None:
+        here = slice(self._used, self._used + len(entries[0]))
+        self._codes[here], self._t[here] = entries[:2]
+        if self._logs is not None:
+            self._logs[here] = entries[2]
+        self._case, self._used = hi, here.stop
+
+    def arrays(self) -> Entries:
+        """All entries, in arrays that are no longer than they."""
+        for array in (self._codes, self._t, self._logs):
+            if array is not None:
+                array.resize(self._used, refcheck=False)
+        return self._codes, self._t, self._logs
+
+
+def _empty(room: int, *, logs: bool) -> Entries:
+    return np.empty(room, np.int64), np.empty(room), np.empty(room) if logs else None
+
+
+def _member(rows: Rows, slack: Floats, geometric: bool) -> tuple[Codes, Codes | None, Floats, Floats, Floats | None]:
+    """The offsets of a block, its entries alone in the types that the kernel takes, and what they leave over."""
+    here = slice(rows.offsets[0], rows.offsets[-1])
+    classes = None if rows.classes is None else np.ascontiguousarray(rows.classes[here], np.int64)
+    t = np.ascontiguousarray(rows.confidences[here], np.float64)
+    if not geometric:
+        return rows.offsets, classes, t, slack, None
+    with np.errstate(divide="ignore"):
+        log_rest = np.log(np.maximum(slack, 0.0)) if rows.log_rest is None else rows.log_rest
+        return rows.offsets, classes, np.log(t), slack, log_rest
+
+
+def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) -> TopLists:
+    """Pooled by the compiled kernel. Pools of valid lists are valid, so nothing is left to check."""
+    made = pool_rows(members, w, k, geometric=geometric)
+    if made.vetoed is not None:
+        raise vetoed(members, made.vetoed, made.vetoes)
+    flags = np.zeros(members.cases, np.uint16)
+    return TopLists(members.space, members.ids, Admitted(made.rows, made.slack, flags, {}))
+
+
+def from_union(union: Union, t: Floats, log_rest: Floats, k: int | None, *, in_logs: bool) -> TopLists:
+    """Pooled class by class: the confidences, or their logarithms, and the log of the rest mass."""
+    members = union.members
+    rows = to_rows(union.offsets, union.classes, t, members.space, log_rest)  # codes, also where labels are numbers
+    pooled = TopLists._admit(exponentiate(rows) if in_logs else rows, members.space, members.ids, Repairs())
+    ordered = pooled.as_distributions().ordered()  # not valid by a rounding error at most
+    return ordered if k is None else ordered.truncate(k).as_distributions()
+
+
+def together(parts: Sequence[TopLists], order: NDArray[np.intp], members: Members) -> TopLists:
+    """Pools of different cases of the same members, one after the other and then brought into an order."""
+    rows = [one.admitted.rows for one in parts]
+    sizes = np.concatenate([one.sizes for one in parts])
+    logs = None
+    if any(one.log_confidences is not None for one in parts):
+        logs = np.concatenate([logs_of(one) for one in parts])
+    space = members.space.take(np.argsort(order))
+    made = Rows(
+        np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64))),
+        np.concatenate([one.classes for one in parts]),
+        np.concatenate([one.confidences for one in rows]),
+        np.concatenate([log_rest(one) for one in parts]),
+        *space.as_floats,
+        logs,
+    )
+    slack = np.concatenate([one.admitted.slack for one in parts])
+    whole = TopLists(space, None, Admitted(made, slack, np.zeros(len(sizes), np.uint16), {}))[order]
+    return TopLists(members.space, members.ids, whole.admitted)
+
+
+def vetoed(members: Members, case: int, cases: int) -> MassError:
+    """The error that every class of a case is given zero by some member."""
+    name = "" if members.ids is None else repr(members.ids[case : case + 1].tolist()[0])
+    return MassError(
+        "every class is given zero by some member, so that nothing is left of their product.",
+        "Give each list some rest mass first (improve.RestFloor), pool linearly, or give weight zero to such a member.",
+        case=case,
+        name=name,
+        more=cases - 1,
+    )
+
+
+LOG_SMALL = -600.0
+
+
+def linear_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
+    r"""The weighted mean of padded distributions, :math:`\sum_j w_j \tilde p_j`, listed on the union of the classes.
+
+    Where a predictor does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
+    valid sublist does. So the pool is exact and valid; under the Brier score it is in every case no worse than its
+    members are on average. Weights add up to one (equal by default); `k` keeps the most confident classes only.
+
+    >>> import toplist as tl
+    >>> space = tl.ClassSpace(3, ["cat", "dog"])
+    >>> a, b = tl.TopLists.from_dicts([{"cat": 0.6}], space), tl.TopLists.from_dicts([{"cat": 0.4, "dog": 0.4}], space)
+    >>> linear_pool([a, b])[0]
+    TopList({'cat': 0.5, 'dog': 0.3}, rest=0.2 over 1 class)
+    """
+    members = Members.of(lists)
+    w = as_weights(weights, members.names)
+    k = None if k is None else min(as_count(k), LONGEST)
+    in_logs = any(map(_is_small, members))
+    if kernel.NATIVE and not in_logs:
+        return from_kernel(members, w, k, geometric=False)
+    union = Union.of(members)
+    t, left = _add_logs(union, w) if in_logs else _add(union, w)
+    return from_union(union, t, left, k, in_logs=in_logs)
+
+
+def _add(union: Union, w: Floats) -> tuple[Floats, Floats]:
+    """Each entry adds what it has above its member's share, and all shares are added at the end; log of the rest."""
+    t, base, rest = np.zeros(len(union.classes)), np.zeros(union.members.cases), np.zeros(union.members.cases)
+    for weight, one, place in zip(w, union.members, union.places, strict=True):
+        t[place] += weight * (one.normalized_confidences - np.repeat(one.proxy, one.sizes))
+        base += weight * one.proxy
+        rest += weight * one.rest * share_left(one, union.counts)
+    with np.errstate(divide="ignore"):
+        return np.maximum(t + base[union.case], 0.0), np.log(rest)
+
+
+def _add_logs(union: Union, w: Floats) -> tuple[Floats, Floats]:
+    """The same in logarithms, where numbers underflow: what each member says of each class, one after the other."""
+    log_t, left = np.full(len(union.classes), -np.inf), np.full(union.members.cases, -np.inf)
+    with np.errstate(divide="ignore"):
+        for log_w, one, place in zip(np.log(w), union.members, union.places, strict=True):
+            mine = log_proxy(one)[union.case]
+            mine[place] = logs_of(one)
+            log_t = np.logaddexp(log_t, log_w + mine)
+            left = np.logaddexp(left, log_w + log_rest(one) + np.log(share_left(one, union.counts)))
+    return log_t, left
+
+
+def _is_small(one: TopLists) -> bool:
+    """Whether some of its masses are too small to be added up as they are."""
+    given = one.log_rest
+    tiny = given is not None and bool(((given > -np.inf) & (given < LOG_SMALL)).any())
+    return tiny or one.log_confidences is not None
+
+
+def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
+    r"""The weighted geometric mean of padded distributions, :math:`\prod_j \tilde p_j^{w_j}`, made to add up to one.
+
+    Where a predictor does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
+    valid sublist does. The pool is valid. A member with a positive weight that gives zero to a class rules it out; a
+    case in which everything is ruled out is an error. With infinitely many classes it is the limit of ever more of
+    them: only what all members list has any confidence, and the rest is the geometric mean of the rests.
+
+    >>> import toplist as tl
+    >>> space = tl.ClassSpace(3, ["cat", "dog"])
+    >>> a, b = tl.TopLists.from_dicts([{"cat": 0.8}], space), tl.TopLists.from_dicts([{"cat": 0.5, "dog": 0.4}], space)
+    >>> geometric_pool([a, b])[0]
+    TopList({'cat': 0.678269, 'dog': 0.214487}, rest=0.107244 over 1 class)
+    """
+    members = Members.of(lists)
+    w = as_weights(weights, members.names)
+    if w.max() == 1.0:
+        return linear_pool(lists, weights=w.tolist(), k=k)  # one member alone, to the last digit
+    k = None if k is None else min(as_count(k), LONGEST)
+    if kernel.NATIVE and not members.in_logs:
+        return from_kernel(members, w, k, geometric=True)
+    union = Union.of(members)
+    log_t, left = _multiply(union, w)
+    return from_union(union, log_t, left, k, in_logs=True)
+
+
+def _multiply(union: Union, w: Floats) -> tuple[Floats, Floats]:
+    """The logarithms of the pooled confidences and of the rest mass; members without weight have no say."""
+    some = w > 0
+    log_t, left = (_products(logs[some], w[some]) for logs in (union.logs(), union.log_rests()))
+    top = left.copy()
+    np.maximum.at(top, union.case, log_t)
+    nothing = top == -np.inf
+    if nothing.any():
+        raise vetoed(union.members, int(np.argmax(nothing)), int(nothing.sum()))
+    with np.errstate(divide="ignore"):
+        total = top + np.log(np.exp(left - top) + union.sums(np.exp(log_t - top[union.case])))
+    return log_t - total[union.case], left - total
+
+
+def _products(logs: Floats, w: Floats) -> Floats:
+    """Weighted sums over members; one that is minus infinity is so whatever the others are."""
+    possible = logs > -np.inf
+    return np.where(possible.all(axis=0), w @ np.where(possible, logs, 0.0), -np.inf)

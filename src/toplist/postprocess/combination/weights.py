@@ -1,0 +1,445 @@
+"""How much each predictor should count in a pool, learned from outcomes.
+
+Convex functions of weights, minimised: weights are not negative and add up to one.
+
+Scores of pools as functions of the weights: mean over cases, with a pull towards equal weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_number, as_sample_weight
+from toplist._files import spell, unspell
+from toplist._typing import Floats
+from toplist.errors import MassError, RuleError, ShapeError, TopListError
+from toplist.lists import TopLists
+from toplist.lists.outcomes import as_happened
+from toplist.postprocess.combination.members import Lists, Members, Union, unions
+from toplist.postprocess.combination.pools import geometric_pool, linear_pool
+from toplist.scoring.rules import as_rule
+from toplist.scoring.scores import score
+
+_STEPS = 200
+_TINY = 1e-14
+_LEVEL = 1e-14  # a mean of scores is known to so many digits
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A function at some weights: its value, its gradient, and its matrix of second derivatives."""
+
+    value: float
+    gradient: Floats
+    curvature: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """Weights, and how far above the least value theirs can be at most."""
+
+    weights: Floats
+    value: float
+    gap: float
+    steps: int
+
+
+def gap(weights: Floats, gradient: Floats) -> float:
+    r"""The duality gap :math:`w'g - \min_j g_j`, which a convex function's excess over its minimum does not exceed.
+
+    >>> gap(np.array([0.5, 0.5]), np.array([1.0, 3.0]))
+    1.0
+    """
+    return float(max(0.0, weights @ gradient - gradient.min()))
+
+
+def minimise(function: Callable[[Floats], Slope], count: int, *, tolerance: float = 1e-10) -> Minimum:
+    """Newton's steps, each a quadratic programme on the simplex, halved until they go down; from equal weights."""
+    w = np.full(count, 1.0 / count)
+    here = function(w)
+    for step in range(_STEPS):
+        found = gap(w, here.gradient)
+        if found <= tolerance or count == 1:
+            return Minimum(w, here.value, found, step)
+        h = here.curvature
+        h = h + np.eye(count) * _TINY * max(1.0, float(np.trace(h)))
+        ahead = quadratic(h, here.gradient - h @ w) - w
+        length, down = 1.0, float(here.gradient @ ahead)
+        while True:
+            there = _onto(w + length * ahead)
+            tried = function(there)
+            # values that are alike to the last digits hide a step that gradients still tell
+            level = abs(tried.value - here.value) <= _LEVEL * max(1.0, abs(here.value))
+            nearer = level and gap(there, tried.gradient) < found
+            if nearer or tried.value <= here.value + 1e-4 * length * down or length < 1e-12:
+                break
+            length /= 2
+        if not nearer and not tried.value < here.value:  # as good as numbers can tell
+            return Minimum(w, here.value, found, step)
+        w, here = there, tried
+    return Minimum(w, here.value, gap(w, here.gradient), _STEPS)
+
+
+def quadratic(h: Floats, c: Floats) -> Floats:
+    """The weights with the least w'hw / 2 + c'w, for a matrix that curves upwards, by active sets.
+
+    >>> quadratic(np.eye(2), np.array([-1.0, 0.0]))
+    array([1., 0.])
+    """
+    count = len(c)
+    w, free = np.full(count, 1.0 / count), np.ones(count, dtype=bool)
+    scale = max(1.0, float(np.abs(h).max()), float(np.abs(c).max()))
+    for _ in range(100 * count):
+        aim = _equality(h, c, free)
+        short = free & (aim < 0)
+        if short.any():
+            ratio = w[short] / (w[short] - aim[short])
+            w = w + ratio.min() * (aim - w)
+            block = np.flatnonzero(short)[ratio == ratio.min()]
+            w[block] = 0.0
+            free[block] = False
+            continue
+        w = aim
+        slope = h @ w + c
+        level = float(w @ slope)
+        below = np.where(free, 0.0, slope - level)
+        if below.min() >= -1e-15 * scale:
+            break
+        free[int(below.argmin())] = True
+    return _onto(w)
+
+
+def _equality(h: Floats, c: Floats, free: NDArray[np.bool_]) -> Floats:
+    """The least value where the free weights add up to one, of any sign, and the others are zero."""
+    at = np.flatnonzero(free)
+    system = np.ones((len(at) + 1, len(at) + 1))
+    system[:-1, :-1], system[-1, -1] = h[np.ix_(at, at)], 0.0
+    found = np.linalg.lstsq(system, np.append(-c[at], 1.0), rcond=None)[0]
+    w = np.zeros(len(c))
+    w[at] = found[:-1]
+    return w
+
+
+def _onto(w: Floats) -> Floats:
+    w = np.maximum(w, 0.0)
+    out: Floats = w / w.sum()
+    return out
+
+
+class Objective(Protocol):
+    """A convex function of weights."""
+
+    def __call__(self, w: Floats) -> Slope:
+        """Its value and slopes at some weights."""
+
+
+def inner_products(members: Members) -> Iterator[tuple[slice, Floats]]:
+    r"""In blocks of cases: :math:`\langle \tilde p_i, \tilde p_j \rangle` for every case and two members, from k terms.
+
+    The classes that nobody lists are one term, however many they are.
+    """
+    for here, union in unions(members):
+        t = union.values()
+        proxy = np.stack([one.proxy for one in union.members])
+        left = np.stack([one.rest for one in union.members]) * union.shares()
+        out = np.empty((union.members.cases, len(members), len(members)))
+        for i in range(len(members)):
+            for j in range(i, len(members)):
+                out[:, i, j] = out[:, j, i] = union.sums(t[i] * t[j]) + left[i] * proxy[j]
+        yield here, out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BrierOfMean:
+    """w'Aw - 2b'w + 1, where A holds mean inner products, and b the mean confidence of what happened."""
+
+    products: Floats
+    outcome: Floats
+
+    @classmethod
+    def of(cls, members: Members, outcome: Floats, sample: Floats) -> BrierOfMean:
+        """From the confidence of what happened, per case and member, and the weights of cases, which add up to one."""
+        products = np.zeros((len(members), len(members)))
+        for here, block in inner_products(members):
+            products += np.tensordot(sample[here], block, axes=1)
+        return cls(products, sample @ outcome)
+
+    def __call__(self, w: Floats) -> Slope:
+        """See `Objective`."""
+        pull = self.products @ w
+        value = float(w @ pull - 2.0 * self.outcome @ w + 1.0)
+        return Slope(value, 2.0 * (pull - self.outcome), 2.0 * self.products)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogOfMean:
+    """The mean of -log(sum_j w_j q_j), q the confidence of what happened; from its logarithms, so of any size."""
+
+    ratio: Floats  # (cases, members), the largest of a case is one
+    offset: float
+    sample: Floats
+
+    @classmethod
+    def of(cls, log_outcome: Floats, sample: Floats) -> LogOfMean:
+        """From cases that at least one member thinks possible."""
+        top = log_outcome.max(axis=1)
+        return cls(np.exp(log_outcome - top[:, None]), float(-sample @ top), sample)
+
+    def __call__(self, w: Floats) -> Slope:
+        """See `Objective`."""
+        mean = self.ratio @ w
+        if not (mean[self.sample > 0] > 0).all():
+            return Slope(np.inf, np.zeros(len(w)), np.eye(len(w)))
+        mean = np.where(mean > 0, mean, 1.0)
+        r = self.ratio / mean[:, None]
+        weighted = r * self.sample[:, None]
+        return Slope(self.offset - float(self.sample @ np.log(mean)), -weighted.sum(axis=0), weighted.T @ r)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogOfProduct:
+    """The mean of log Z(w) - sum_j w_j log q_j: the log score of a geometric pool, convex in the weights.
+
+    The slopes are the mean, and the curvature the covariance, of the members' logarithms under the pool. A class that
+    any member gives zero to is ruled out whatever its weight.
+    """
+
+    blocks: tuple[tuple[Union, Floats, Floats], ...]  # logarithms by class, and of what is left for no one's classes
+    log_outcome: Floats
+    sample: Floats
+
+    @classmethod
+    def of(cls, members: Members, log_outcome: Floats, sample: Floats) -> LogOfProduct:
+        """From finite logarithms of the confidence of what happened; keeps all members' logarithms in memory."""
+        return cls(tuple((u, u.logs(), u.log_rests()) for _, u in unions(members)), log_outcome, sample)
+
+    def __call__(self, w: Floats) -> Slope:
+        """See `Objective`."""
+        count = len(w)
+        value, gradient = -float(self.sample @ (self.log_outcome @ w)), -(self.sample @ self.log_outcome)
+        curvature, lo = np.zeros((count, count)), 0
+        for union, logs, rests in self.blocks:
+            cases = union.members.cases
+            sample, lo = self.sample[lo : lo + cases], lo + cases
+            possible, left = np.isfinite(logs).all(axis=0), np.isfinite(rests).all(axis=0)
+            listed, rest = np.where(possible, logs, 0.0), np.where(left, rests, 0.0)
+            x, x_rest = np.where(possible, w @ listed, -np.inf), np.where(left, w @ rest, -np.inf)
+            top = x_rest.copy()
+            np.maximum.at(top, union.case, x)
+            p, p_rest = np.exp(x - top[union.case]), np.exp(x_rest - top)
+            total = p_rest + union.sums(p)
+            p, p_rest = p / total[union.case], p_rest / total
+            value += float(sample @ (top + np.log(total)))
+            mean = np.stack([union.sums(p * one) for one in listed]) + p_rest * rest
+            gradient = gradient + mean @ sample
+            own, own_rest = listed - mean[:, union.case], rest - mean
+            curvature += (own * (p * sample[union.case])) @ own.T + (own_rest * (p_rest * sample)) @ own_rest.T
+        return Slope(value, gradient, curvature)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pulled:
+    """An objective plus ridge times the squared distance to equal weights."""
+
+    inner: Objective
+    ridge: float
+
+    def __call__(self, w: Floats) -> Slope:
+        """See `Objective`."""
+        at, off = self.inner(w), w - 1.0 / len(w)
+        return Slope(
+            at.value + self.ridge * float(off @ off),
+            at.gradient + 2.0 * self.ridge * off,
+            at.curvature + 2.0 * self.ridge * np.eye(len(w)),
+        )
+
+
+Pool = Literal["linear", "geometric"]
+POOLS = {"linear": linear_pool, "geometric": geometric_pool}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolWeights:
+    """Weights by member, for a pool of their kind.
+
+    `score` is the mean score of that pool on the cases it was fitted to, and `members` those of the members alone, all
+    without penalties. No weights do better on the fitted objective by more than `gap`. It is not small where members of
+    a geometric pool help by what they rule out alone: their best weight is next to zero, and with zero they rule out
+    nothing. `impossible` counts cases that every member gives zero to, which have no say and make the mean log score
+    infinite.
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    rule: str
+    pool: Pool
+    score: float
+    members: tuple[float, ...]
+    cases: int
+    ridge: float
+    gap: float
+    steps: int
+    impossible: int
+
+    def transform(self, lists: Lists, *, k: int | None = None) -> TopLists:
+        """These members' lists for other cases, pooled: by name, or in the order of `names`."""
+        return POOLS[self.pool](in_order(lists, self.names), weights=self.weights.tolist(), k=k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names, weights and how they came about, as plain values."""
+        return {
+            "pool": self.pool,
+            "rule": self.rule,
+            "weights": dict(zip(self.names, self.weights.tolist(), strict=True)),
+            "score": spell(self.score),
+            "members": dict(zip(self.names, map(spell, self.members), strict=True)),
+            "cases": self.cases,
+            "ridge": self.ridge,
+            "gap": self.gap,
+            "steps": self.steps,
+            "impossible": self.impossible,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PoolWeights:
+        """What `to_dict` made."""
+        try:
+            names = tuple(values["weights"])
+            return cls(
+                names,
+                np.array([float(values["weights"][name]) for name in names]),
+                str(values["rule"]),
+                _as_pool(values["pool"]),
+                float(unspell(values["score"])),
+                tuple(float(unspell(values["members"][name])) for name in names),
+                *(kind(values[name]) for name, kind in _FIELDS.items()),
+            )
+        except TopListError:
+            raise
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise TopListError(f"these are not the weights of a pool: {error!r} is missing or wrong.") from None
+
+
+_FIELDS: dict[str, Any] = {"cases": int, "ridge": float, "gap": float, "steps": int, "impossible": int}
+
+
+def pool_weights(
+    lists: Lists,
+    y: Any,
+    *,
+    rule: Any = "brier",
+    pool: Pool = "linear",
+    ridge: float = 1.0,
+    sample_weight: Any = None,
+) -> PoolWeights:
+    r"""The weights, not negative and adding up to one, with which the pool scores best on these cases.
+
+    The Brier score of a linear pool is :math:`w'Aw - 2b'w + 1`, with mean inner products of padded distributions in A
+    and mean confidences of what happened in b; the log score of either kind is convex in the weights too. The Brier
+    score of a geometric pool is not, and refused. `ridge` is how many cases the pull towards equal weights weighs
+    (its square distance, per case); 0 for none. A geometric pool leaves out members that gave zero to something that
+    happened. Use cases that the members were not trained on.
+
+    >>> import toplist as tl
+    >>> good, bad = tl.TopLists.from_proba([[0.7, 0.3]] * 10), tl.TopLists.from_proba([[0.2, 0.8]] * 10)
+    >>> pool_weights({"good": good, "bad": bad}, [0] * 8 + [1] * 2, ridge=0).weights
+    array([1., 0.])
+    """
+    members = Members.of(lists)
+    rule, pool = as_rule(rule).name, _as_pool(pool)
+    if rule not in ("brier", "log") or (rule, pool) == ("brier", "geometric"):
+        remedy = 'Use rule="log", or a linear pool.' if pool == "geometric" else 'Use "brier" or "log".'
+        problem = "is not convex in the weights" if rule == "brier" else "is not a function that weights are fitted to"
+        raise RuleError(f"the {rule} score of a {pool} pool {problem}. {remedy}")
+    pull = as_number(ridge, "ridge", 0, np.finfo(np.float64).max)
+    as_happened(y, members.lists[0], "weights are fitted to")
+    sample = as_sample(sample_weight, members.cases)
+    log_q = np.stack([-score(one, y, rule="log", penalty=0) for one in members], axis=1)
+    each = -log_q if rule == "log" else np.stack([score(one, y, penalty=0) for one in members], axis=1)
+    possible = np.ones(members.cases, dtype=bool) if rule == "brier" else (log_q > -np.inf).any(axis=1)
+    counted = np.flatnonzero(possible & (sample > 0))
+    impossible = int(np.count_nonzero(~possible & (sample > 0)))
+    if not len(counted):
+        raise MassError("every member gives zero to everything that happened: no weights are better than others.")
+    some = members if len(counted) == members.cases else members[counted]
+    log_q, own = log_q[counted], sample[counted] / sample[counted].sum()
+    used = _possible(log_q) if pool == "geometric" else np.arange(len(members))
+    objective = _objective(some, log_q, own, rule, pool, used)
+    found = minimise(Pulled(objective, pull / float(sample[counted].sum())), len(used))
+    w, gap = np.zeros(len(members)), found.gap
+    w[used] = found.weights
+    reached = objective(w[used]).value
+    if pool == "geometric" and not w[used].all():  # members without weight rule nothing out any more
+        used = np.flatnonzero(w)
+        limit, reached = reached, _objective(some, log_q, own, rule, pool, used)(w[used]).value
+        gap += max(0.0, reached - limit)
+    alone = np.where((each[sample > 0] == np.inf).any(axis=0), np.inf, (sample / sample.sum()) @ _finite(each))
+    return PoolWeights(
+        members.names, w, rule, pool, np.inf if impossible else reached, tuple(alone.tolist()), len(counted),
+        pull, gap, found.steps, impossible,
+    )  # fmt: skip
+
+
+def _objective(
+    members: Members, log_q: Floats, sample: Floats, rule: str, pool: Pool, used: NDArray[np.intp]
+) -> Objective:
+    if pool == "geometric":
+        some = Members(tuple(members.names[j] for j in used), tuple(members.lists[j] for j in used))
+        return LogOfProduct.of(some, log_q[:, used], sample)
+    return LogOfMean.of(log_q, sample) if rule == "log" else BrierOfMean.of(members, np.exp(log_q), sample)
+
+
+def _possible(log_q: Floats) -> NDArray[np.intp]:
+    """The members that gave zero to nothing that happened."""
+    used = np.flatnonzero((log_q > -np.inf).all(axis=0))
+    if not len(used):
+        raise MassError(
+            "every member gives zero to something that happened, which a geometric pool cannot mend.",
+            "Give each list some rest mass first (improve.RestFloor), or pool linearly.",
+        )
+    return used
+
+
+def in_order(lists: Lists, names: tuple[str, ...]) -> list[TopLists]:
+    """Lists by name in the order of the names, or as many as there are names."""
+    if isinstance(lists, Mapping):
+        named = {str(name): one for name, one in lists.items()}
+        missing, extra = set(names) - set(named), set(named) - set(names)
+        if missing or extra:
+            wrong = f"{_named(missing)} missing" if missing else f"{_named(extra)} no member"
+            raise ShapeError(f"the pool is of {', '.join(names)}; {wrong}.")
+        return [named[name] for name in names]
+    members = list(lists)
+    if len(members) != len(names):
+        raise ShapeError(f"{len(members)} members for a pool of {len(names)}.", f"It is of {', '.join(names)}.")
+    return members
+
+
+def _named(names: set[str]) -> str:
+    return f"{', '.join(sorted(names))} {'is' if len(names) == 1 else 'are'}"
+
+
+def _as_pool(pool: Any) -> Pool:
+    if pool not in ("linear", "geometric"):
+        raise TopListError(f'a pool is "linear" or "geometric", not {pool!r}.')
+    return "linear" if pool == "linear" else "geometric"
+
+
+def as_sample(sample_weight: Any, cases: int) -> Floats:
+    """The weights of cases, ones by default; the ridge is weighed against their sum."""
+    if not cases:
+        raise ShapeError("there are no cases to learn weights from.")
+    sample = as_sample_weight(sample_weight, cases)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(sample.sum()):
+            raise ShapeError("the sum of the sample weights is not finite.", "Divide all by their largest.")
+    return sample
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, 0.0)

@@ -1,0 +1,274 @@
+"""What actions cost if a list is believed: expected, and at least and at most, wherever the rest mass may be.
+
+Three forms of costs: a matrix, a table of exceptions, a function. Each says what every action that can be best costs in
+every case of a batch. Lists are strictly valid, and stand for all distributions with the same listed confidences:
+the expected cost spreads the rest mass evenly over the unlisted classes, the least puts all of it on the cheapest of
+them, and the most on the dearest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from toplist._typing import Codes, Floats
+from toplist.errors import CaseError, TopListError
+from toplist.lists import TopLists
+from toplist.lists.space import ClassSpace
+
+OTHER = -1  # any one of the classes that are neither listed nor in the table
+REJECT = -2
+CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Charges:
+    """Candidate actions of some cases, a column each, and what they cost; infinite where a case has no such action."""
+
+    code: Codes
+    expected: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def join(cls, *parts: Charges) -> Charges:
+        """Side by side."""
+        columns = zip(*((p.code, p.expected, p.low, p.high) for p in parts), strict=True)
+        return cls(*(np.concatenate(column, axis=1) for column in columns))
+
+    @classmethod
+    def same(cls, cases: int, code: int, cost: float) -> Charges:
+        """An action that always costs the same."""
+        value = np.full((cases, 1), cost)
+        return cls(np.full((cases, 1), code), value, value, value)
+
+
+class Costs(Protocol):
+    """What decisions need to know of costs."""
+
+    @property
+    def width(self) -> int:
+        """How many cells one case takes."""
+        ...
+
+    def charge(self, lists: TopLists, first: int) -> Charges:
+        """What the candidates cost in each case; `first` is the number of the first case."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCosts:
+    """A cost for every action and class."""
+
+    matrix: Floats  # (actions, classes)
+    rising: NDArray[np.intp]  # the classes of each action, cheapest first
+
+    @classmethod
+    def of(cls, matrix: Floats) -> MatrixCosts:
+        """Sorted once, for all cases."""
+        return cls(matrix, np.argsort(matrix, axis=1, kind="stable"))
+
+    @property
+    def width(self) -> int:
+        """See `Costs`."""
+        return 4 * len(self.matrix) + int(self.matrix.shape[1])
+
+    def charge(self, lists: TopLists, first: int) -> Charges:
+        """See `Costs`. The cheapest unlisted class is the first in order that is not listed: O(k) per action."""
+        n, (count, m) = len(lists), self.matrix.shape
+        listed = np.zeros((n, m), dtype=bool)
+        listed[np.repeat(np.arange(n), lists.sizes), lists.classes] = True
+        t, some = lists.normalized_confidences, np.ones(len(lists.classes))
+        known = csr_array((t, lists.classes, lists.offsets), shape=(n, m)) @ self.matrix.T
+        inside = csr_array((some, lists.classes, lists.offsets), shape=(n, m)) @ self.matrix.T
+        expected = known + lists.proxy[:, None] * (self.matrix.sum(axis=1) - inside)
+        rest = lists.rest[:, None]
+        open_ = (lists.rest > 0) & (lists.sizes < m)
+        low, high = known.copy(), known.copy()
+        low[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising)
+        high[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising[:, ::-1])
+        return Charges(np.tile(np.arange(count), (n, 1)), expected, low, high)
+
+    def _first_unlisted(self, listed: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
+        """The cost of the first class in order that is not listed, as (cases, actions)."""
+        depth = np.zeros((len(listed), len(order)), dtype=np.intp)
+        case, action = (x.ravel() for x in np.indices(depth.shape))
+        while len(case):
+            hit = listed[case, order[action, depth[case, action]]]
+            case, action = case[hit], action[hit]
+            depth[case, action] += 1
+        every = np.arange(len(order))
+        costs: Floats = self.matrix[every, order[every, depth]]
+        return costs
+
+
+@dataclass(frozen=True, slots=True)
+class TableCosts:
+    """Exceptions, by action and class, and what everything else costs: `right` if the action is the class, `default`.
+
+    Without `named` actions all classes are actions. Of those that are not in the table only the best listed one
+    can be best, or any one of the unlisted ones, which are all alike.
+    """
+
+    actions: Codes  # what candidates are called in results: class codes, or places among named actions
+    is_class: Codes  # the class that each action is, or -1
+    offsets: Codes  # where the exceptions of each action begin
+    classes: Codes  # of each exception
+    values: Floats
+    default: float
+    right: float
+    named: bool
+
+    @property
+    def width(self) -> int:
+        """See `Costs`."""
+        return len(self.classes) + len(self.actions) + 4
+
+    def charge(self, lists: TopLists, first: int) -> Charges:
+        """See `Costs`."""
+        tabled = self._tabled(lists)
+        return tabled if self.named else Charges.join(self._listed(lists), tabled, self._others(lists))
+
+    def _tabled(self, lists: TopLists) -> Charges:
+        n, size = len(lists), lists.admitted.rows.size + np.zeros(len(lists))
+        columns, at = np.unique(self.classes, return_inverse=True)
+        t, listed = _looked_up(lists, columns)
+        exists = (columns < size[:, None])[:, at]
+        t, free = t[:, at], ~listed[:, at] & exists
+        known = self.default * lists.mass[:, None] + self._sums(t * (self.values - self.default))
+        rest, proxy = lists.rest[:, None], lists.proxy[:, None]
+        expected = known + rest * self.default + proxy * self._sums(np.where(free, self.values - self.default, 0.0))
+        plain = (size - lists.sizes)[:, None] > self._sums(free.astype(np.float64))  # some unlisted class is usual
+        low = self._extreme(np.minimum, np.where(free, self.values, np.inf), plain)
+        high = self._extreme(np.maximum, np.where(free, self.values, -np.inf), plain)
+        low, high = known + _times(rest, low), known + _times(rest, high)
+        gone = self.is_class >= size[:, None]  # where the number of classes differs, some are not there
+        made = (np.where(gone, np.inf, x) for x in (expected, low, high))
+        return Charges(np.tile(self.actions, (n, 1)), *made)
+
+    def _listed(self, lists: TopLists) -> Charges:
+        """The best of the listed classes that are not in the table; what it costs does not depend on the rest."""
+        cost = self.default + (self.right - self.default) * lists.normalized_confidences
+        cost[np.isin(lists.classes, self.is_class)] = np.inf
+        code, value = np.full(len(lists), OTHER), np.full(len(lists), np.inf)
+        order = np.lexsort((cost, np.repeat(np.arange(len(lists)), lists.sizes)))
+        filled = lists.sizes > 0
+        first = order[lists.offsets[:-1][filled]]
+        code[filled], value[filled] = lists.classes[first], cost[first]
+        return Charges(code[:, None], *[value[:, None]] * 3)
+
+    def _others(self, lists: TopLists) -> Charges:
+        """Any one of the other classes, twice if there are two: one alone may be sure, of two neither."""
+        size = lists.admitted.rows.size + np.zeros(len(lists))
+        tabled = np.unique(self.is_class[self.is_class >= 0])
+        _, listed = _looked_up(lists, tabled)
+        count = size - lists.sizes - (~listed & (tabled < size[:, None])).sum(axis=1)
+        off = self.right - self.default
+        expected = self.default + off * lists.proxy
+        ends = np.stack([self.default + off * lists.rest, np.full(len(lists), self.default)])
+        ends = np.where(size - lists.sizes > 1, ends, expected)
+        one = np.stack([expected, ends.min(axis=0), ends.max(axis=0)])
+        made = (np.stack([np.where(count >= c, x, np.inf) for c in (1, 2)], axis=1) for x in one)
+        return Charges(np.full((len(lists), 2), OTHER), *made)
+
+    def _sums(self, values: Floats) -> Floats:
+        return self._reduced(np.add, values, np.zeros((len(values), len(self.actions))))
+
+    def _extreme(self, which: np.ufunc, values: Floats, plain: NDArray[np.bool_]) -> Floats:
+        """The least or most that an unlisted class costs: of the exceptions, and of the usual cost if any has it."""
+        nothing = np.inf if which is np.minimum else -np.inf
+        return self._reduced(which, values, np.where(plain, self.default, nothing))
+
+    def _reduced(self, which: np.ufunc, values: Floats, start: Floats) -> Floats:
+        """Values of the exceptions brought together by action."""
+        filled = np.flatnonzero(np.diff(self.offsets))
+        if len(filled):
+            start[:, filled] = which(start[:, filled], which.reduceat(values, self.offsets[filled], axis=1))
+        return start
+
+
+@dataclass(frozen=True, slots=True)
+class CalledCosts:
+    """A function of action and class, where there are too many classes to ask for each: only listed ones are asked."""
+
+    cost: Callable[[Any, Any], float]
+    unlisted: Callable[[Any], tuple[float, float, float]]  # least, mean and most that an unlisted class costs
+    names: tuple[Any, ...] | None
+
+    @property
+    def width(self) -> int:
+        """See `Costs`."""
+        return 64
+
+    def charge(self, lists: TopLists, first: int) -> Charges:
+        """See `Costs`. Without names the candidates are the listed classes."""
+        count = int(lists.sizes.max(initial=0)) if self.names is None else len(self.names)
+        code = np.full((len(lists), count), OTHER)
+        table = np.full((3, len(lists), count), np.inf)
+        space, t, rest = lists.space, lists.normalized_confidences, lists.rest
+        asked: dict[Any, float] = {}
+        for case in range(len(lists)):
+            here = slice(lists.offsets[case], lists.offsets[case + 1])
+            outcomes = [name_of(space, int(c)) for c in lists.classes[here]]
+            actions = outcomes if self.names is None else self.names
+            code[case, : len(actions)] = lists.classes[here] if self.names is None else np.arange(count)
+            for place, action in enumerate(actions):
+                known = 0.0
+                for outcome, x in zip(outcomes, t[here], strict=True):
+                    key = (action, outcome)
+                    if key not in asked:
+                        asked[key] = as_cost(self.cost(action, outcome), action, outcome)
+                    known += x * asked[key]
+                low, mean, high = self.unlisted(action) if rest[case] > 0 else (0.0, 0.0, 0.0)
+                table[:, case, place] = known + rest[case] * np.array([mean, low, high])
+        return Charges(code, table[0], table[1], table[2])
+
+
+def name_of(space: ClassSpace, code: int) -> Any:
+    """The label of a class, or its code; a label set as a frozen one."""
+    name = space.decode(code)
+    return frozenset(name) if isinstance(name, set) else name
+
+
+def as_cost(value: Any, action: Any, outcome: Any) -> float:
+    """A finite number."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not np.isfinite(found):
+        remedy = "Costs are finite numbers; give what must not happen a large one."
+        raise TopListError(f"the cost of {action!r} when {outcome!r} happens is {value!r}. {remedy}")
+    return found
+
+
+def require_candidates(charges: Charges, first: int) -> None:
+    """Every case needs an action."""
+    none = ~np.isfinite(charges.expected).any(axis=1) if charges.expected.shape[1] else np.ones(len(charges.code), bool)
+    if none.any():
+        problem, remedy = (
+            "there is no action to choose.",
+            "Name the actions, actions=[...], or give the cost to reject.",
+        )
+        raise CaseError(problem, remedy, case=first + int(np.argmax(none)), more=int(none.sum()) - 1)
+
+
+def _looked_up(lists: TopLists, columns: Codes) -> tuple[Floats, NDArray[np.bool_]]:
+    """Confidences of some classes, sorted by code, in each case, 0 where not listed; and whether they are listed."""
+    t, listed = np.zeros((len(lists), len(columns))), np.zeros((len(lists), len(columns)), dtype=bool)
+    if len(columns):
+        place = np.minimum(np.searchsorted(columns, lists.classes), len(columns) - 1)
+        hit = columns[place] == lists.classes
+        case = np.repeat(np.arange(len(lists)), lists.sizes)[hit]
+        t[case, place[hit]], listed[case, place[hit]] = lists.normalized_confidences[hit], True
+    return t, listed
+
+
+def _times(rest: Floats, cost: Floats) -> Floats:
+    """No rest, no cost, though there be no class to bear it."""
+    return np.where(rest > 0, rest * np.where(np.isfinite(cost), cost, 0.0), 0.0)

@@ -1,0 +1,105 @@
+"""A floor under the rest: no list is so sure that a miss is held impossible."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from toplist._arguments import as_probability
+from toplist.errors import TopListError
+from toplist.lists import TopLists, log_rest
+from toplist.lists.log_space import revalued
+from toplist.postprocess.recalibration.base import Recalibrator, Sample
+from toplist.postprocess.recalibration.scaling import lowest
+from toplist.postprocess.recalibration.state import State
+from toplist.scoring.rules import as_rule
+
+HIGHEST = 0.5
+_ROUGH = 1 << 13
+
+
+class RestFloor(Recalibrator):
+    r"""A rest of at least :math:`\varepsilon`, taken from the listed classes in proportion; then repair.
+
+    A list of all classes has no rest: it is mixed with the uniform distribution, :math:`(1 - \varepsilon) t_i +
+    \varepsilon / m`. Either way no class is impossible afterwards, so that no log score is infinite as long as there
+    are finitely many classes. Without a `floor` it is found by the score `rule`, between half a case among all cases
+    learned from and one half.
+
+    >>> import toplist as tl
+    >>> sure = tl.TopLists.from_labels([0, 1, 2, 0], 3)
+    >>> RestFloor(floor=0.1).fit_transform(sure, [0, 1, 2, 1]).padded()[0]
+    array([0.9 , 0.05, 0.05])
+    """
+
+    learned = ("floor_",)
+    floor_: float
+
+    def __init__(self, *, floor: float | None = None, rule: Any = "log") -> None:
+        self.floor = floor
+        self.rule = rule
+
+    @property
+    def parameters(self) -> int:
+        """One, or none if the floor was given."""
+        return int(self.floor is None)
+
+    def _check(self) -> None:
+        as_rule(self.rule)
+        if self.floor is not None:
+            as_probability(self.floor, "floor")
+
+    def _fit(self, sample: Sample) -> None:
+        if self.floor is not None:
+            self.floor_ = float(self.floor)
+            return
+        rule, few = as_rule(self.rule), sample.thinned(_ROUGH)
+
+        def mean(part: Sample, floor: float) -> float:
+            infinite, finite = part.loss(floored(part.lists, floor).repair(), rule)
+            if infinite:
+                raise TopListError(
+                    "with infinitely many classes a class that is not listed has an infinite score whatever the floor: "
+                    'fit by rule="brier", or give the floor.'
+                )
+            return finite
+
+        low = math.log(min(0.5 / (sample.counting + 1), 0.5 * HIGHEST))
+        self.floor_ = math.exp(
+            lowest(
+                lambda x: mean(sample, math.exp(x)),
+                low,
+                math.log(HIGHEST),
+                rough=lambda x: mean(few, math.exp(x)),
+                close=1e-5,
+            )
+        )
+
+    def _transform(self, lists: TopLists) -> TopLists:
+        return floored(lists, self.floor_)
+
+    def _restore(self, state: State) -> None:
+        self.floor_ = state.number("floor_", 1e-300, 1.0)
+
+    def _said(self) -> str:
+        return f"floor {self.floor_:.4g}"
+
+
+def floored(lists: TopLists, floor: float) -> TopLists:
+    """Strictly valid lists with a rest of at least `floor`; lists of all classes are mixed with equal shares."""
+    admitted, rest = lists.admitted, log_rest(lists)
+    full = admitted.rows.size == lists.sizes
+    short = ~full & (rest < math.log(floor))
+    if not (full | short).any():
+        return lists
+    mass = np.where(short, 1.0 - admitted.rest, 1.0)
+    keep = np.where(full | short, (1.0 - floor) / mass, 1.0)
+    add = np.where(full, floor / admitted.rows.size, 0.0)
+    t = admitted.normalized * np.repeat(keep, lists.sizes) + np.repeat(add, lists.sizes)
+    small = admitted.normalized_logs
+    if small is not None:
+        with np.errstate(divide="ignore"):
+            small = np.logaddexp(small + np.repeat(np.log(keep), lists.sizes), np.repeat(np.log(add), lists.sizes))
+    return revalued(lists, t, np.where(short, math.log(floor), rest), small)

@@ -1,0 +1,4 @@
+"""Proper scoring rules and per-case metrics.
+
+In: TopLists and outcomes. Out: one score per case, CaseScores, score bounds, truncation curves. Imports `lists`, `core`.
+"""

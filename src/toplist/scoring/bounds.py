@@ -1,0 +1,195 @@
+"""How much one list can lose against another, known before anything happens.
+
+How far from the best a true list can be under the Brier score, from the list alone (paper, section 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Floats
+from toplist.core import kernel
+from toplist.errors import ShapeError, SpaceError
+from toplist.lists import TopList, TopLists, as_lists, require_lists
+from toplist.lists.columns import row_sums
+from toplist.lists.labelsets import LabelSets
+from toplist.scoring.rules import Rule, as_rule
+from toplist.scoring.scores import BatchCases, penalise
+
+Codes = NDArray[Any]
+
+
+def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
+    """The most that each list of `a` can lose against that of `b`: max over outcomes y of S(a, y) - S(b, y).
+
+    All classes that neither lists score alike, so that the classes that either lists and one other are all there is to
+    try: O(k) per case, whatever the number of classes. Invalid lists score as in `score`. An outcome on which both
+    scores are infinite counts zero: neither loses by it against the other.
+
+    >>> a, b = TopList({0: 0.6}, 3), TopList({0: 0.5, 1: 0.3}, 3)
+    >>> round(largest_loss(a, b), 6), round(largest_loss(b, a), 6)
+    (0.26, 0.14)
+    """
+    rule = as_rule(rule)
+    if isinstance(a, TopList) and isinstance(b, TopList):
+        return float(largest_loss(a.batch, b.batch, rule=rule, penalty=penalty)[0])
+    require_lists(a)
+    require_lists(b)
+    if len(a) != len(b):
+        raise ShapeError(f"{len(a)} lists against {len(b)}.", "Each case needs one of each.")
+    again = _renumbering(a, b)
+    mine, theirs = _scores(a, rule, penalty), _scores(b, rule, penalty)
+    if again is None and (mine.dense or theirs.dense):
+        return subtract(mine.spread(), theirs.spread()).max(axis=1)
+    codes = theirs.lists.classes if again is None else again[theirs.lists.classes]
+    return _join(mine, theirs, codes)
+
+
+def subtract(x: Any, y: Any) -> Floats:
+    """x - y, and zero where both are infinite.
+
+    >>> subtract(np.array([np.inf, np.inf, 1.0]), np.array([np.inf, 1.0, np.inf]))
+    array([  0.,  inf, -inf])
+    """
+    same = x == y
+    out: Floats = np.subtract(x, y, out=np.zeros(np.shape(same)), where=~same)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """What lists score if one of their classes happens, and if another one does; the penalty is in both."""
+
+    lists: TopLists  # as they are scored
+    listed: Floats  # aligned with lists.classes
+    unlisted: Floats  # one per case; no number where every class is listed
+
+    @property
+    def dense(self) -> bool:
+        """Whether every class is listed, in order."""
+        return self.lists.admitted.rows.classes is None
+
+    @property
+    def case(self) -> Codes:
+        """The case of every listed class."""
+        return np.repeat(np.arange(len(self.lists)), self.lists.sizes)
+
+    def spread(self) -> Floats:
+        """All scores as (n, m)."""
+        shape = len(self.lists), int(self.lists.admitted.rows.size[0])
+        if self.dense:
+            return self.listed.reshape(shape)
+        out = np.repeat(self.unlisted, shape[1]).reshape(shape)
+        out[self.case, self.lists.classes] = self.listed
+        return out
+
+
+def _scores(lists: TopLists, rule: Rule, penalty: float | None) -> _Scores:
+    plain = lists.strictly_valid()
+    listed, unlisted = np.empty(len(plain.confidences)), np.empty(len(plain))
+
+    def work(lo: int, hi: int) -> None:
+        start = plain.offsets[lo:hi]
+        for at, table, _ in BatchCases(plain, None, lo, hi).tables():
+            with np.errstate(all="ignore"):
+                each, other = rule.each(table)
+            listed[start[at][:, None] + np.arange(table.t.shape[1])] = each
+            unlisted[lo + at] = other
+
+    kernel.over_blocks(len(plain), len(plain.confidences), work)
+    due = penalise(np.zeros(len(plain)), lists, rule, penalty)
+    return _Scores(plain, listed + np.repeat(due, plain.sizes), unlisted + due)
+
+
+def _join(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
+    """The largest difference of each case, over the classes of either and one other; `codes` are those of theirs."""
+    n, k = len(mine.lists), len(mine.listed)
+    case = np.concatenate([mine.case, theirs.case])
+    _, code = np.unique(np.concatenate([mine.lists.classes, codes]), return_inverse=True)
+    key = case * (int(code.max(initial=0)) + 1) + code
+    order = np.argsort(key, stable=True)  # where both list a class, that of mine stands first
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = np.diff(key[order]) != 0
+    which, place = case[order][fresh], np.cumsum(fresh) - 1
+    ours, others = mine.unlisted[which], theirs.unlisted[which]
+    of_mine = order < k
+    ours[place[of_mine]] = mine.listed[order[of_mine]]
+    others[place[~of_mine]] = theirs.listed[order[~of_mine] - k]
+    named = np.bincount(which, minlength=n)
+    apart = mine.lists.admitted.rows.size > named
+    out = np.where(apart, subtract(mine.unlisted, theirs.unlisted), -np.inf)
+    np.maximum.at(out, which, subtract(ours, others))
+    return out
+
+
+def _renumbering(a: TopLists, b: TopLists) -> Codes | None:
+    """For each code of `b` that of the same class in `a`; None where the codes are the same."""
+    ours, theirs = a.space, b.space
+    if np.any(ours.as_floats[1] != theirs.as_floats[1]):
+        raise SpaceError(f"the lists are over {ours!r} and {theirs!r}: both need the same classes.")
+    sets = isinstance(ours, LabelSets) or isinstance(theirs, LabelSets)
+    if ours == theirs or (not sets and ours.labels == theirs.labels):
+        return None
+    bare, named = (a, theirs) if ours.labels is None else (b, ours)
+    if sets or (bare.space.labels is None and len(bare.confidences) and not named.complete):
+        raise SpaceError(f"which class of {ours!r} is which of {theirs!r}? Give both lists the same space.")
+    if bare.space.labels is None:
+        return None
+    codes = dict(ours.codes)
+    again = [codes.setdefault(label, len(codes)) for label in theirs.labels or ()]
+    if np.any(len(codes) > np.asarray(ours.size, dtype=object)):
+        raise SpaceError(f"{len(codes)} labels between {ours!r} and {theirs!r}, which is more than there are classes.")
+    return np.array(again, np.int64)
+
+
+def excess_bound(lists: Any) -> Any:
+    """The paper's bound on the relative excess of the expected Brier score over that of the true distribution.
+
+    It is the rest mass where that is less than every listed confidence, and infinity where there is no bound.
+
+    >>> round(excess_bound(TopList({0: 0.6, 1: 0.3}, 5)), 6)
+    0.1
+    """
+    if isinstance(lists, TopList):
+        return float(excess_bound(lists.batch)[0])
+    lists = as_lists(lists)
+    rest, least = lists.rest, _least(lists)
+    return np.where((rest == 0) | (rest < least), rest, np.inf)
+
+
+def worst_excess(lists: Any) -> Any:
+    """The exact worst case of that excess over all distributions that have the list as a true list.
+
+    The worst distribution heaps the rest mass on as few classes as it can, none above the smallest listed
+    confidence. Infinite where that leaves nothing uncertain, as for the empty list.
+
+    >>> round(worst_excess(TopList({0: 0.99}, 5)), 8)
+    0.00378788
+    """
+    if isinstance(lists, TopList):
+        return float(worst_excess(lists.batch)[0])
+    lists = as_lists(lists)
+    plain: TopLists = lists.valid()
+    t, rest, least = plain.normalized_confidences, plain.rest, _least(plain)
+    with np.errstate(over="ignore"):
+        heaps = np.floor(np.where(least > 0, rest / np.where(least > 0, least, 1.0), 0.0) * (1 + 1e-15))
+    heaped = np.where(np.isfinite(heaps), np.where(np.isfinite(heaps), heaps, 0.0) * least, rest)
+    left = np.maximum(rest - heaped, 0.0)
+    squares = heaped * least + left**2
+    over = squares - rest * plain.proxy
+    # 1 - sum of squares as a sum of t (1 - t), which keeps its digits for lists that are nearly sure
+    best = row_sums(t * (1.0 - t), plain.offsets) + heaped * (1.0 - least) + left * (1.0 - left)
+    worst = np.where(best > 0, over / np.where(best > 0, best, 1.0), np.inf)
+    return np.where(rest > 0, np.maximum(worst, 0.0), 0.0)
+
+
+def _least(lists: TopLists) -> Floats:
+    """The smallest listed confidence; 1 for the empty list, whose classes are not bounded by any."""
+    out, filled = np.ones(len(lists)), lists.sizes > 0
+    if filled.any():
+        out[filled] = np.minimum.reduceat(lists.normalized_confidences, lists.offsets[:-1][filled])
+    return out

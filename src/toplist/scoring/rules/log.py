@@ -1,0 +1,41 @@
+"""The logarithmic score."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toplist.core.case_statistics import Moments
+from toplist.scoring.rules.base import NOTHING, SumRule
+from toplist.scoring.rules.class_sums import Nothing, Terms, log_of, rest_surprise
+
+Array = Any
+
+
+def _surprise(xp: Any, t: Array, lack: Array) -> Array:
+    return 0.0 - t * log_of(xp, t, lack)
+
+
+@dataclass(frozen=True, slots=True)
+class Log(SumRule):
+    """Logarithmic score, minus the log of the outcome's padded confidence (paper, eq. 2).
+
+    Infinite where the outcome has confidence zero: nothing is clipped. It has no limit for infinitely many classes.
+    """
+
+    name: ClassVar[str] = "log"
+    sum: ClassVar[Nothing] = NOTHING
+    entropy_sum: ClassVar[Terms] = Terms(_surprise, rest_surprise)
+
+    def score(self, m: Moments, others: Array) -> Array:
+        """-log q."""
+        return 0.0 - m.log_outcome  # so that a sure hit scores 0, not -0
+
+    def entropy(self, m: Moments, total: Array) -> Array:
+        """-sum of t log t - alpha (log alpha - log n)."""
+        return total
+
+    def bounds(self) -> tuple[float, float]:
+        """0 to infinity."""
+        return 0.0, math.inf

@@ -1,0 +1,66 @@
+"""Rules that people bring as a function of one probability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toplist.core.case_statistics import Moments
+from toplist.errors import RuleError
+from toplist.scoring.rules.base import SumRule
+from toplist.scoring.rules.class_sums import Terms
+from toplist.scoring.rules.propriety import require_proper
+
+Array = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Separable(SumRule):
+    """The rule with entropy sum of g(t), for a concave g with g(0) = 0 and derivative dg.
+
+    S = g(q) + (1 - q) dg(q) + sum over the other classes of g(t) - t dg(t). Both functions take and return arrays.
+    A pair that is not proper is refused with the distributions that show it.
+
+    >>> import numpy as np
+    >>> Separable(lambda x: x * (1 - x), lambda x: 1 - 2 * x)  # the Brier score  # doctest: +ELLIPSIS
+    Separable(...)
+    """
+
+    g: Callable[[Array], Array]
+    dg: Callable[[Array], Array]
+    name: ClassVar[str] = "separable"
+    strict: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.g) or not callable(self.dg):
+            raise RuleError("Separable takes a function and its derivative.")
+        require_proper(self)
+
+    def _tangent(self, xp: Any, t: Array, _: Array) -> Array:
+        """g(t) - t dg(t), with 0 * infinity = 0."""
+        zero = t == 0
+        x = xp.where(zero, 0.5, t)
+        return xp.where(zero, self.g(t), self.g(x) - x * self.dg(x))
+
+    @property
+    def sum(self) -> Terms:
+        """g(t) - t dg(t)."""
+        return Terms(self._tangent)
+
+    @property
+    def entropy_sum(self) -> Terms:
+        """g."""
+        return Terms(lambda _, t, __: self.g(t))
+
+    def score(self, m: Moments, others: Array) -> Array:
+        """g(q) + (1 - q) dg(q) + others."""
+        xp = m.xp
+        sure = m.miss == 0
+        q = xp.where(sure, 0.5, m.outcome)
+        slope = self.dg(q)
+        return xp.where(sure, self.g(m.outcome), self.g(q) + m.miss * slope) + others
+
+    def entropy(self, m: Moments, total: Array) -> Array:
+        """Sum of g."""
+        return total

@@ -1,0 +1,42 @@
+"""The zero-one score: what accuracy is of lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toplist.core.case_statistics import Moments
+from toplist.scoring.rules.base import SumRule
+from toplist.scoring.rules.class_sums import Peak
+
+Array = Any
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroOne(SumRule):
+    """Misclassification of the most confident class, shared among ties; proper, not strictly (paper, section 2).
+
+    S = 1 - 1{q is largest} / number of classes that are. In the empty list all classes tie.
+    """
+
+    name: ClassVar[str] = "zero-one"
+    strict: ClassVar[bool] = False
+    sum: ClassVar[Peak] = Peak()
+    entropy_sum: ClassVar[Peak] = Peak()
+
+    def score(self, m: Moments, others: Array) -> Array:
+        """1 - 1 / ties if the outcome is among them."""
+        xp = m.xp
+        listed = m.total > m.proxy  # otherwise the list is empty or flat, and every class ties
+        size = m.unlisted + m.ties
+        best = m.hit & (m.outcome >= m.total)
+        won = xp.where(listed, xp.where(best, 1.0 / xp.where(m.ties > 0, m.ties, 1.0), 0.0), 1.0 / size)
+        return 1.0 - won
+
+    def entropy(self, m: Moments, total: Array) -> Array:
+        """1 - the largest confidence."""
+        return 1.0 - m.xp.where(m.total > m.proxy, m.total, m.proxy)
+
+    def bounds(self) -> tuple[float, float]:
+        """0 to 1."""
+        return 0.0, 1.0

@@ -1,0 +1,301 @@
+"""Scores of lists: what happened, what is expected to, what a list thinks of itself.
+
+Lists with their outcomes, ready to be reduced: in memory by blocks, on a device all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._arguments import as_number
+from toplist._typing import Floats
+from toplist.core import array_api, flags, kernel
+from toplist.core.case_statistics import Moments, Sum, Table, exclusive_sums
+from toplist.lists import DeviceLists, TopList, TopLists, as_lists
+from toplist.lists.columns import row_sums
+from toplist.lists.lookup import beliefs
+from toplist.lists.outcomes import as_codes, as_truth, is_soft
+from toplist.scoring.rules import Rule, as_rule
+from toplist.scoring.rules.base import MANY
+
+Array = Any
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCases:
+    """Cases lo to hi of a batch in memory.
+
+    Sums of Python functions, tables and confidences known by their logarithms want `lists.strictly_valid()`.
+    """
+
+    lists: TopLists
+    codes: NDArray[np.int64] | None
+    lo: int
+    hi: int
+
+    def moments(self, of: Sum) -> Moments:
+        """See `Cases`."""
+        kind = "none" if of.kind == "terms" else of.kind
+        here, checked = slice(self.lo, self.hi), self.lists.admitted
+        rows = checked.rows.block(self.lo, self.hi)
+        codes = None if self.codes is None else self.codes[here]
+        log_listed = None
+        if rows.log_confidences is not None and codes is not None:
+            log_listed = checked.between(self.lo, self.hi).log_outcomes(codes)
+
+        def reduce(*, narrow: bool) -> array_api.Sums:
+            return kernel.reduce(
+                rows, checked.slack[here], checked.flags[here], codes, kind, of.exponent, narrow=narrow
+            )
+
+        if of.kind in ("none", "squares", "powers") and kernel.NATIVE:
+            return Moments.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows, log_listed)
+        sums = reduce(narrow=False)
+        if of.kind == "peak" and rows.log_confidences is not None:
+            sums = self._peaks(of, sums)
+        total = self._sum_terms(of, codes) if of.kind == "terms" else sums.total
+        return Moments(
+            np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
+            rows.log_size, rows.log_rest, log_listed=log_listed,
+        )  # fmt: skip
+
+    def _peaks(self, of: Sum, sums: array_api.Sums) -> array_api.Sums:
+        """The same where the largest confidence of a list may be too small to be a number."""
+        outcome, total, ties, proxy = (np.array(x) for x in (sums.outcome, sums.total, sums.ties, sums.proxy))
+        for at, table, place in self.tables():
+            listed, unlisted = table.each(of)
+            total[at], ties[at], proxy[at] = unlisted.total, unlisted.ties, unlisted.proxy
+            if place is not None:
+                every = np.concatenate([listed.outcome, unlisted.outcome[:, None]], axis=1)
+                outcome[at] = np.take_along_axis(every, place[:, None], axis=1)[:, 0]
+        return sums._replace(outcome=outcome, total=total, ties=ties, proxy=proxy)
+
+    def _sum_terms(self, of: Sum, codes: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        part = self.lists[self.lo : self.hi]
+        t = part.admitted.normalized
+        values = np.array(of.terms(np, t, part.admitted.lack(t)), dtype=np.float64)
+        if codes is not None:
+            values[part.classes == np.repeat(codes, part.sizes)] = 0.0
+        return row_sums(values, part.offsets)
+
+    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+        """See `Cases`."""
+        part = self.lists[self.lo : self.hi]
+        rest = part.rest
+        scaled, logs = part.normalized_confidences, part.admitted.small_logs
+        for at, group in kernel.by_length(part.admitted.rows):
+            k = group.confidences.shape[1]
+            where = part.offsets[at][:, None] + np.arange(k)
+            place = None
+            if self.codes is not None:
+                codes = self.codes[self.lo : self.hi][at][:, None]
+                same = (np.arange(k) if group.classes is None else group.classes) == codes
+                place = np.where(same.any(axis=1), same.argmax(axis=1), k) if k else np.zeros(len(at), np.intp)
+            unlisted = group.size - k + np.zeros(len(at))
+            log_t = None if logs is None else logs[where]
+            yield at, Table(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest, log_t), place
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCases:
+    """All cases of a rectangular batch on a device."""
+
+    lists: DeviceLists
+    codes: Array | None
+
+    def moments(self, of: Sum) -> Moments:
+        """See `Cases`."""
+        d = self.lists
+        size, log_size = d.sizes_on_device()
+        kind = "none" if of.kind == "terms" else of.kind
+        sums = array_api.reduce(
+            d.xp, kind, of.exponent, d.classes, d.confidences, d.log_rest, size, log_size, d.slack, d.flags, self.codes
+        )
+        total = sums.total
+        if of.kind == "terms":
+            table, kept = self._repaired()
+            if self.codes is not None:
+                kept = kept & (d.classes != d.xp.expand_dims(self.codes, axis=1))
+            lack = exclusive_sums(d.xp, table.t) + d.xp.expand_dims(table.rest, axis=1)
+            total = d.xp.sum(d.xp.where(kept, of.terms(d.xp, table.t, lack), 0.0), axis=1)
+        return Moments(
+            d.xp, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
+            log_size, d.log_rest,
+        )  # fmt: skip
+
+    def _repaired(self) -> tuple[Table, Array]:
+        """The confidences as they are scored, the dropped ones at the proxy, and which were kept."""
+        d, xp = self.lists, self.lists.xp
+        size, log_size = d.sizes_on_device()
+        k = d.confidences.shape[1]
+        unlisted = size - k + 0 * d.slack
+        log_rest = array_api.log_or(xp, d.slack, -xp.inf) if d.log_rest is None else d.log_rest
+        kept, rest, left = array_api.cut(xp, d.confidences, unlisted, log_size, d.slack, log_rest)
+        scaled = (d.slack < 0) | (unlisted == 0)
+        scale = xp.where(scaled, 1.0 - xp.where(scaled, d.slack, 0.0), 1.0)
+        share = xp.where(left > 0, rest / xp.where(left > 0, left, 1.0), 0.0)
+        t = xp.where(kept, d.confidences / xp.expand_dims(scale, axis=1), xp.expand_dims(share, axis=1))
+        rest = xp.where(scaled, 0.0, xp.where(left == unlisted, d.slack, share * unlisted))
+        return Table(xp, t, rest, unlisted, log_size, d.log_rest), kept
+
+    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+        """See `Cases`: one table, with invalid lists repaired so that they keep their length."""
+        d, xp = self.lists, self.lists.xp
+        table, _ = self._repaired()
+        place = None
+        if self.codes is not None:
+            same = d.classes == xp.expand_dims(self.codes, axis=1)
+            same = same if table.t.shape[1] else xp.ones_like(xp.expand_dims(self.codes, axis=1)) == 1
+            place = xp.where(xp.any(same, axis=1), xp.argmax(xp.astype(same, xp.int32), axis=1), table.t.shape[1])
+        yield slice(None), table, place
+
+
+_PENALTY = 0.01  # of the entropy of the uniform distribution
+
+
+def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
+    """One score per case, lower is better (paper, sections 5.1 and 5.2).
+
+    `lists` are lists, or whatever `compare` takes in memory: an (n, m) array of distributions, a CSR matrix, mappings,
+    labels; `space` says how many classes there are, where the predictions do not.
+    A valid list scores as its padded distribution. An invalid one scores as its largest valid sublist plus the
+    penalty: by default a hundredth of what the empty list scores in expectation; 0 and infinity are allowed.
+    `y` are codes, labels or label sets; a distribution per case, as an (n, m) array or lists, gives expected scores.
+
+    >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6, "b": 0.3}, {}], 5)
+    >>> score(lists, ["a", "c", "a"]).round(6)
+    array([0.253333, 1.386667, 0.8     ])
+    >>> score([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], [0, 2]).round(6)
+    array([0.14, 1.46])
+    """
+    rule = as_rule(rule)
+    if isinstance(lists, TopList):
+        return float(score(lists.batch, [y], rule=rule, penalty=penalty)[0])
+    if isinstance(lists, DeviceLists):
+        return _score_on_device(lists, y, rule, penalty)
+    lists = as_lists(lists, space)
+    if is_soft(y, lists.space):
+        return expected_score(lists, y, rule=rule, penalty=penalty)
+    return penalise(plain_scores(lists, as_codes(y, lists), rule), lists, rule, penalty)
+
+
+def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Floats:
+    """Scores without penalty, for outcomes that are codes already; -1 is one that no list can name."""
+    many = bool((lists.space.as_floats[1] > MANY).any())
+    in_python = rule.spread or many or lists.admitted.rows.log_confidences is not None
+    plain = lists.strictly_valid() if in_python else lists
+    out = np.empty(len(lists))
+
+    def work(lo: int, hi: int) -> None:
+        with np.errstate(all="ignore"):
+            out[lo:hi] = rule.scores(BatchCases(plain, codes, lo, hi))
+
+    kernel.over_blocks(len(lists), len(plain.confidences), work)
+    return out
+
+
+def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
+    """The expected score of each list if it is right: the entropy of its padded distribution (paper, Lemma 5.2).
+
+    >>> float(entropy(TopList({0: 0.5}, 3)))
+    0.625
+    """
+    rule = as_rule(rule)
+    if isinstance(lists, TopList):
+        return float(entropy(lists.batch, rule=rule)[0])
+    if isinstance(lists, DeviceLists):
+        return rule.entropies(DeviceCases(lists, None))
+    lists = as_lists(lists, space)
+    plain = lists.strictly_valid()
+    out = np.empty(len(lists))
+
+    def work(lo: int, hi: int) -> None:
+        with np.errstate(all="ignore"):
+            out[lo:hi] = rule.entropies(BatchCases(plain, None, lo, hi))
+
+    kernel.over_blocks(len(lists), len(plain.confidences), work)
+    return out
+
+
+def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
+    """The expected score of each list if the outcome is drawn from `p`.
+
+    `p` is an (n, m) array, one distribution for all cases, or lists, which stand for their padded distributions.
+    A class of probability zero counts nothing, even where its score is infinite.
+
+    >>> round(expected_score(TopList({0: 0.5}, 5), [0.5, 0.44, 0.03, 0.02, 0.01], rule="log"), 6)
+    1.386294
+    """
+    rule = as_rule(rule)
+    if isinstance(lists, TopList):
+        return float(expected_score(lists.batch, p, rule=rule, penalty=penalty)[0])
+    lists = as_lists(lists, space)
+    plain = lists.strictly_valid()
+    believed = beliefs(as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists)), plain)
+    out = np.empty(len(lists))
+
+    def work(lo: int, hi: int) -> None:
+        start = plain.offsets[lo:hi]
+        for at, table, _ in BatchCases(plain, None, lo, hi).tables():
+            with np.errstate(all="ignore"):
+                listed, unlisted = rule.each(table)
+                weights = believed.listed[start[at][:, None] + np.arange(table.t.shape[1])]
+                apart = believed.unlisted[lo:hi][at]
+                inner = np.where(weights > 0, weights * listed, 0.0).sum(axis=1)
+                out[lo + at] = inner + np.where(apart > 0, apart * unlisted, 0.0)
+
+    kernel.over_blocks(len(lists), len(plain.confidences), work)
+    return penalise(out, lists, rule, penalty)
+
+
+def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
+    """How much worse than the truth each list is in expectation, if `p` is the truth: never negative.
+
+    >>> round(divergence(TopList({0: 0.5}, 3), [0.5, 0.3, 0.2]), 6)
+    0.005
+    """
+    if isinstance(lists, TopList):
+        return float(divergence(lists.batch, p, rule=rule, penalty=penalty)[0])
+    lists = as_lists(lists, space)
+    truth = as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists))
+    expected = expected_score(lists, truth, rule=rule, penalty=penalty)
+    infinite = np.isinf(expected)
+    return np.where(infinite, np.inf, np.maximum(np.where(infinite, 0.0, expected) - entropy(truth, rule=rule), 0.0))
+
+
+def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
+    """What an invalid list pays by default: a hundredth of the entropy of the uniform distribution."""
+    if not isinstance(lists, DeviceLists):
+        lists = as_lists(lists)
+    rule, space = as_rule(rule), lists.space
+    cases = len(lists) if space.per_case else 1
+    none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), space)
+    due = _PENALTY * entropy(none, rule=rule)
+    return due if space.per_case else float(due[0])
+
+
+def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
+    """Add to unpenalised scores, in place, what invalid lists pay."""
+    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    invalid = (lists.admitted.flags & flags.INVALID) != 0
+    if invalid.any() and penalty != 0:
+        due = default_penalty(lists, rule=rule) if penalty is None else penalty
+        out[invalid] += due[invalid] if isinstance(due, np.ndarray) else due
+    return out
+
+
+def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | None) -> Any:
+    xp, valid = lists.xp, lists.is_valid()
+    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    out = rule.scores(DeviceCases(lists, lists.codes(y)))
+    if bool(xp.all(valid)):
+        return out
+    due = penalty if penalty is not None else default_penalty(lists, rule=rule)
+    if isinstance(due, np.ndarray):
+        due = lists.beside(due.tolist(), out.dtype)
+    return xp.where(valid, out, out + due)

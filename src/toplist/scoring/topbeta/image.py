@@ -1,0 +1,93 @@
+"""Which lists are top-beta lists of some distribution, and why the others are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.core import kernel
+from toplist.lists import TopList, TopLists, require_lists
+from toplist.scoring.topbeta.levels import as_level, longest_of, size_index, sizes_of
+
+ROUNDING: Final = 1e-12  # sums this close to beta reach it, as when lists are truncated to a mass
+_SINGLE: Final = 1e-6  # the same for confidences that came in single precision
+REASONS: Final = ("invalid", "longer than the cap", "not minimal", "mass below beta")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Image:
+    """Per case: whether the list is in the image of the functional, and else the first of `REASONS` why not."""
+
+    beta: float
+    cap: int | None
+    code: NDArray[np.int8]  # -1 inside, else an index into REASONS
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which lists are a true top-beta list of some distribution."""
+        inside: NDArray[np.bool_] = self.code < 0
+        return inside
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Per case the reason, empty for lists inside."""
+        return tuple("" if code < 0 else REASONS[code] for code in self.code.tolist())
+
+    def counts(self) -> dict[str, int]:
+        """How many lists are outside, by reason."""
+        return {reason: int(np.count_nonzero(self.code == at)) for at, reason in enumerate(REASONS)}
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+
+def in_image(lists: Any, beta: Any, cap: int | None = None) -> Image:
+    """Is each list a top-beta list of some distribution? If not, why; experimental.
+
+    It is if it is valid and its mass reaches beta, but not without its last class. With a cap K, lists of K classes
+    may have less mass, and none may have more classes.
+
+    >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6}, {"a": 0.9, "b": 0.05}, {}], 5)
+    >>> in_image(lists, 0.8).why
+    ('', 'mass below beta', 'not minimal', 'mass below beta')
+    >>> in_image(lists, 0.8, cap=1).why
+    ('longer than the cap', '', 'longer than the cap', 'mass below beta')
+    """
+    batch = lists.batch if isinstance(lists, TopList) else lists
+    require_lists(batch)
+    level = as_level(beta)
+    sizes = sizes_of(batch)
+    longest = np.array([float(min(longest_of(m, level, cap), 1 << 62)) for m in sizes])[size_index(batch, sizes)]
+    mass, before = sums(batch.ordered())
+    short = mass < float(level) - slack_of(batch)
+    wrong = (
+        ~batch.is_valid(),
+        batch.sizes > longest,
+        before >= float(level) - ROUNDING,
+        short & (batch.sizes < longest),
+    )
+    code = np.full(len(batch), -1, np.int8)
+    for at in reversed(range(len(wrong))):
+        code[wrong[at]] = at
+    return Image(float(level), cap, code)
+
+
+def sums(ordered: TopLists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mass of each list, and its mass without the last class, added up as when lists are truncated."""
+    mass, before = np.zeros(len(ordered)), np.zeros(len(ordered))
+    t = ordered.normalized_confidences
+    for at, part in kernel.by_length(ordered.admitted.rows):
+        k = part.confidences.shape[1]
+        if k:
+            rows = t[ordered.offsets[at][:, None] + np.arange(k)]
+            running = np.cumsum(rows, axis=1)
+            mass[at], before[at] = running[:, -1], running[:, -1] - rows[:, -1]
+    return mass, before
+
+
+def slack_of(lists: TopLists) -> float:
+    """How far below beta a mass may be and still reach it: more for confidences in single precision."""
+    return _SINGLE if lists.confidences.dtype == np.float32 else ROUNDING
