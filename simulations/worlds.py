@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.inference.aggregates import Grouping, tally
+from toplist.inference.aggregates import tally
+from toplist.scoring.case_scores import Grouping
 from toplist.inference.intervals import FromCases, FromSums
 from toplist.inference.score_matrix import Panel
 from toplist.inference.settings import How

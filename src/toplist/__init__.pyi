@@ -1,23 +1,67 @@
 from toplist import calibration as calibration
+from toplist import inference as inference
 from toplist import multilabel as multilabel
 from toplist import postprocess as postprocess
-from toplist.scoring import topbeta as topbeta
-from toplist.errors import AlignmentError as AlignmentError, CaseError as CaseError, ClassError as ClassError, ConfidenceError as ConfidenceError, FileError as FileError, ImproperRuleError as ImproperRuleError, MassError as MassError, OutcomeError as OutcomeError, ResourceError as ResourceError, RuleError as RuleError, ShapeError as ShapeError, SpaceError as SpaceError, TopListError as TopListError
+from toplist.errors import AlignmentError as AlignmentError
+from toplist.errors import CaseError as CaseError
+from toplist.errors import ClassError as ClassError
+from toplist.errors import ConfidenceError as ConfidenceError
+from toplist.errors import FileError as FileError
+from toplist.errors import ImproperRuleError as ImproperRuleError
+from toplist.errors import MassError as MassError
+from toplist.errors import OutcomeError as OutcomeError
+from toplist.errors import ResourceError as ResourceError
+from toplist.errors import RuleError as RuleError
+from toplist.errors import ShapeError as ShapeError
+from toplist.errors import SpaceError as SpaceError
+from toplist.errors import TopListError as TopListError
 from toplist.evaluation.compare import compare as compare
 from toplist.evaluation.diagnose import diagnose as diagnose
 from toplist.evaluation.diagnosis import Diagnosis as Diagnosis
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
-from toplist.evaluation.monitor import Monitor as Monitor, monitor as monitor
-from toplist.lists import DeviceLists as DeviceLists, TopList as TopList, TopLists as TopLists
-from toplist.lists.functional import TrueLists as TrueLists, is_calibrated as is_calibrated, is_true as is_true, is_valid as is_valid, top_k as top_k, top_mass as top_mass, true_lists as true_lists
+from toplist.evaluation.monitor import Monitor as Monitor
+from toplist.evaluation.monitor import monitor as monitor
+from toplist.io.lists import read_lists as read_lists
+from toplist.lists import DeviceLists as DeviceLists
+from toplist.lists import TopList as TopList
+from toplist.lists import TopLists as TopLists
+from toplist.lists.functional import TrueLists as TrueLists
+from toplist.lists.functional import is_calibrated as is_calibrated
+from toplist.lists.functional import is_true as is_true
+from toplist.lists.functional import is_valid as is_valid
+from toplist.lists.functional import top_k as top_k
+from toplist.lists.functional import top_mass as top_mass
+from toplist.lists.functional import true_lists as true_lists
 from toplist.lists.labelsets import LabelSets as LabelSets
 from toplist.lists.space import ClassSpace as ClassSpace
 from toplist.report.versions import show_versions as show_versions
-from toplist.scoring.accuracy import accuracy as accuracy, coverage as coverage, ranks as ranks, top_k_error as top_k_error
-from toplist.scoring.bounds import excess_bound as excess_bound, worst_excess as worst_excess
-from toplist.scoring.majorization import decreasing as decreasing, majorizes as majorizes
-from toplist.scoring.rules import RULES as RULES, Brier as Brier, Log as Log, OneVsRest as OneVsRest, Power as Power, PseudoSpherical as PseudoSpherical, Renyi as Renyi, Rule as Rule, Savage as Savage, Separable as Separable, Spherical as Spherical, ZeroOne as ZeroOne
-from toplist.scoring.scores import default_penalty as default_penalty, divergence as divergence, entropy as entropy, expected_score as expected_score, score as score
-from toplist.scoring.truncation_curve import Curve as Curve, curve as curve
+from toplist.scoring import topbeta as topbeta
+from toplist.scoring.accuracy import accuracy as accuracy
+from toplist.scoring.accuracy import coverage as coverage
+from toplist.scoring.accuracy import ranks as ranks
+from toplist.scoring.accuracy import top_k_error as top_k_error
+from toplist.scoring.bounds import excess_bound as excess_bound
+from toplist.scoring.bounds import worst_excess as worst_excess
+from toplist.scoring.majorization import decreasing as decreasing
+from toplist.scoring.majorization import majorizes as majorizes
+from toplist.scoring.rules import RULES as RULES
+from toplist.scoring.rules import Brier as Brier
+from toplist.scoring.rules import Log as Log
+from toplist.scoring.rules import OneVsRest as OneVsRest
+from toplist.scoring.rules import Power as Power
+from toplist.scoring.rules import PseudoSpherical as PseudoSpherical
+from toplist.scoring.rules import Renyi as Renyi
+from toplist.scoring.rules import Rule as Rule
+from toplist.scoring.rules import Savage as Savage
+from toplist.scoring.rules import Separable as Separable
+from toplist.scoring.rules import Spherical as Spherical
+from toplist.scoring.rules import ZeroOne as ZeroOne
+from toplist.scoring.scores import default_penalty as default_penalty
+from toplist.scoring.scores import divergence as divergence
+from toplist.scoring.scores import entropy as entropy
+from toplist.scoring.scores import expected_score as expected_score
+from toplist.scoring.scores import score as score
+from toplist.scoring.truncation_curve import Curve as Curve
+from toplist.scoring.truncation_curve import curve as curve
 
 __version__: str

@@ -35,7 +35,7 @@ def said(*words: object) -> dict[str, Any]:
 
 
 def lists(path: Path) -> tl.TopLists:
-    return tl.TopLists.from_frame(path, SPACE)
+    return tl.read_lists(path, SPACE)
 
 
 def outcomes() -> list[str]:
@@ -182,7 +182,7 @@ def test_conversion_counts_what_it_repairs_and_leaves_out(tmp_path: Path) -> Non
     told = CliRunner().invoke(app, [*words, "--blanks", "drop"])
     assert told.exit_code == 0, told.output
     assert "normalized (1 cases), blanks left out (1 cases)" in told.stdout
-    assert tl.TopLists.from_frame(tmp_path / "a.parquet", 5).sizes.tolist() == [1, 2, 2]
+    assert tl.read_lists(tmp_path / "a.parquet", 5).sizes.tolist() == [1, 2, 2]
 
 
 def test_conversion_makes_up_no_ids(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ from toplist.calibration import decompose
 FIELDS = ("miscalibration", "discrimination", "uncertainty")
 
 
-def whole(made: tl.diagnosis.Decomposition) -> float:
+def whole(made: tl.calibration.Decomposition) -> float:
     """What the parts add up to."""
     return made.miscalibration - made.discrimination + made.uncertainty + made.misses + made.penalty + made.within
 
 
-def holds_together(made: tl.diagnosis.Decomposition) -> None:
+def holds_together(made: tl.calibration.Decomposition) -> None:
     """The sums that a decomposition of the Brier score keeps."""
     assert whole(made) == pytest.approx(made.score, abs=1e-12)
     for field in FIELDS:

@@ -18,7 +18,7 @@ from toplist.postprocess.recalibration import (
     Temperature,
     VectorScaling,
 )
-from toplist.postprocess.selection import Auto
+from toplist.postprocess.recalibration.automatic import Auto
 
 KINDS: dict[str, Recalibrator] = {
     "identity": Identity(),

@@ -132,7 +132,7 @@ def test_lists_of_small_and_of_plain_numbers_pool_by_logarithms() -> None:
 def test_weights_may_go_by_name() -> None:
     rng = np.random.default_rng(5)
     lists = {name: draw_lists(rng, 4, 6, 5) for name in "abc"}
-    for pool in (linear_pool, tl.improve.geometric_pool):
+    for pool in (linear_pool, tl.postprocess.geometric_pool):
         by_name = pool(lists, weights={"c": 0.5, "a": 0.2, "b": 0.3})
         assert by_name == pool(lists, weights=[0.2, 0.3, 0.5])
     with pytest.raises(tl.ShapeError, match=r"differ in 'd'. The members are a, b, c"):
@@ -150,6 +150,6 @@ def test_weights_that_do_not_add_up_come_with_the_remedy() -> None:
 def test_all_the_weight_on_one_member_is_that_member_to_the_last_digit() -> None:
     rng = np.random.default_rng(6)
     lists = [draw_lists(rng, 20, 6, 5) for _ in range(2)]
-    for pool in (linear_pool, tl.improve.geometric_pool):
+    for pool in (linear_pool, tl.postprocess.geometric_pool):
         made, y = pool(lists, weights=[1.0, 0.0]), rng.integers(0, 6, 20)
         np.testing.assert_array_equal(tl.score(made, y).round(14), tl.score(lists[0], y, penalty=0).round(14))

@@ -11,7 +11,8 @@ from studies import folder
 import toplist as tl
 from tests.improve.recalibrators import KINDS, mixed, open_ended, sharpened
 from toplist.postprocess.recalibration import Beta, BucketTemperature, Chain, Identity, Isotonic, RestFloor, Temperature
-from toplist.postprocess.selection import Auto, as_folds, choose_recalibrator, cross_fitted
+from toplist.postprocess.recalibration.automatic import Auto, choose_recalibrator, cross_fitted
+from toplist.postprocess.selection import as_folds
 
 DATA = folder.default()
 

@@ -11,7 +11,7 @@ import pytest
 import toplist as tl
 from tests.improve.recalibrators import KINDS, mixed, sharpened
 from toplist.postprocess.recalibration import Isotonic, Recalibrator, RestFloor, Temperature, VectorScaling
-from toplist.postprocess.selection import Auto
+from toplist.postprocess.recalibration.automatic import Auto
 
 load, from_dict = Recalibrator.load, Recalibrator.from_dict
 

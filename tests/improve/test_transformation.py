@@ -56,7 +56,7 @@ def named(drawn: Drawn) -> Drawn:
 
 
 def read(path: Path, drawn: Drawn) -> tl.TopLists:
-    return tl.TopLists.from_frame(path, tl.ClassSpace(M, labels=[str(name) for name in drawn.classes]))
+    return tl.read_lists(path, tl.ClassSpace(M, labels=[str(name) for name in drawn.classes]))
 
 
 def same(a: tl.TopLists, b: tl.TopLists) -> None:
@@ -182,7 +182,7 @@ def test_any_number_of_classes_can_be_pooled(tmp_path: Path, m: float) -> None:
     pool_files(paths, tmp_path / "o.jsonl", reading=Reading(space=m))
     space = tl.ClassSpace(m, labels=drawn[0].classes)
     want = linear_pool([tl.TopLists.from_dicts(one.lists, space) for one in drawn])
-    got = tl.TopLists.from_frame(tmp_path / "o.jsonl", space)
+    got = tl.read_lists(tmp_path / "o.jsonl", space)
     np.testing.assert_allclose(got.rest, want.rest, atol=1e-15)
     np.testing.assert_allclose(np.sort(got.confidences), np.sort(want.confidences), atol=1e-15)
 
@@ -197,9 +197,7 @@ def test_geometric_pools_too(tmp_path: Path) -> None:
     pool_files(paths, tmp_path / "o.parquet", pool="geometric", reading=Reading(space=M))
     space = tl.ClassSpace(M, labels=["a", "b", "c"])
     want = geometric_pool([tl.TopLists.from_dicts([one], space) for one in lists])
-    np.testing.assert_allclose(
-        tl.TopLists.from_frame(tmp_path / "o.parquet", space).padded(), want.padded(), atol=1e-15
-    )
+    np.testing.assert_allclose(tl.read_lists(tmp_path / "o.parquet", space).padded(), want.padded(), atol=1e-15)
     with pytest.raises(TopListError, match="linear or geometric"):
         pool_files(paths, tmp_path / "o.parquet", pool="median", reading=Reading(space=M))
 

@@ -11,9 +11,9 @@ import pytest
 for library in ("pyarrow", "duckdb"):
     pytest.importorskip(library, reason="files are an extra")
 
+import toplist as tl  # noqa: E402
 from toplist.errors import FileError, TopListError  # noqa: E402
 from toplist.evaluation.compare import compare  # noqa: E402
-from toplist.lists import TopLists  # noqa: E402
 
 Pairs = list[tuple[Any, Any]]
 CASES: dict[str, Pairs] = {"1": [("a", 0.5), ("b", 0.25)], "2": [("b", 0.75)], "3": [], "4": [("c", 0.5)]}
@@ -87,7 +87,7 @@ def test_blanks_are_about_files(truth: Path, tmp_path: Path) -> None:
 def test_a_frame_leaves_blanks_out_when_told_and_counts_them(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("class1,percent1,class2,percent2\na,60,b,\nb,70,a,20\n")
     with pytest.raises(FileError, match=r'the confidence is blank. Fill it in, or pass blanks="drop"'):
-        TopLists.from_frame(tmp_path / "people.csv", 3, units="percent")
-    lists = TopLists.from_frame(tmp_path / "people.csv", 3, units="percent", blanks="drop")
+        tl.read_lists(tmp_path / "people.csv", 3, units="percent")
+    lists = tl.read_lists(tmp_path / "people.csv", 3, units="percent", blanks="drop")
     assert lists.sizes.tolist() == [1, 2]
     assert lists.repairs["blanks left out"] == 1

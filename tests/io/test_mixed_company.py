@@ -65,7 +65,7 @@ def test_an_array_beside_frames_with_ids_is_not_matched_by_position() -> None:
 
 @pytest.mark.parametrize("function", [tl.score, lambda lists, y: tl.compare({"a": lists}, y), tl.diagnose])
 def test_lists_with_ids_refuse_outcomes_with_another_index(function: Any) -> None:
-    lists = tl.TopLists.from_frame(P)
+    lists = tl.read_lists(P)
     with pytest.raises(tl.AlignmentError, match=r"y\.loc\[lists\.ids\]"):
         function(lists, SHUFFLED)
     function(lists, SHUFFLED.loc[lists.ids])
@@ -74,9 +74,9 @@ def test_lists_with_ids_refuse_outcomes_with_another_index(function: Any) -> Non
 
 def test_a_column_of_ids_comes_before_an_index_without_a_name() -> None:
     long = pd.DataFrame({"id": [1, 1, 2, 2], "label": ["cat", "dog", "cat", "dog"], "p": [0.5, 0.45, 0.04, 0.9]})
-    assert tl.TopLists.from_frame(long[long.p > 0.1], 5).ids.tolist() == [1, 2]
+    assert tl.read_lists(long[long.p > 0.1], 5).ids.tolist() == [1, 2]
     wide = pd.DataFrame({"id": [1, 2], "cat": [0.7, 0.4], "dog": [0.3, 0.6]}, index=[7, 8])
-    made = tl.TopLists.from_frame(wide)
+    made = tl.read_lists(wide)
     assert (made.ids.tolist(), made.space.size) == ([1, 2], 2)
 
 

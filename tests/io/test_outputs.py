@@ -36,7 +36,7 @@ def board() -> Any:
 
 def saved_model(path: Path) -> None:
     lists = tl.TopLists.from_dicts([{"a": 0.8, "b": 0.1}] * 8, 3)
-    tl.improve.Temperature().fit(lists, ["a", "a", "b", "c"] * 2).save(path)
+    tl.postprocess.Temperature().fit(lists, ["a", "a", "b", "c"] * 2).save(path)
 
 
 def saved_figure(path: Path) -> None:

@@ -297,7 +297,7 @@ def test_output_of_fasttext_does_not_lose_its_first_line(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("options", [{}, {"confidences": "score"}, {"classes": "label", "confidences": "score"}])
 def test_a_frame_of_labels_and_scores_is_lists_of_one(options: dict[str, str]) -> None:
-    lists = tl.TopLists.from_frame(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.5]}), 3, **options)
+    lists = tl.read_lists(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.5]}), 3, **options)
     assert entries(lists) == [{"a": 0.9}, {"b": 0.5}]
 
 
@@ -363,7 +363,7 @@ def shuffled() -> tuple[pd.DataFrame, pd.Series, Lists]:
 
 def test_an_index_is_never_a_class() -> None:
     frame, y, made = shuffled()
-    lists = tl.TopLists.from_frame(frame)
+    lists = tl.read_lists(frame)
     assert entries(lists) == made
     assert lists.ids is not None
     assert list(lists.ids) == list(frame.index)
@@ -485,7 +485,7 @@ def test_a_confidence_counts_where_no_id_is(option: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("options", [{}, {"confidences": "confidence"}])
 def test_a_confidence_counts_in_a_frame_without_an_id(options: dict[str, str]) -> None:
     frame = pd.DataFrame({"class": ["cat", "dog"], "confidence": [0.6, 0.7]})
-    assert entries(tl.TopLists.from_frame(frame, 5, **options)) == [{"cat": 0.6}, {"dog": 0.7}]
+    assert entries(tl.read_lists(frame, 5, **options)) == [{"cat": 0.6}, {"dog": 0.7}]
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff", "\ufeff\ufeff", "\n\ufeff", "\ufeff\n\ufeff"])
@@ -558,7 +558,7 @@ def test_what_lacks_is_named_not_what_was_given(tmp_path: Path) -> None:
 def test_python_names_its_own_parameters() -> None:
     frame = pd.DataFrame({"klass": ["a", "b"], "sureness": [0.5, 0.25], "more": ["x", "y"]})
     with pytest.raises(tl.TopListError) as error:
-        tl.TopLists.from_frame(frame, 3)
+        tl.read_lists(frame, 3)
     assert "--" not in str(error.value)
     assert any(f"{name}=" in str(error.value) for name in ("classes", "confidences", "layout", "ignore"))
 

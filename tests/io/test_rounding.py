@@ -73,7 +73,7 @@ def board(path: Path, folder: Path, **options: Any) -> Any:
 @pytest.mark.parametrize("places", [2, 3, 4, 5, 6])
 def test_rounded_files_of_true_lists_have_no_invalid_list(tmp_path: Path, places: int, layout: str) -> None:
     path = write(tmp_path / "a", rows(f"%.{places}f"), layout)
-    lists = tl.TopLists.from_frame(path, M, normalize=True)
+    lists = tl.read_lists(path, M, normalize=True)
     typed = tl.TopLists.from_ragged(lists.offsets, lists.classes, lists.confidences, M, normalize=True)
     assert lists.is_valid().all()
     assert not typed.is_valid().all()  # the same numbers in memory are what they are
@@ -104,7 +104,7 @@ def test_lists_beyond_the_rounding_of_their_file_are_invalid(tmp_path: Path) -> 
     for text, invalid in (("a,0.60\n1,b,0.10", 1), ("a,0.6\n1,b,0.1", 0), ("a,0.6\n1,b,0.10", 1)):
         path = tmp_path / "a.csv"
         path.write_text(f"id,class,confidence\n1,{text}\n", encoding="utf-8")
-        assert int((~tl.TopLists.from_frame(path, 4).is_valid()).sum()) == invalid
+        assert int((~tl.read_lists(path, 4).is_valid()).sum()) == invalid
 
 
 @pytest.mark.parametrize("units", ["percent", "log"])
@@ -116,7 +116,7 @@ def test_percentages_and_logarithms_are_rounded_in_their_own_units(tmp_path: Pat
     shown = np.char.mod("%.1f" if units == "percent" else "%.2f", 100 * t if units == "percent" else np.log(t))
     lists = [(i, [SPACE[c] for c in order[i]], shown[i].tolist()) for i in range(N)]
     path = write(tmp_path / "a", lists, layout)
-    found = tl.TopLists.from_frame(path, M, units=units, normalize=True)
+    found = tl.read_lists(path, M, units=units, normalize=True)
     assert found.is_valid().all()
     typed = tl.TopLists.from_ragged(found.offsets, found.classes, found.confidences, M, normalize=True)
     assert not typed.is_valid().all()
@@ -132,7 +132,7 @@ def test_numbers_cut_at_a_significant_digit_are_rounded_there(tmp_path: Path, la
     written = [(i, SPACE[:9], [text % float(v) for v in p[i]]) for i in range(N)]
     shorter = [(i, c[:K], t[:K]) for i, c, t in written]
     path = write(tmp_path / "a", shorter if layout == "ranked" else written, layout)
-    assert tl.TopLists.from_frame(path, M, normalize=True).is_valid().all()
+    assert tl.read_lists(path, M, normalize=True).is_valid().all()
 
 
 def test_json_of_single_precision_numbers_is_rounded_as_these_are(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_json_of_single_precision_numbers_is_rounded_as_these_are(tmp_path: Path
     written = [json.dumps({"id": i, "classes": SPACE[:9], "confidences": p[i].tolist()}) for i in range(N)]
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(written), encoding="utf-8")
-    assert tl.TopLists.from_frame(path, M, normalize=True).is_valid().all()
+    assert tl.read_lists(path, M, normalize=True).is_valid().all()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -155,12 +155,12 @@ def test_typed_files_are_rounded_as_their_type_is(tmp_path: Path, dtype: Any) ->
     classes = pa.ListArray.from_arrays(np.arange(N + 1, dtype=np.int32) * 9, pa.array(SPACE[:9] * N))
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"id": np.arange(N), "classes": classes, "confidences": lists}), path)
-    found = tl.TopLists.from_frame(path, M)
+    found = tl.read_lists(path, M)
     assert found.is_valid().all()
     assert (found.rest < 2e-3).any()
     assert board(path, tmp_path)["invalid"] == 0
     np.savez(tmp_path / "a.npz", ids=np.arange(N), classes=np.tile(np.arange(9), (N, 1)), confidences=p)
-    assert tl.TopLists.from_frame(tmp_path / "a.npz", M).is_valid().all()
+    assert tl.read_lists(tmp_path / "a.npz", M).is_valid().all()
 
 
 def test_decimals_are_counted_as_they_are_shown() -> None:

@@ -14,7 +14,6 @@ from scipy.special import expit, logsumexp
 
 import toplist as tl
 from toplist.lists.labelsets import Sets
-from toplist.multilabel import chain_sets
 from toplist.multilabel.chains import SearchCutShort, chain_log_p, chain_samples, chain_sets, models, search
 from toplist.multilabel.chains.models import LogisticChain
 
@@ -220,8 +219,8 @@ def test_how_the_cases_are_split_does_not_show(monkeypatch: pytest.MonkeyPatch) 
     chain, X = fitted("logistic", 8, 4)
     whole = chain_sets(chain, X, 40)
     for rows in (1, 30, 700):
-        for module in (search, chain_sets):
-            monkeypatch.setattr(module, "ROWS", rows)
+        for module in ("search", "chain_sets"):
+            monkeypatch.setattr(f"toplist.multilabel.chains.{module}.ROWS", rows)
         parts = chain_sets(chain, X, 40)
         np.testing.assert_array_equal(parts.classes, whole.classes)
         np.testing.assert_allclose(parts.confidences, whole.confidences, rtol=1e-12)

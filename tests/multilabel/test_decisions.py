@@ -15,7 +15,6 @@ import toplist as tl
 from tests.multilabel import deciding as brute
 from tests.multilabel.deciding import Drawn, Set, drawn, every_set
 from toplist.lists.labelsets import Book, Sets
-from toplist.multilabel import marginals
 from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
 from toplist.multilabel.support import lists_of_sets
 
@@ -252,7 +251,7 @@ def test_cases_do_not_depend_on_each_other(some: list[Drawn], seed: int) -> None
         assert decide(together) == alone
         assert decide(shuffled) == alone
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(marginals, "_ENTRIES", 4)
+            patch.setattr("toplist.multilabel.marginals._ENTRIES", 4)
             assert decide(together) == alone
 
 

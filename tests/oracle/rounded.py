@@ -82,7 +82,7 @@ def lists_of(t: Floats, m: int, rounding: str | int) -> tl.TopLists:
             columns[f"class{i + 1}"] = np.full(n, i)
             columns[f"p{i + 1}"] = np.char.mod(f"%.{rounding}f", t[:, i])
         csv.write_csv(pa.table({"id": np.arange(n), **columns}), path)
-        return tl.TopLists.from_frame(path, m, normalize=True)
+        return tl.read_lists(path, m, normalize=True)
 
 
 def allowed(t: Floats, m: int, rounding: str | int) -> Floats:

@@ -9,11 +9,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.tally.made import sheet_of
-from toplist.inference.aggregates import Grouping, Tally, tally
+from toplist.inference.aggregates import Tally, tally
 from toplist.inference.intervals import FromCases, FromSums
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import Panel
 from toplist.inference.settings import TIMED, How
+from toplist.scoring.case_scores import Grouping
 
 
 @dataclass(frozen=True)

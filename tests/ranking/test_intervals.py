@@ -15,9 +15,10 @@ from tests.ranking.brute import agrees, exact_interval, interval
 from tests.tally.integers import law
 from tests.tally.made import sheet_of
 from toplist.errors import TopListError
-from toplist.inference.aggregates import Grouping, Tally, tally
+from toplist.inference.aggregates import Tally, tally
 from toplist.inference.intervals import FromSums
 from toplist.inference.results import Estimate
+from toplist.scoring.case_scores import Grouping
 
 LEVELS = (0.5, 0.9, 0.95, 0.999)
 levels = st.sampled_from(LEVELS)

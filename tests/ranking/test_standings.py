@@ -16,10 +16,11 @@ from tests.ranking.brute import Brute, agrees
 from tests.tally.integers import law
 from tests.tally.made import RULES, TOPS, Cases, cases, sheet_of
 from toplist.inference import ranking
-from toplist.inference.aggregates import Grouping, Tally, overall, tally
+from toplist.inference.aggregates import Tally, overall, tally
 from toplist.inference.intervals import FromSums
 from toplist.inference.ranking import Terms
 from toplist.inference.results import Estimate, Section
+from toplist.scoring.case_scores import Grouping
 
 NAMES = ("short", "tied", "label", "full")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import toplist as tl
-from toplist.inference.aggregates import Grouping, Tally, tally
-from toplist.scoring.case_scores import Sheet, sheet
+from toplist.inference.aggregates import Tally, tally
+from toplist.scoring.case_scores import Grouping, Sheet, sheet
 from toplist.scoring.rules import as_rule
 
 RULES = tuple(map(as_rule, ("brier", "log", "spherical")))

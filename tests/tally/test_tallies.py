@@ -16,7 +16,8 @@ from tests.tally.integers import product as exact_product
 from tests.tally.made import RULES, TOPS, Cases, cases, sheet_of
 from toplist.core import kernel
 from toplist.errors import TopListError
-from toplist.inference.aggregates import Grouping, merge, overall, tally
+from toplist.inference.aggregates import merge, overall, tally
+from toplist.scoring.case_scores import Grouping
 
 WORDS = ("weighted", "grouped", "clustered", "missing", "soft")
 KINDS = [dict.fromkeys(words, True) for k in (0, 1, 2, 5) for words in combinations(WORDS, k)]

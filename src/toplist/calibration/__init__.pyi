@@ -1,7 +1,16 @@
 from toplist.calibration.binned import Binned as Binned
-from toplist.calibration.decomposition import Decomposition as Decomposition, Part as Part, decompose as decompose
-from toplist.calibration.error import CalibrationError as CalibrationError, Gap as Gap, calibration_error as calibration_error, confidence_gap as confidence_gap
-from toplist.calibration.reliability import Band as Band, Bin as Bin, Bins as Bins, Reliability as Reliability, reliability as reliability, reliability_by_rank as reliability_by_rank
-from toplist.calibration.testing import CalibrationTest as CalibrationTest, calibration_test as calibration_test
-from toplist.inference.score_difference import Disagreement as Disagreement, deciding_cases as deciding_cases
-from toplist.lists.checks import Look as Look, Oddity as Oddity
+from toplist.calibration.decomposition import Decomposition as Decomposition
+from toplist.calibration.decomposition import Part as Part
+from toplist.calibration.decomposition import decompose as decompose
+from toplist.calibration.error import CalibrationError as CalibrationError
+from toplist.calibration.error import Gap as Gap
+from toplist.calibration.error import calibration_error as calibration_error
+from toplist.calibration.error import confidence_gap as confidence_gap
+from toplist.calibration.reliability import Band as Band
+from toplist.calibration.reliability import Bin as Bin
+from toplist.calibration.reliability import Bins as Bins
+from toplist.calibration.reliability import Reliability as Reliability
+from toplist.calibration.reliability import reliability as reliability
+from toplist.calibration.reliability import reliability_by_rank as reliability_by_rank
+from toplist.calibration.testing import CalibrationTest as CalibrationTest
+from toplist.calibration.testing import calibration_test as calibration_test

@@ -16,6 +16,7 @@ from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.columns import row_sums
 from toplist.lists.outcomes import as_happened
+from toplist.lists.truncate import ranks_in
 
 MISSED = -1
 _DIGITS = 13  # sums of the same numbers in another order differ in the last of sixteen
@@ -121,12 +122,6 @@ def drawn(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
     `lists` are those of `Promises`. At most one entry of a list is kept, as with outcomes that happened.
     """
     return Drawing.of(lists).places(rng)
-
-
-def ranks_in(lists: TopLists) -> NDArray[np.int64]:
-    """The place of each entry in its list, from 0: its rank, where lists begin with the most confident class."""
-    ranks: NDArray[np.int64] = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], lists.sizes)
-    return ranks
 
 
 Of = str | int

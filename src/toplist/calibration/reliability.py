@@ -19,8 +19,7 @@ from scipy.optimize import isotonic_regression
 from toplist._arguments import as_probability, as_whole
 from toplist._typing import Floats
 from toplist.calibration.pairs import Drawing, Of, Promises, View, promises, require_cases, view
-from toplist.core import kernel
-from toplist.core.exact_sums import UNIT, Integers, exact_sums
+from toplist.core.exact_sums import UNIT, mean, sums_by
 from toplist.core.isotonic import Groups, Steps, grouped, pool
 from toplist.errors import TopListError
 from toplist.lists import TopLists
@@ -97,7 +96,6 @@ def _if_others_had_come(
 
 
 BINS = 20
-_NONE = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,22 +165,6 @@ def bin_of(x: Floats) -> NDArray[np.int32]:
     """The number of the bin."""
     which = (x * float(BINS)).astype(np.int32)
     return np.minimum(which, BINS - 1, out=which)
-
-
-def sums_by(columns: Floats, codes: NDArray[np.int32] | None, groups: int) -> Integers:
-    """The exact sum of each column by group, as (groups, columns); codes are from zero to groups, few of them."""
-    made = kernel.accumulate(columns, _NONE, _NONE, codes, groups)
-    if made is None:
-        return exact_sums(columns, (), codes, groups)
-    raw, size = made.tobytes(), made.shape[2]
-    out = np.empty(groups * len(columns), object)
-    out[:] = [int.from_bytes(raw[at : at + size], "little", signed=True) for at in range(0, len(raw), size)]
-    return out.reshape(groups, len(columns))
-
-
-def mean(total: int, count: int) -> float:
-    """An exact sum over a count, rounded once."""
-    return total / (count * UNIT)
 
 
 def _counts(which: NDArray[np.int32]) -> tuple[int, ...]:

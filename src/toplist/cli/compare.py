@@ -28,16 +28,15 @@ from toplist.evaluation.compare import compare as compare_predictions
 from toplist.evaluation.compare import spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.monitor import monitor
-from toplist.evaluation.stream import Adding, Both, Plan, Read, run
+from toplist.evaluation.stream import Adding, Both, Read, Scoring, run
+from toplist.evaluation.transform import score_file
 from toplist.inference.aggregates import Tally, overall
 from toplist.inference.intervals import FromSums
 from toplist.inference.plausibility import warnings
 from toplist.inference.ranking import Terms, section
 from toplist.inference.results import BoardWarning, Results
-from toplist.io.align import plan_of
+from toplist.io.align import Plan, plan_of
 from toplist.io.encoding import empty_set_explained
-from toplist.io.lists import Scoring
-from toplist.io.write import score_file
 from toplist.report.numbers import decimals, fixed
 from toplist.report.text import number_of, percent, visible
 from toplist.scoring.rules import as_rule
@@ -294,11 +293,11 @@ def score(
     space, sizes = space_of(classes, truth)
     chosen = rules_of(rule)
     repairs = repairs_of(name, units, normalize, duplicates, blanks)
+    scoring = Scoring(tuple(as_rule(rule) for rule in chosen), (), penalty)
     plan = plan_of(
         predictions,
         truth,
         space,
-        Scoring(tuple(as_rule(rule) for rule in chosen), (), penalty),
         {name: repairs},
         options_of(
             [name],
@@ -317,19 +316,19 @@ def score(
     )
     with shown(quiet) as update, empty_set_explained(sets):
         if output is None:
-            sink, read = run(plan, lambda: Adding(plan), update)
+            sink, read = run(plan, scoring, lambda: Adding(plan), update)
             tallies = sink.tallies
         else:
             with score_file(output, chosen, plan.keep) as make:
-                both, read = run(plan, lambda: Both(make(), Adding(plan)), update)
+                both, read = run(plan, scoring, lambda: Both(make(), Adding(plan)), update)
             tallies = both.other.tallies
     everything = overall(tallies)
-    for one in _warnings(plan, everything, chosen, read):
+    for one in _warnings(plan, scoring, everything, chosen, read):
         typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
     _say(everything.sums, chosen, read, output, json)
 
 
-def _warnings(plan: Plan, tally: Tally, rules: Sequence[str], read: Read) -> Sequence[BoardWarning]:
+def _warnings(plan: Plan, scoring: Scoring, tally: Tally, rules: Sequence[str], read: Read) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
     (source,) = plan.sources
     terms = Terms((source.name,), tuple(rules), (), None, pairwise=False)
@@ -341,7 +340,7 @@ def _warnings(plan: Plan, tally: Tally, rules: Sequence[str], read: Read) -> Seq
         missing=plan.missing,
         weighted=False,
         reference=None,
-        penalty=plan.scoring.penalty,
+        penalty=scoring.penalty,
         level=0.95,
         method="",
         by=None,

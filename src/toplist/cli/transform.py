@@ -40,7 +40,7 @@ from toplist.io.write import transform
 from toplist.lists.space import show_size
 from toplist.postprocess.combination import Ambiguity, PoolWeights
 from toplist.postprocess.recalibration import Recalibrator
-from toplist.postprocess.selection import Choice
+from toplist.postprocess.recalibration.automatic import Choice
 from toplist.report.text import visible
 
 

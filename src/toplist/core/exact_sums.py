@@ -107,3 +107,22 @@ def _halves(x: Floats) -> tuple[Floats, Floats]:
     wide = _SPLIT * x
     upper = wide - (wide - x)
     return upper, x - upper
+
+
+_NONE = np.zeros(0, np.int32)
+
+
+def sums_by(columns: Floats, codes: NDArray[np.int32] | None, groups: int) -> Integers:
+    """The exact sum of each column by group, as (groups, columns); codes are from zero to groups, few of them."""
+    made = kernel.accumulate(columns, _NONE, _NONE, codes, groups)
+    if made is None:
+        return exact_sums(columns, (), codes, groups)
+    raw, size = made.tobytes(), made.shape[2]
+    out = np.empty(groups * len(columns), object)
+    out[:] = [int.from_bytes(raw[at : at + size], "little", signed=True) for at in range(0, len(raw), size)]
+    return out.reshape(groups, len(columns))
+
+
+def mean(total: int, count: int) -> float:
+    """An exact sum over a count, rounded once."""
+    return total / (count * UNIT)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -319,3 +321,27 @@ def by_length(rows: Rows) -> list[tuple[NDArray[np.intp], Rectangle]]:
         classes = None if rows.classes is None else rows.classes[where]
         groups.append((at, Rectangle(classes, rows.confidences[where], *rows.per_case(at))))
     return groups
+
+
+A = TypeVar("A")
+
+
+B = TypeVar("B")
+
+
+def parallel_map(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
+    """The results of work on each item, in order, by as many threads as there are; few items wait at a time."""
+    workers = threads()
+
+    def alone(item: A) -> B:
+        with one_thread():
+            return work(item)
+
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[B]] = deque()
+        for item in items:
+            waiting.append(pool.submit(alone, item))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from toplist._arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import exhibit, gather
-from toplist.evaluation.stream import Read
-from toplist.inference.aggregates import Grouping, Tally, tally
+from toplist.evaluation.stream import Read, Scoring
+from toplist.inference.aggregates import Tally, tally
 from toplist.inference.results import Exhibit, Origin
 from toplist.inference.score_matrix import Panel, one_if_alike, side_by_side
-from toplist.io.lists import Scoring
 from toplist.io.metadata import REMEDY, group_name, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
@@ -24,7 +23,7 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.outcomes import require_one_order
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import Sheet, sheet
+from toplist.scoring.case_scores import Grouping, Sheet, sheet
 from toplist.scoring.rules import name_of
 
 

@@ -20,12 +20,12 @@ from toplist.errors import FileError
 from toplist.evaluation.arrays import Together
 from toplist.evaluation.case_sample import EXACT, TESTED, Held, Holding, by_place, held, judged
 from toplist.evaluation.model_details import Gathered, exhibit, gather
-from toplist.evaluation.stream import Keeping, Plan, run
+from toplist.evaluation.stream import Keeping, Scoring, Seen, run
 from toplist.inference.results import Exhibit, FileRecord
 from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import Panel
+from toplist.io.align import Plan
 from toplist.io.batches import Batch
-from toplist.io.lists import Seen
 from toplist.io.metadata import filled
 from toplist.io.naming import for_batch, text
 from toplist.io.sources import Source
@@ -93,10 +93,10 @@ def _held(given: Together, name: str) -> Held | None:
     return held(*by_place(lists, given.y), units)
 
 
-def from_files(plan: Plan, progress: Progress) -> Material:
+def from_files(plan: Plan, scoring: Scoring, progress: Progress) -> Material:
     """From the files, which are read once more."""
-    rule = plan.scoring.rules[0]
-    seen, _ = run(plan, lambda: Witness(plan, rule), progress)
+    rule = scoring.rules[0]
+    seen, _ = run(plan, scoring, lambda: Witness(plan, rule), progress)
     exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
     records = tuple(r for one in (*plan.sources, plan.truth) for r in _records(one))
     return Material(seen.panel(), exhibits, seen.right(), seen.called, seen.held, records)

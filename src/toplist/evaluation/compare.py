@@ -17,7 +17,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import Together, together
 from toplist.evaluation.case_details import Material, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.stream import MISSING, Adding, Both, Keeping, Plan, Read, run
+from toplist.evaluation.stream import MISSING, Adding, Both, Keeping, Read, Scoring, run
 from toplist.inference.aggregates import Tally, overall
 from toplist.inference.intervals import Bounded, FromCases, FromSums, Inference
 from toplist.inference.pairwise import Apart, pairs
@@ -26,9 +26,8 @@ from toplist.inference.ranking import Terms, sections
 from toplist.inference.results import Results
 from toplist.inference.score_matrix import Panel
 from toplist.inference.settings import HOWS, TIMED, Assumptions
-from toplist.io.align import as_tables, names_of, plan_of, repairs_of, with_indicators
+from toplist.io.align import Plan, as_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.io.encoding import empty_set_explained
-from toplist.io.lists import Scoring
 from toplist.io.options import ReadOptions
 from toplist.lists import TopLists
 from toplist.lists.space import show_size
@@ -135,7 +134,7 @@ def compare(
     tables = as_tables(predictions, y, space)
     if tables is not None:
         plan = plan_of(
-            *tables, space, scoring, repairs, options, missing=missing, sizes=sizes, weight=sample_weight, by=by,
+            *tables, space, repairs, options, missing=missing, sizes=sizes, weight=sample_weight, by=by,
             cluster=clusters, order=order, look=("order",) if intervals in TIMED else ("cluster", "order"),
         )  # fmt: skip
         sample_weight, clusters, order = plan.weight, plan.cluster, plan.order
@@ -143,8 +142,8 @@ def compare(
         plan = replace(plan, order=assumed.order, ordered=assumed.ordered)
         by_case = not assumed.by_sums or missing == "pairwise" or plan.space is None
         with empty_set_explained(sets):
-            tallies, panel, read = _of_files(plan, by_case, progress or (lambda what, done, total: None))
-        again = partial(from_files, plan)
+            tallies, panel, read = _of_files(plan, scoring, by_case, progress or (lambda what, done, total: None))
+        again = partial(from_files, plan, scoring)
         many = "per case" if plan.space is None else show_size(plan.space.size)
         size = None if plan.space is None else plan.space.size
         spelled = partial(spelled_in_files, plan)
@@ -219,12 +218,14 @@ def compare(
     )
 
 
-def _of_files(plan: Plan, by_case: bool, progress: Progress) -> tuple[Mapping[Hashable, Tally], Panel | None, Read]:
+def _of_files(
+    plan: Plan, scoring: Scoring, by_case: bool, progress: Progress
+) -> tuple[Mapping[Hashable, Tally], Panel | None, Read]:
     """Sums, scores side by side where they are needed, and what was read."""
     if not by_case:
-        added, read = run(plan, lambda: Adding(plan), progress)
+        added, read = run(plan, scoring, lambda: Adding(plan), progress)
         return added.tallies, None, read
-    found, read = run(plan, lambda: Both(Adding(plan), Keeping(plan)), progress)
+    found, read = run(plan, scoring, lambda: Both(Adding(plan), Keeping(plan)), progress)
     return found.one.tallies, found.other.panel(), read
 
 

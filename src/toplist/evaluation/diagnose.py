@@ -24,12 +24,12 @@ from toplist.core.kernel import Rows
 from toplist.errors import FileError, OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.case_sample import EXACT, Held, Holding, by_place, held
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, measure
-from toplist.evaluation.stream import Plan, Sink, run
-from toplist.io.align import as_tables, opened, plan_of
+from toplist.evaluation.stream import Scoring, Seen, Sink, run
+from toplist.io.align import Plan, as_tables, opened, plan_of
 from toplist.io.batches import Batch
 from toplist.io.checks import Looking
 from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.lists import Scoring, Seen, require_all_columns
+from toplist.io.lists import require_all_columns
 from toplist.io.metadata import filled
 from toplist.io.naming import for_batch, for_lists
 from toplist.io.options import ReadOptions
@@ -89,8 +89,9 @@ def read(
         return Found(looking.found, found, many, None, str(stopped or "") or _unscored(found))
     if y is None:
         return Found(looking.found, found, many, None, "")
+    scoring = Scoring((as_rule("brier"),), ())
     plan = plan_of(
-        {name: what}, y, space, Scoring((as_rule("brier"),), ()), {name: repairs}, columns.options,
+        {name: what}, y, space, {name: repairs}, columns.options,
         missing=columns.missing, sizes=columns.sizes, cluster=columns.clusters, look=("cluster",),
     )  # fmt: skip
     if plan.truth.layout.kind != "labels":
@@ -99,7 +100,7 @@ def read(
             "Draw an outcome per case from it.",
         )
     with empty_set_explained(columns.sets):
-        seen, _ = run(plan, lambda: _Reading(plan, limit), progress)
+        seen, _ = run(plan, scoring, lambda: _Reading(plan, limit), progress)
     look = replace(looking.found, classes=seen.reader.classes)
     many = many if plan.space is None else show_size(plan.space.size)
     return Found(look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, seen.reader.holding.held(), "")

@@ -25,15 +25,14 @@ from toplist._optional import need
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.evaluation.arrays import Together, together
-from toplist.evaluation.stream import Plan, lengths, needs_text, require_ids
+from toplist.evaluation.stream import Scoring, Seen, coder_of, judges_of, lengths, needs_text, require_ids
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_moment, follow
-from toplist.io.align import Join, OutOfStepError, as_tables, in_step, names_of, plan_of, repairs_of
+from toplist.io.align import Join, OutOfStepError, Plan, as_tables, in_step, names_of, plan_of, repairs_of
 from toplist.io.batches import Batch
 from toplist.io.columns import plain as plain_column
 from toplist.io.duckdb_engine import connect
 from toplist.io.encoding import Coder
-from toplist.io.lists import Scoring, Seen
 from toplist.io.metadata import filled, in_time
 from toplist.io.options import ReadOptions
 from toplist.io.spill import gathered, some
@@ -166,13 +165,13 @@ def from_memory(held: Together) -> Held:
     )
 
 
-def from_files(plan: Plan) -> Held:
+def from_files(plan: Plan, scoring: Scoring) -> Held:
     """Files and frames, read whole."""
     require_ids(plan)
     truth, found = _aligned(plan)
     coders = _coders(plan, truth, found)
     seen: list[Seen] = []
-    judges = plan.judges({source.name: seen.append for source in plan.sources})
+    judges = judges_of(plan, scoring, {source.name: seen.append for source in plan.sources})
     for judge, coder, one in zip(judges, coders, found, strict=True):
         judge.coder = coder or judge.coder
         judge.sheet(one.batch, truth if len(one.places) == len(truth) else some(truth, one.places))
@@ -242,7 +241,7 @@ class _Settled(Coder):
 
 def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[Coder | None]:
     """A coder for each source where those of the plan would number classes differently; else none."""
-    coder = plan.judges({})[0].coder
+    coder = coder_of(plan)
     if coder.labels is not None or coder.integers:
         return [None] * len(found)
     pa, pc, per_case = need("pyarrow"), need("pyarrow.compute"), plan.space is None
@@ -343,8 +342,8 @@ def monitor(
     options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
     tables = as_tables(predictions, y, space)
     if tables is not None:
-        plan = plan_of(*tables, space, scoring, repairs, options, missing="common", sizes=sizes, order=order)
-        held = from_files(plan)
+        plan = plan_of(*tables, space, repairs, options, missing="common", sizes=sizes, order=order)
+        held = from_files(plan, scoring)
     else:
         options.require_none("with predictions in memory")
         held = from_memory(together(predictions, y, space, scoring, repairs, order=order))

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -23,23 +21,34 @@ from toplist._files import room, sized, temporary_folder
 from toplist._optional import need
 from toplist._text import few
 from toplist._typing import Progress
-from toplist.core.kernel import one_thread, threads
+from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError
-from toplist.inference.aggregates import Grouping, Tally, merge, tally
+from toplist.inference.aggregates import Tally, merge, tally
 from toplist.inference.results import Origin
 from toplist.inference.score_matrix import Panel, one_if_alike, side_by_side
-from toplist.io.align import Join, Joined, OutOfStepError, differing_lengths, in_step, require_same_cases
+from toplist.io.align import Join, Joined, OutOfStepError, Plan, differing_lengths, in_step, require_same_cases
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
 from toplist.io.duckdb_engine import connect
+from toplist.scoring import case_scores
+from toplist.scoring.case_scores import Grouping
+
+pass
+from collections import Counter
+from threading import Lock
+
+from toplist._typing import Codes
+from toplist.errors import OutcomeError
 from toplist.io.encoding import Coder, has_integers
-from toplist.io.lists import Judge, Scoring, Seen
+from toplist.io.lists import NEAR_ONE, class_counts, in_file, lists_of, require_all_columns, require_outcomes
 from toplist.io.metadata import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
 from toplist.io.sources import Source
 from toplist.io.spill import some
+from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import Sheet
+from toplist.scoring.rules import Rule
 
 _IN_MEMORY = 1 << 31  # bytes for all predictors together; more goes to disk
 
@@ -116,50 +125,106 @@ class Scratch:
         return self._plain[0]
 
 
-A = TypeVar("A")
-B = TypeVar("B")
 S = TypeVar("S", bound="Sink")
 _PART = 1 << 17
 MISSING = ("error", "common", "pairwise", "reject")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is compared with what, and how."""
+class Scoring:
+    """By what cases are scored."""
 
+    rules: tuple[Rule, ...]
+    tops: tuple[int, ...] = (5,)
+    penalty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A batch that was scored, with all that is known of it, for those who want to look closer."""
+
+    lists: TopLists
+    y: Any
+    sheet: Sheet
+    batch: Batch
+    names: tuple[str, ...]  # of the columns, where they are the classes
+    codes: Codes
+    truth: Batch
+    truth_names: tuple[str, ...]
+    outcomes: Codes
+
+
+@dataclass(slots=True)
+class Judge:
+    """Scores the batches of one source against the truth."""
+
+    source: Source
     truth: Source
-    sources: tuple[Source, ...]
+    coder: Coder
     scoring: Scoring
-    repairs: Mapping[str, Repairs]
-    space: ClassSpace | None  # None: the column `sizes` of the truth says how many classes each case has
-    sizes: str | None = None
-    sets: str | None = None
-    missing: str = "error"
-    weight: str | None = None
-    by: str | None = None
-    cluster: str | None = None
-    order: str | None = None
-    ordered: bool = False  # whether cases are in the order of time: by the column `order`, or as they come
-    keep: tuple[str, ...] = ()
+    repairs: Repairs
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
+    sizes: str | None = None  # the column of the truth that says how many classes each case has
+    watch: Callable[[Seen], None] | None = None
+    cases: int = 0
+    repaired: Counter[str] = field(default_factory=Counter)
+    truth_repaired: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock)
 
-    def judges(self, watchers: Mapping[str, Callable[[Seen], None]]) -> list[Judge]:
-        """One for each source, with those who look over its shoulder."""
-        whole = self.space is None or self.space.labels is None
-        whole = whole and all(has_integers(source) for source in (self.truth, *self.sources))
-        return [
-            Judge(
-                source,
-                self.truth,
-                Coder(self.space, whole, self.sets),
-                self.scoring,
-                self.repairs[source.name],
-                self.truth_repairs,
-                self.sizes,
-                watchers.get(source.name),
-            )
-            for source in self.sources
-        ]
+    def sheet(self, batch: Batch, truth: Batch) -> Sheet:
+        """Scores and all else that is known of each case."""
+        lists, y, codes, outcomes = self._read(batch, truth)
+        try:
+            made = case_scores.sheet(lists, y, self.scoring.rules, tops=self.scoring.tops, penalty=self.scoring.penalty)
+        except OutcomeError as error:
+            raise in_file(error, truth) from None
+        if self.watch is not None:
+            self.watch(Seen(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
+        with self._lock:
+            self.cases += len(batch)
+            self.repaired.update(lists.repairs)
+            if batch.halves is not None and batch.halves.any():
+                self.repaired["blanks left out"] += int(np.count_nonzero(batch.halves.any(axis=1)))
+        return made
+
+    def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
+        """The lists of a batch, what happened as codes or, where the truth is soft, as lists, and the codes of both."""
+        space = self._space(truth)
+        hard = self.truth.layout.kind == "labels"
+        if hard:
+            require_outcomes(truth, self.coder.sets)
+        require_all_columns(self.source, space)
+        codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
+        lists = lists_of(batch, self.source.names, codes, space, self.repairs)
+        y: Any = outcomes
+        if not hard:
+            y = self._distributions(truth, outcomes, space)
+        return lists, y, codes, outcomes
+
+    def _distributions(self, truth: Batch, codes: Codes, space: ClassSpace) -> TopLists:
+        """A distribution over the classes per case: what sums to something else than one is no truth."""
+        lists = lists_of(truth, self.truth.names, codes, space, self.truth_repairs)
+        mass, off = lists.mass, np.abs(lists.mass - 1) > NEAR_ONE
+        if off.any():
+            bad = mass <= 0 if self.truth_repairs.normalize else off
+            if bad.any():
+                at = int(np.argmax(bad))
+                problem = (
+                    f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with "
+                    "outcomes with outcome=..., or pass normalize=True to divide by the sum."
+                )
+                problem = problem if mass[at] > 0 else "there is no outcome."
+                raise FileError(truth.source, problem, row=int(truth.rows[at]))
+            divided = lists.confidences / np.repeat(np.where(off, mass, 1.0), lists.sizes)
+            lists = TopLists.from_ragged(lists.offsets, lists.classes, divided, lists.space, normalize=True)
+        with self._lock:
+            counted = int(np.count_nonzero(off)) + sum(lists.repairs.values())
+            if counted:
+                self.truth_repaired["normalized"] += counted
+        return lists
+
+    def _space(self, truth: Batch) -> ClassSpace:
+        return ClassSpace(class_counts(truth, str(self.sizes))) if self.coder.space is None else self.coder.space
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,28 +257,54 @@ class Sink(ABC):
         return {}
 
 
-def run(plan: Plan, sink: Callable[[], S], progress: Progress = lambda what, done, total: None) -> tuple[S, Read]:
+def coder_of(plan: Plan) -> Coder:
+    """Class names as codes, for one source and the truth."""
+    whole = plan.space is None or plan.space.labels is None
+    whole = whole and all(has_integers(source) for source in (plan.truth, *plan.sources))
+    return Coder(plan.space, whole, plan.sets)
+
+
+def judges_of(plan: Plan, scoring: Scoring, watchers: Mapping[str, Callable[[Seen], None]]) -> list[Judge]:
+    """One for each source, with the function that is called with every batch it scored."""
+    return [
+        Judge(
+            source,
+            plan.truth,
+            coder_of(plan),
+            scoring,
+            plan.repairs[source.name],
+            plan.truth_repairs,
+            plan.sizes,
+            watchers.get(source.name),
+        )
+        for source in plan.sources
+    ]
+
+
+def run(
+    plan: Plan, scoring: Scoring, sink: Callable[[], S], progress: Progress = lambda what, done, total: None
+) -> tuple[S, Read]:
     """Read, align and score. A new sink is made for a second attempt, where the first one finds no common order."""
     require_ids(plan)
     to = sink()
     try:
-        return to, _in_step(plan, to, progress)
+        return to, _in_step(plan, scoring, to, progress)
     except OutOfStepError:
         if plan.truth.layout.case is None:
             raise AlignmentError(lengths(plan)) from None
     to = sink()
-    return to, _joined(plan, to, progress)
+    return to, _joined(plan, scoring, to, progress)
 
 
-def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
-    judges, done = plan.judges(sink.watchers), 0
+def _in_step(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Read:
+    judges, done = judges_of(plan, scoring, sink.watchers), 0
 
     def work(cases: tuple[Batch, list[Batch]]) -> tuple[int, Any]:
         truth, batches = cases
         sheets = [judge.sheet(batch, truth) for judge, batch in zip(judges, batches, strict=True)]
         return len(truth), sink.make(truth, sheets, ())
 
-    for count, made in shared(work, in_step(plan.truth, plan.sources)):
+    for count, made in parallel_map(work, in_step(plan.truth, plan.sources)):
         sink.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
@@ -235,26 +326,8 @@ def _in_step(plan: Plan, sink: Sink, progress: Progress) -> Read:
     return Read(origins, done, done, plan.truth.reading, dict(judges[0].truth_repaired))
 
 
-def shared(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
-    """The results of work on each item, in order, by as many threads as there are; few items wait at a time."""
-    workers = threads()
-
-    def alone(item: A) -> B:
-        with one_thread():
-            return work(item)
-
-    with ThreadPoolExecutor(workers) as pool:
-        waiting: deque[Future[B]] = deque()
-        for item in items:
-            waiting.append(pool.submit(alone, item))
-            if len(waiting) > workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
-    judges = plan.judges(sink.watchers)
+def _joined(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Read:
+    judges = judges_of(plan, scoring, sink.watchers)
     with connect() as engine, temporary_folder() as folder:
         join = Join(engine, plan.truth, folder, text=needs_text(plan))
         scratches = []
@@ -265,7 +338,7 @@ def _joined(plan: Plan, sink: Sink, progress: Progress) -> Read:
             def work(found: Joined, judge: Judge = judge) -> tuple[Joined, Sheet]:
                 return found, judge.sheet(found.batch, found.truth)
 
-            for found, sheet in shared(work, join.look_up(judge.source)):
+            for found, sheet in parallel_map(work, join.look_up(judge.source)):
                 scratch.put(found.places, sheet)
                 done += len(found.places)
                 progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
@@ -364,7 +437,6 @@ def lengths(plan: Plan) -> str:
     return differing_lengths((plan.truth, *plan.sources))
 
 
-S_SINKS = TypeVar("S", bound=Sink)
 T = TypeVar("T", bound=Sink)
 
 
@@ -458,10 +530,10 @@ class Keeping(Sink):
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Sink, Generic[S_SINKS, T]):
+class Both(Sink, Generic[S, T]):
     """Two sinks in one."""
 
-    one: S_SINKS
+    one: S
     other: T
 
     def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:

@@ -8,14 +8,22 @@ What is learned from a file and the truth: a recalibrator, the weights of a pool
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._optional import need
 from toplist._typing import Progress
 from toplist.errors import TopListError
+from toplist.evaluation.stream import Sink
 from toplist.io.align import Reading, silent
-from toplist.io.write import Written, transform
+from toplist.io.batches import Batch
+from toplist.io.columns import as_arrow
+from toplist.io.write import Writer, Written, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights
 from toplist.postprocess.combination.weights import POOLS
@@ -29,16 +37,17 @@ from toplist.postprocess.recalibration import (
     Temperature,
     VectorScaling,
 )
-from toplist.postprocess.selection import Choice, choose_recalibrator
+from toplist.postprocess.recalibration.automatic import Choice, choose_recalibrator
 from toplist.postprocess.truncation import Truncation, choose_k, choose_mass, truncate_by_gain
+from toplist.scoring.case_scores import Sheet
 
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
 def recalibrate_file(
     path: Any,
     model: Any,
-    output: Path,
+    output: PathLike,
     *,
     name: str = "predictions",
     reading: Reading | None = None,
@@ -51,7 +60,7 @@ def recalibrate_file(
 
 def truncate_file(
     path: Any,
-    output: Path,
+    output: PathLike,
     *,
     k: int | None = None,
     mass: float | None = None,
@@ -74,7 +83,7 @@ def truncate_file(
 
 def pool_files(
     predictions: Mapping[str, Any],
-    output: Path,
+    output: PathLike,
     *,
     weights: Sequence[float] | None = None,
     pool: str = "linear",
@@ -177,3 +186,51 @@ def fit_truncation(
         raise TopListError(f"lists are cut by {' or '.join(choosers)}, not {by!r}.")
     lists, y = (reading or Reading()).open({name: path}, truth).gather(progress)
     return choosers[by](lists[name], y, rule=rule)
+
+
+class Scores(Sink):
+    """A sink that writes each case's scores to a file."""
+
+    def __init__(self, path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]) -> None:
+        self.writer = Writer(path)
+        self.rules, self.keep = tuple(rules), tuple(keep)
+
+    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `streaming.Sink`. One file alone has no case without a prediction that counts."""
+        (sheet,) = sheets
+        columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
+        columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
+        columns["hit"] = as_arrow(sheet.hit.astype(np.float64))
+        columns["listed"] = as_arrow(sheet.listed.astype(np.float64))
+        columns["size"] = as_arrow(sheet.sizes.astype(np.int64))
+        columns["mass"] = as_arrow(sheet.mass)
+        columns["valid"] = as_arrow(sheet.invalid == 0)
+        for name in self.keep:
+            columns[name if name not in columns else f"{name}_"] = truth.extra[name]
+        return need("pyarrow").table(columns)
+
+    def add(self, made: Any) -> None:
+        """See `streaming.Sink`."""
+        self.writer.write(made)
+
+
+@contextmanager
+def score_file(
+    path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]
+) -> Iterator[Callable[[], Scores]]:
+    """A maker of sinks for one output; the last one made is what is kept."""
+    made: list[Scores] = []
+
+    def again() -> Scores:
+        if made:
+            made[-1].writer.__exit__(TopListError)
+        made.append(Scores(path, rules, keep))
+        return made[-1]
+
+    try:
+        yield again
+    except BaseException:
+        if made:
+            made[-1].writer.__exit__(TopListError)
+        raise
+    made[-1].writer.__exit__(None)

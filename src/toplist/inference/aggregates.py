@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from toplist._typing import Floats
 from toplist.core.exact_sums import UNIT, Integers, exact_sums
 from toplist.errors import TopListError
-from toplist.scoring.case_scores import Sheet
+from toplist.scoring.case_scores import Grouping, Sheet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,24 +86,6 @@ def overall(parts: Mapping[Hashable, Tally]) -> Tally:
 
 _LARGEST = 1e150  # a score or weight whose square is still a double
 _SMALLEST = 1e-140  # a weight whose square has all its digits
-
-
-@dataclass(frozen=True, slots=True)
-class Grouping:
-    """Which group each case belongs to: `codes` into `keys`. One key: all cases together."""
-
-    keys: Sequence[Hashable]
-    codes: NDArray[np.int32] | None = None
-
-    @classmethod
-    def of(cls, values: Any) -> Grouping:
-        """The groups of an array of numbers or strings.
-
-        >>> Grouping.of(np.array(["b", "a", "b"])).keys
-        ['a', 'b']
-        """
-        keys, codes = np.unique(values, return_inverse=True)
-        return cls(keys.tolist(), codes.astype(np.int32))
 
 
 def tally(

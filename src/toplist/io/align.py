@@ -26,12 +26,14 @@ from toplist._optional import need
 from toplist._text import few, several, shown, variant
 from toplist._typing import Codes, Progress
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
-from toplist.evaluation.stream import Plan
+
+pass
+
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy
 from toplist.io.duckdb_engine import connect, guarded
 from toplist.io.encoding import EMPTY_REMEDY, CommonCoder, Gathering, Names, as_sets, has_integers
-from toplist.io.lists import Scoring, lists_of, require_all_columns
+from toplist.io.lists import lists_of, require_all_columns
 from toplist.io.options import ReadOptions
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import Source, open_sources, tell
@@ -43,6 +45,26 @@ from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 
 _FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is compared with what, and how."""
+
+    truth: Source
+    sources: tuple[Source, ...]
+    repairs: Mapping[str, Repairs]
+    space: ClassSpace | None  # None: the column `sizes` of the truth says how many classes each case has
+    sizes: str | None = None
+    sets: str | None = None
+    missing: str = "error"
+    weight: str | None = None
+    by: str | None = None
+    cluster: str | None = None
+    order: str | None = None
+    ordered: bool = False  # whether cases are in the order of time: by the column `order`, or as they come
+    keep: tuple[str, ...] = ()
+    truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
 
 
 def names_of(predictions: Any, least: int = 1) -> tuple[str, ...]:
@@ -191,7 +213,6 @@ def plan_of(
     predictions: Mapping[str, Any],
     y: Any,
     space: Any,
-    scoring: Scoring,
     repairs: Mapping[str, Repairs],
     options: ReadOptions,
     *,
@@ -238,9 +259,7 @@ def plan_of(
             )
     columns = (weight or None, by, cluster or None, order or None)
     mend = Repairs(normalize=all(repairs[source.name].normalize for source in sources))
-    return Plan(
-        truth, tuple(sources), scoring, repairs, known, sizes, options.sets, missing, *columns, bool(order), keep, mend
-    )
+    return Plan(truth, tuple(sources), repairs, known, sizes, options.sets, missing, *columns, bool(order), keep, mend)
 
 
 def opened(

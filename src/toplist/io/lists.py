@@ -5,10 +5,8 @@ Tables in memory and files as lists: the layouts of `toplist.io`, all cases at o
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from threading import Lock
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,118 +15,20 @@ from numpy.typing import NDArray
 from toplist._optional import need
 from toplist._text import shown
 from toplist._typing import Codes
-from toplist.errors import CaseError, ClassError, FileError, OutcomeError, ShapeError, TopListError
+from toplist.errors import CaseError, ClassError, FileError, ShapeError, TopListError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
-from toplist.io.encoding import EMPTY_REMEDY, Coder
+from toplist.io.encoding import EMPTY_REMEDY
 from toplist.io.layouts import Hints
+from toplist.io.options import ReadOptions
 from toplist.io.sources import Source, open_source
 from toplist.io.spill import rounding_of
 from toplist.lists import TopLists, flatten
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
-from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import Sheet, sheet
-from toplist.scoring.rules import Rule
+from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
 
-_NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """By what cases are scored."""
-
-    rules: tuple[Rule, ...]
-    tops: tuple[int, ...] = (5,)
-    penalty: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A batch that was scored, with all that is known of it, for those who want to look closer."""
-
-    lists: TopLists
-    y: Any
-    sheet: Sheet
-    batch: Batch
-    names: tuple[str, ...]  # of the columns, where they are the classes
-    codes: Codes
-    truth: Batch
-    truth_names: tuple[str, ...]
-    outcomes: Codes
-
-
-@dataclass(slots=True)
-class Judge:
-    """Scores the batches of one source against the truth."""
-
-    source: Source
-    truth: Source
-    coder: Coder
-    scoring: Scoring
-    repairs: Repairs
-    truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
-    sizes: str | None = None  # the column of the truth that says how many classes each case has
-    watch: Callable[[Seen], None] | None = None
-    cases: int = 0
-    repaired: Counter[str] = field(default_factory=Counter)
-    truth_repaired: Counter[str] = field(default_factory=Counter)
-    _lock: Lock = field(default_factory=Lock)
-
-    def sheet(self, batch: Batch, truth: Batch) -> Sheet:
-        """Scores and all else that is known of each case."""
-        lists, y, codes, outcomes = self._read(batch, truth)
-        try:
-            made = sheet(lists, y, self.scoring.rules, tops=self.scoring.tops, penalty=self.scoring.penalty)
-        except OutcomeError as error:
-            raise _in_file(error, truth) from None
-        if self.watch is not None:
-            self.watch(Seen(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
-        with self._lock:
-            self.cases += len(batch)
-            self.repaired.update(lists.repairs)
-            if batch.halves is not None and batch.halves.any():
-                self.repaired["blanks left out"] += int(np.count_nonzero(batch.halves.any(axis=1)))
-        return made
-
-    def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
-        """The lists of a batch, what happened as codes or, where the truth is soft, as lists, and the codes of both."""
-        space = self._space(truth)
-        hard = self.truth.layout.kind == "labels"
-        if hard:
-            _require_outcomes(truth, self.coder.sets)
-        require_all_columns(self.source, space)
-        codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
-        lists = lists_of(batch, self.source.names, codes, space, self.repairs)
-        y: Any = outcomes
-        if not hard:
-            y = self._distributions(truth, outcomes, space)
-        return lists, y, codes, outcomes
-
-    def _distributions(self, truth: Batch, codes: Codes, space: ClassSpace) -> TopLists:
-        """A distribution over the classes per case: what sums to something else than one is no truth."""
-        lists = lists_of(truth, self.truth.names, codes, space, self.truth_repairs)
-        mass, off = lists.mass, np.abs(lists.mass - 1) > _NEAR_ONE
-        if off.any():
-            bad = mass <= 0 if self.truth_repairs.normalize else off
-            if bad.any():
-                at = int(np.argmax(bad))
-                problem = (
-                    f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with "
-                    "outcomes with outcome=..., or pass normalize=True to divide by the sum."
-                )
-                problem = problem if mass[at] > 0 else "there is no outcome."
-                raise FileError(truth.source, problem, row=int(truth.rows[at]))
-            divided = lists.confidences / np.repeat(np.where(off, mass, 1.0), lists.sizes)
-            lists = TopLists.from_ragged(lists.offsets, lists.classes, divided, lists.space, normalize=True)
-        with self._lock:
-            counted = int(np.count_nonzero(off)) + sum(lists.repairs.values())
-            if counted:
-                self.truth_repaired["normalized"] += counted
-        return lists
-
-    def _space(self, truth: Batch) -> ClassSpace:
-        return ClassSpace(_sizes(truth, str(self.sizes))) if self.coder.space is None else self.coder.space
+NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
 
 
 def require_all_columns(source: Source, space: ClassSpace) -> None:
@@ -165,7 +65,7 @@ def _named(
 ) -> FileError:
     """The same error with the classes as the file names them."""
     if error.case is None:
-        return _in_file(error, batch)
+        return in_file(error, batch)
     lo, hi = batch.offsets[error.case], batch.offsets[error.case + 1]
     size = space.size[error.case] if space.per_case else space.size
     values = list(names) if batch.classes is None else plain(batch.classes.slice(int(lo), int(hi - lo))).to_pylist()
@@ -186,13 +86,14 @@ def _named(
         again.case = error.case
         for value in (value for value in values if len(repr(value)) > len(shown(value))):
             again.problem = again.problem.replace(repr(value), shown(value))
-        return _in_file(again, batch)
+        return in_file(again, batch)
     except TopListError:
         pass
-    return _in_file(error, batch)
+    return in_file(error, batch)
 
 
-def _in_file(error: CaseError, batch: Batch) -> FileError:
+def in_file(error: CaseError, batch: Batch) -> FileError:
+    """An error about a case of a batch, with the file and the row."""
     row = None if error.case is None else int(batch.rows[error.case])
     where = ""
     if error.case is not None and batch.ids is not None:
@@ -200,7 +101,7 @@ def _in_file(error: CaseError, batch: Batch) -> FileError:
     return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
 
 
-def _require_outcomes(truth: Batch, sets: str | None) -> None:
+def require_outcomes(truth: Batch, sets: str | None) -> None:
     sizes = np.diff(truth.offsets)
     if len(sizes) and sizes.min() < 1:
         problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
@@ -216,7 +117,7 @@ def _whole(value: Any) -> int:
     return 0 if isinstance(value, float) and value != size else size
 
 
-def _sizes(truth: Batch, name: str) -> Any:
+def class_counts(truth: Batch, name: str) -> Any:
     column = truth.extra[name].to_pylist()
     out = []
     for row, value in zip(truth.rows, column, strict=True):
@@ -225,6 +126,37 @@ def _sizes(truth: Batch, name: str) -> Any:
             raise FileError(truth.source, f"{shown(value)} in {shown(name)} is no number of classes.", row=int(row))
         out.append(size)
     return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)
+
+
+def read_lists(
+    data: Any,
+    space: Any = None,
+    layout: str = "auto",
+    *,
+    case: str | None = None,
+    classes: str | None = None,
+    confidences: str | None = None,
+    ignore: str | Sequence[str] = (),
+    by_position: bool = False,
+    units: Units = "probability",
+    normalize: bool = False,
+    duplicates: Duplicates = "error",
+    blanks: Blanks = "error",
+) -> TopLists:
+    """A table: pandas, polars, pyarrow, a DuckDB relation; or a path to a file in any layout that toplist reads.
+
+    Layouts are lists, long, wide, ranked columns and labels, found by the names, types and first values of the
+    columns; `ignore` names columns that are not about predictions. The case ids, or an index that is named or not
+    the default one, become `ids`. The columns of a wide table name all classes; others need the space. With
+    blanks="drop" a class without a confidence, or the reverse, is left out and counted.
+    """
+    repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
+    options = ReadOptions(layout, case, classes, confidences, None, ignore, by_position)
+    hints = options.of("frame", None if space is None else as_space(space), None, repairs.blanks)
+    offsets, named, t, declared, ids, dropped, rounding = from_table(data, space, hints)
+    rows, declared = flatten.ragged(offsets, named, t, declared, None)
+    rows = replace(rows, **rounding)
+    return TopLists._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})
 
 
 Table = tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int, dict[str, Any]]

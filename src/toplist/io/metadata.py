@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from toplist._optional import need
 from toplist._text import shown
 from toplist.errors import AlignmentError, FileError
-from toplist.inference.aggregates import Grouping
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, numbers, plain
+from toplist.scoring.case_scores import Grouping
 
 REMEDY = "write numbers, or dates that begin with the year, such as 2024-01-31"
 _YEAR = re.compile(r"\d{4}(?!\d{3})", re.ASCII)

@@ -11,8 +11,8 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,18 +24,17 @@ from toplist._files import Output, inputs_of, require_apart, written
 from toplist._optional import need
 from toplist._text import shown
 from toplist._typing import Progress
-from toplist.errors import CaseError, FileError, TopListError
-from toplist.evaluation.stream import Sink, shared
+from toplist.core.kernel import parallel_map
+from toplist.errors import CaseError, TopListError
 from toplist.io.align import Files, OutOfStepError, Unique, repaired, silent
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, truths
 from toplist.io.encoding import Coder, has_integers, label_sets
-from toplist.io.lists import lists_of, require_all_columns
+from toplist.io.lists import in_file, lists_of, require_all_columns
 from toplist.io.sources import Source
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import Sheet
 
 WRITTEN = (".parquet", ".csv", ".jsonl")
 _GROUP = 1 << 17  # rows that are written to Parquet at a time: readers want few large groups
@@ -255,54 +254,6 @@ def convert(
     return cases
 
 
-class Scores(Sink):
-    """A sink that writes each case's scores to a file."""
-
-    def __init__(self, path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]) -> None:
-        self.writer = Writer(path)
-        self.rules, self.keep = tuple(rules), tuple(keep)
-
-    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `streaming.Sink`. One file alone has no case without a prediction that counts."""
-        (sheet,) = sheets
-        columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
-        columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
-        columns["hit"] = as_arrow(sheet.hit.astype(np.float64))
-        columns["listed"] = as_arrow(sheet.listed.astype(np.float64))
-        columns["size"] = as_arrow(sheet.sizes.astype(np.int64))
-        columns["mass"] = as_arrow(sheet.mass)
-        columns["valid"] = as_arrow(sheet.invalid == 0)
-        for name in self.keep:
-            columns[name if name not in columns else f"{name}_"] = truth.extra[name]
-        return need("pyarrow").table(columns)
-
-    def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
-        self.writer.write(made)
-
-
-@contextmanager
-def score_file(
-    path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]
-) -> Iterator[Callable[[], Scores]]:
-    """A maker of sinks for one output; the last one made is what is kept."""
-    made: list[Scores] = []
-
-    def again() -> Scores:
-        if made:
-            made[-1].writer.__exit__(TopListError)
-        made.append(Scores(path, rules, keep))
-        return made[-1]
-
-    try:
-        yield again
-    except BaseException:
-        if made:
-            made[-1].writer.__exit__(TopListError)
-        raise
-    made[-1].writer.__exit__(None)
-
-
 Change = Callable[[list[TopLists]], TopLists]
 FAINT = 1e-14  # what one minus a sum of doubles does not tell from nothing
 
@@ -345,7 +296,7 @@ def transform(
         try:
             made = change(members)
         except CaseError as error:
-            raise _in_file(error, batches[0]) from None
+            raise in_file(error, batches[0]) from None
         columns = Lists(batches[0].ids, made.offsets, names.of(made.classes), _doubles(made))
         return columns, count_faint(made), [repaired(*each) for each in zip(members, batches, strict=True)]
 
@@ -354,7 +305,7 @@ def transform(
         repairs: dict[str, Counter[str]] = {name: Counter() for name in files.names}
         try:
             with ListWriter(output) as writer:
-                for columns, few, mended in shared(work, way):
+                for columns, few, mended in parallel_map(work, way):
                     writer.write(columns)
                     cases, entries, faint = cases + len(columns), entries + len(columns.confidences), faint + few
                     for name, counts in zip(files.names, mended, strict=True):
@@ -385,11 +336,3 @@ def count_faint(lists: TopLists) -> int:
         case = np.repeat(np.arange(len(lists)), lists.sizes)
         faint[case[(lists.confidences == 0) & (lists.log_confidences > -np.inf)]] = True
     return int(np.count_nonzero(faint))
-
-
-def _in_file(error: CaseError, batch: Batch) -> FileError:
-    """An error about a case of a batch, with the file and the row."""
-    if error.case is None:
-        return FileError(batch.source, f"{error.problem} {error.remedy}".rstrip())
-    where = "" if batch.ids is None else f"case {shown(batch.ids[error.case].as_py())}: "
-    return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=int(batch.rows[error.case]))

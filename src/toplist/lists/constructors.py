@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -20,7 +20,7 @@ from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.error_messages import as_a_whole, wrong_width
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space
-from toplist.lists.validation import Blanks, Duplicates, Repairs, Units, admit
+from toplist.lists.validation import Duplicates, Repairs, Units, admit
 
 
 class Constructors:
@@ -153,41 +153,6 @@ class Constructors:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = flatten.ragged(offsets, codes, t, known, None)
         return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        space: Any = None,
-        layout: str = "auto",
-        *,
-        case: str | None = None,
-        classes: str | None = None,
-        confidences: str | None = None,
-        ignore: str | Sequence[str] = (),
-        by_position: bool = False,
-        units: Units = "probability",
-        normalize: bool = False,
-        duplicates: Duplicates = "error",
-        blanks: Blanks = "error",
-    ) -> Self:
-        """A table: pandas, polars, pyarrow, a DuckDB relation; or a path to a file in any layout that toplist reads.
-
-        Layouts are lists, long, wide, ranked columns and labels, found by the names, types and first values of the
-        columns; `ignore` names columns that are not about predictions. The case ids, or an index that is named or not
-        the default one, become `ids`. The columns of a wide table name all classes; others need the space. With
-        blanks="drop" a class without a confidence, or the reverse, is left out and counted.
-        """
-        from toplist.io.lists import from_table  # noqa: PLC0415
-        from toplist.io.options import ReadOptions  # noqa: PLC0415 - who scores arrays does not wait for readers of files
-
-        repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
-        options = ReadOptions(layout, case, classes, confidences, None, ignore, by_position)
-        hints = options.of("frame", None if space is None else as_space(space), None, repairs.blanks)
-        offsets, named, t, declared, ids, dropped, rounding = from_table(frame, space, hints)
-        rows, declared = flatten.ragged(offsets, named, t, declared, None)
-        rows = replace(rows, **rounding)
-        return cls._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})
 
     @classmethod
     def _admit(

@@ -69,7 +69,7 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     if several and any(hasattr(one, "items") for one in what):
         return TopLists.from_dicts(what, _need(known), **options)
     if hasattr(what, "columns") and hasattr(what, "shape"):
-        raise ShapeError("this is a table.", "Make lists of it: TopLists.from_frame(table, space).")
+        raise ShapeError("this is a table.", "Make lists of it: toplist.read_lists(table, space).")
     if what is None or isinstance(what, str | bytes | Mapping):
         got = "nothing" if what is None else type(what).__name__
         raise TopListError(

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.calibration.pairs import ranks_in
 from toplist.core import kernel
 from toplist.lists.toplists import TopLists
 
@@ -54,3 +53,9 @@ def rectangles(lists: TopLists) -> list[NDArray[np.int64]]:
     """Where the entries of lists of one length stand, for each length but zero."""
     groups = kernel.by_length(lists.admitted.rows)
     return [lists.offsets[at][:, None] + np.arange(k) for at, part in groups if (k := part.confidences.shape[1])]
+
+
+def ranks_in(lists: TopLists) -> NDArray[np.int64]:
+    """The place of each entry in its list, from 0: its rank, where lists begin with the most confident class."""
+    ranks: NDArray[np.int64] = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], lists.sizes)
+    return ranks

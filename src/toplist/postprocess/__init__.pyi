@@ -1,8 +1,40 @@
-from toplist.postprocess.combination import Ambiguity as Ambiguity, PoolWeights as PoolWeights, Stack as Stack, ambiguity as ambiguity, geometric_pool as geometric_pool, linear_pool as linear_pool, pool_weights as pool_weights, stack as stack
-from toplist.postprocess.conformal import Conformal as Conformal, ConformalSets as ConformalSets
-from toplist.postprocess.decisions import CostTable as CostTable, Decisions as Decisions, SetDecisions as SetDecisions, Special as Special, decide as decide, decide_sets as decide_sets
+from toplist.postprocess.combination import Ambiguity as Ambiguity
+from toplist.postprocess.combination import PoolWeights as PoolWeights
+from toplist.postprocess.combination import Stack as Stack
+from toplist.postprocess.combination import ambiguity as ambiguity
+from toplist.postprocess.combination import geometric_pool as geometric_pool
+from toplist.postprocess.combination import linear_pool as linear_pool
+from toplist.postprocess.combination import pool_weights as pool_weights
+from toplist.postprocess.combination import stack as stack
+from toplist.postprocess.conformal import Conformal as Conformal
+from toplist.postprocess.conformal import ConformalSets as ConformalSets
+from toplist.postprocess.decisions import CostTable as CostTable
+from toplist.postprocess.decisions import Decisions as Decisions
+from toplist.postprocess.decisions import SetDecisions as SetDecisions
+from toplist.postprocess.decisions import Special as Special
+from toplist.postprocess.decisions import decide as decide
+from toplist.postprocess.decisions import decide_sets as decide_sets
 from toplist.postprocess.load import load as load
-from toplist.postprocess.recalibration import Beta as Beta, BucketTemperature as BucketTemperature, Chain as Chain, Identity as Identity, Isotonic as Isotonic, Recalibrator as Recalibrator, RestFloor as RestFloor, Temperature as Temperature, VectorScaling as VectorScaling
-from toplist.postprocess.selection import Auto as Auto, Candidate as Candidate, Choice as Choice, choose_recalibrator as choose_recalibrator, cross_fitted as cross_fitted
-from toplist.postprocess.selective import RejectionCurve as RejectionCurve, reject_below as reject_below, rejection_curve as rejection_curve
-from toplist.postprocess.truncation import Truncation as Truncation, Worth as Worth, choose_k as choose_k, choose_mass as choose_mass, truncate_by_gain as truncate_by_gain, worth as worth
+from toplist.postprocess.recalibration import Beta as Beta
+from toplist.postprocess.recalibration import BucketTemperature as BucketTemperature
+from toplist.postprocess.recalibration import Chain as Chain
+from toplist.postprocess.recalibration import Identity as Identity
+from toplist.postprocess.recalibration import Isotonic as Isotonic
+from toplist.postprocess.recalibration import Recalibrator as Recalibrator
+from toplist.postprocess.recalibration import RestFloor as RestFloor
+from toplist.postprocess.recalibration import Temperature as Temperature
+from toplist.postprocess.recalibration import VectorScaling as VectorScaling
+from toplist.postprocess.recalibration.automatic import Auto as Auto
+from toplist.postprocess.recalibration.automatic import Candidate as Candidate
+from toplist.postprocess.recalibration.automatic import Choice as Choice
+from toplist.postprocess.recalibration.automatic import choose_recalibrator as choose_recalibrator
+from toplist.postprocess.recalibration.automatic import cross_fitted as cross_fitted
+from toplist.postprocess.selective import RejectionCurve as RejectionCurve
+from toplist.postprocess.selective import reject_below as reject_below
+from toplist.postprocess.selective import rejection_curve as rejection_curve
+from toplist.postprocess.truncation import Truncation as Truncation
+from toplist.postprocess.truncation import Worth as Worth
+from toplist.postprocess.truncation import choose_k as choose_k
+from toplist.postprocess.truncation import choose_mass as choose_mass
+from toplist.postprocess.truncation import truncate_by_gain as truncate_by_gain
+from toplist.postprocess.truncation import worth as worth

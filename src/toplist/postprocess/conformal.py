@@ -40,11 +40,11 @@ from toplist._arguments import as_count, as_number, as_probability, as_whole
 from toplist._files import read_json, spell, unspell, write_json
 from toplist._text import shown
 from toplist._typing import Floats
-from toplist.calibration.pairs import MISSED, promises, ranks_in
+from toplist.calibration.pairs import MISSED, promises
 from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.lists.outcomes import as_codes
-from toplist.lists.truncate import first_where, keep_first, mass_before, rectangles
+from toplist.lists.truncate import first_where, keep_first, mass_before, ranks_in, rectangles
 from toplist.postprocess.draws import uniform_by_case
 
 SCHEMA = "toplist.conformal/1"

@@ -24,7 +24,7 @@ def load(path: str | Path) -> Any:
     >>> import tempfile, toplist as tl
     >>> lists = tl.TopLists.from_dicts([{"a": 0.8, "b": 0.1}] * 8, 3)
     >>> path = Path(tempfile.mkdtemp()) / "mine.json"
-    >>> tl.improve.Temperature().fit(lists, ["a", "a", "b", "c"] * 2).save(path)
+    >>> tl.postprocess.Temperature().fit(lists, ["a", "a", "b", "c"] * 2).save(path)
     >>> type(load(path)).__name__
     'Temperature'
     """

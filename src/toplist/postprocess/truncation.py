@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_count, as_number
 from toplist._typing import Floats
-from toplist.calibration.pairs import ranks_in
 from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.lists.outcomes import as_happened
-from toplist.lists.truncate import first_where, keep_first, mass_from, rectangles
+from toplist.lists.truncate import first_where, keep_first, mass_from, ranks_in, rectangles
 from toplist.postprocess.selection import Selection, as_validation, as_weights, select
 from toplist.scoring.rules import as_rule
 from toplist.scoring.scores import plain_scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,3 +97,21 @@ def _expected_places(
 
     total = np.bincount(case, weights=believed, minlength=len(lists))
     return within(1), tuple(1.0 - within(k) for k in tops), total
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Which group each case belongs to: `codes` into `keys`. One key: all cases together."""
+
+    keys: Sequence[Hashable]
+    codes: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(cls, values: Any) -> Grouping:
+        """The groups of an array of numbers or strings.
+
+        >>> Grouping.of(np.array(["b", "a", "b"])).keys
+        ['a', 'b']
+        """
+        keys, codes = np.unique(values, return_inverse=True)
+        return cls(keys.tolist(), codes.astype(np.int32))

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_count, is_several
 from toplist._typing import Codes, Floats
-from toplist.calibration.reliability import mean, sums_by
 from toplist.core import flags, kernel
 from toplist.core.case_statistics import Moments, Sum
+from toplist.core.exact_sums import mean, sums_by
 from toplist.core.validity import gather
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists

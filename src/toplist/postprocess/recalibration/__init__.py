@@ -1,10 +1,10 @@
 """Lists whose confidences are changed so that they are kept."""
 
+from toplist.postprocess.recalibration.automatic import Auto, Candidate, Choice, choose_recalibrator, cross_fitted
 from toplist.postprocess.recalibration.base import Chain, Identity, Recalibrator
 from toplist.postprocess.recalibration.floor import RestFloor
 from toplist.postprocess.recalibration.maps import Beta, Isotonic
 from toplist.postprocess.recalibration.scaling import BucketTemperature, Temperature, VectorScaling
-from toplist.postprocess.selection import Auto, Candidate, Choice, choose_recalibrator, cross_fitted
 
 __all__ = [
     "Auto", "Beta", "BucketTemperature", "Candidate", "Chain", "Choice", "Identity", "Isotonic", "Recalibrator",
