@@ -251,7 +251,7 @@ def test_cases_do_not_depend_on_each_other(some: list[Drawn], seed: int) -> None
         assert decide(together) == alone
         assert decide(shuffled) == alone
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("toplist.multilabel.marginals._ENTRIES", 4)
+            patch.setattr("toplist.multilabel.marginal_probabilities._ENTRIES", 4)
             assert decide(together) == alone
 
 

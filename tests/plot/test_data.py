@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.plot import made
-from toplist.calibration.reliability import Bin
+from toplist.calibration.reliability_curve import Bin
 from toplist.errors import TopListError
 from toplist.inference.results import Shape
 from toplist.report import plot

@@ -6,11 +6,11 @@ from toplist.calibration.error import CalibrationError as CalibrationError
 from toplist.calibration.error import Gap as Gap
 from toplist.calibration.error import calibration_error as calibration_error
 from toplist.calibration.error import confidence_gap as confidence_gap
-from toplist.calibration.reliability import Band as Band
-from toplist.calibration.reliability import Bin as Bin
-from toplist.calibration.reliability import Bins as Bins
-from toplist.calibration.reliability import Reliability as Reliability
-from toplist.calibration.reliability import reliability as reliability
-from toplist.calibration.reliability import reliability_by_rank as reliability_by_rank
+from toplist.calibration.reliability_curve import Band as Band
+from toplist.calibration.reliability_curve import Bin as Bin
+from toplist.calibration.reliability_curve import Bins as Bins
+from toplist.calibration.reliability_curve import Reliability as Reliability
+from toplist.calibration.reliability_curve import reliability as reliability
+from toplist.calibration.reliability_curve import reliability_by_rank as reliability_by_rank
 from toplist.calibration.testing import CalibrationTest as CalibrationTest
 from toplist.calibration.testing import calibration_test as calibration_test

@@ -18,7 +18,7 @@ from toplist._typing import Floats
 from toplist.calibration.decomposition import REST, Decomposition, split, sum_up, unlisted
 from toplist.calibration.error import CalibrationError, Gap, error_of, even_bins, gap_of, joined, least_variance
 from toplist.calibration.pairs import Of, as_of, promises
-from toplist.calibration.reliability import Bin, Reliability
+from toplist.calibration.reliability_curve import Bin, Reliability
 from toplist.core.exact_sums import UNIT, Integers, exact_sums
 from toplist.core.isotonic import Groups, pool
 from toplist.errors import TopListError

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from toplist._text import shown
 from toplist._typing import Floats
-from toplist.calibration.reliability import Bins
+from toplist.calibration.reliability_curve import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, Costly, Exhibit, Shape
 from toplist.io.naming import Names, for_lists

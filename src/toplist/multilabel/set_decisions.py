@@ -32,7 +32,7 @@ from toplist._typing import Floats
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
-from toplist.multilabel.marginals import Beliefs, Pad, Rest, beliefs, row_tops, space_of, told, treatment
+from toplist.multilabel.marginal_probabilities import Beliefs, Pad, Rest, beliefs, row_tops, space_of, told, treatment
 
 TIE = 1e-12  # expected values that are closer than this are equal
 

@@ -14,7 +14,7 @@ from toplist.postprocess.decisions import SetDecisions as SetDecisions
 from toplist.postprocess.decisions import Special as Special
 from toplist.postprocess.decisions import decide as decide
 from toplist.postprocess.decisions import decide_sets as decide_sets
-from toplist.postprocess.load import load as load
+from toplist.postprocess.saved import load as load
 from toplist.postprocess.recalibration import Beta as Beta
 from toplist.postprocess.recalibration import BucketTemperature as BucketTemperature
 from toplist.postprocess.recalibration import Chain as Chain

@@ -29,7 +29,7 @@ from toplist._typing import Bools, Floats
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.multilabel.marginals import space_of, told
+from toplist.multilabel.marginal_probabilities import space_of, told
 from toplist.multilabel.set_decisions import f1_sets, mode_sets
 
 Form = Literal["vector", "dense", "sparse", "spmatrix"]

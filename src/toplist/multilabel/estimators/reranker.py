@@ -49,7 +49,7 @@ from toplist.multilabel.estimators.calibration import (
     require_calibration,
 )
 from toplist.multilabel.independent import best_sets
-from toplist.multilabel.marginals import space_of, told
+from toplist.multilabel.marginal_probabilities import space_of, told
 from toplist.multilabel.support import lists_of_sets, support_log_scores
 
 _ENTRIES = 1 << 24  # of a matrix with a column per seen set

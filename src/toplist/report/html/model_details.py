@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toplist.calibration.error import Gap
-from toplist.calibration.reliability import averages
+from toplist.calibration.reliability_curve import averages
 from toplist.calibration.testing import SIGNIFICANT, Judged
 from toplist.inference.pairwise import holm
 from toplist.inference.results import Costly, Estimate, Exhibit
