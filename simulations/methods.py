@@ -13,9 +13,9 @@ from simulations import worlds
 from simulations.worlds import World
 from toplist.inference.confidence_set import confidence_set
 from toplist.inference.pairwise import further, pairs
-from toplist.inference.ranking import Terms
+from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Estimate
-from toplist.inference.settings import How
+from toplist.inference.settings import IntervalMethod
 
 ALPHA = 0.05
 MISSES = "misses the true value"
@@ -52,7 +52,7 @@ def _relative(scores: worlds.Floats) -> float:
 
 
 def interval(
-    name: str, how: How, expected: Expected = "holds", *, quantity: str = "difference", apart: bool = False, **more: Any
+    name: str, how: IntervalMethod, expected: Expected = "holds", *, quantity: str = "difference", apart: bool = False, **more: Any
 ) -> Method:
     """An interval of a quantity; `apart` takes cases as independent, which they may not be."""
 
@@ -73,7 +73,7 @@ def interval(
     return Method(name, wrong, expected)
 
 
-def p_value(name: str, how: How, expected: Expected = "holds", **more: Any) -> Method:
+def p_value(name: str, how: IntervalMethod, expected: Expected = "holds", **more: Any) -> Method:
     """A test at 5%."""
 
     def wrong(world: World, seed: int) -> bool:
@@ -89,7 +89,7 @@ def family(name: str, expected: Expected, *, adjusted: bool) -> Method:
     def wrong(world: World, seed: int) -> bool:
         sums = world.sums()
         names = tuple("abcdefgh"[: len(world.scores)])
-        found = pairs(sums.tally, Terms(names, ("rule",), (), None, False), sums, names, worlds.LEVEL)
+        found = pairs(sums.tally, ComparisonSpec(names, ("rule",), (), None, False), sums, names, worlds.LEVEL)
         values = [pair.adjusted if adjusted else pair.difference.p for pair in found]
         return any(p is not None and p <= ALPHA for p in values)
 

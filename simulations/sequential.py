@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 import toplist as tl
 from simulations.rows import Row
-from toplist.inference.sequential.confidence_sequence import Bernstein
+from toplist.inference.sequential.confidence_sequence import BernsteinSequence
 from toplist.inference.sequential.e_values import log_evidence
 from toplist.scoring.bounds import largest_loss, subtract
 
@@ -61,7 +61,7 @@ def _coverage(draws: int, rng: np.random.Generator) -> list[Row]:
         ours, habit = 0, 0
         for _ in range(draws):
             d, means = world(rng, CASES)
-            sequence = Bernstein(2.0, 1 - ALPHA)
+            sequence = BernsteinSequence(2.0, 1 - ALPHA)
             off = np.abs(np.cumsum(d - means))
             ours += bool((off > sequence.radius(sequence.spread(d))).any())
             habit += bool((off > _habit(d, ALPHA / 2)).any())
@@ -130,7 +130,7 @@ def _power(draws: int, rng: np.random.Generator) -> list[Row]:
             for name, part in (("a fixed quarter of the largest bet", 0.25), ("a fixed half", 0.5)):
                 times[name].append(_until(np.cumsum(np.log1p(part * x / (2 * loss))) >= -math.log(ALPHA)))
             if rule == "brier":
-                sequence = Bernstein(2.0, 1 - ALPHA)
+                sequence = BernsteinSequence(2.0, 1 - ALPHA)
                 times["confidence sequence"].append(_until(np.cumsum(x) > sequence.radius(sequence.spread(x))))
         for name, counts in times.items():
             spread = np.std([np.median(rng.choice(counts, draws)) for _ in range(200)])

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from toplist.inference.aggregates import tally
 from toplist.scoring.case_scores import Grouping
-from toplist.inference.intervals import FromCases, FromSums
-from toplist.inference.score_matrix import Panel
-from toplist.inference.settings import How
-from toplist.scoring.case_scores import Sheet
+from toplist.inference.intervals import IntervalsFromCases, IntervalsFromSums
+from toplist.inference.score_matrix import ScoreMatrix
+from toplist.inference.settings import IntervalMethod
+from toplist.scoring.case_scores import CaseScores
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -33,12 +33,12 @@ class World:
     ordered: bool = False
     empty: Floats = field(default_factory=lambda: np.ones(1))
 
-    def panel(self) -> Panel:
+    def panel(self) -> ScoreMatrix:
         """As a comparison would make it."""
         scores = np.ascontiguousarray(self.scores.T[:, None, :])
-        return Panel(scores, self.empty[:, None], self.weights, self.units, self.ordered)
+        return ScoreMatrix(scores, self.empty[:, None], self.weights, self.units, self.ordered)
 
-    def sums(self) -> FromSums:
+    def sums(self) -> IntervalsFromSums:
         """Intervals from exact sums, at 95%."""
         there = ~np.isnan(self.scores)
         complete = bool(there.all())
@@ -51,22 +51,22 @@ class World:
             weights=self.weights,
             clusters=Grouping.of(self.units) if grouped else None,
         )
-        return FromSums(found[None], LEVEL)
+        return IntervalsFromSums(found[None], LEVEL)
 
-    def by(self, how: How, **options: Any) -> FromCases:
+    def by(self, how: IntervalMethod, **options: Any) -> IntervalsFromCases:
         """Intervals as a comparison makes them."""
         sums = self.sums()
-        return FromCases(self.panel(), FromSums(sums.tally, LEVEL, how == "normal"), how, **options)
+        return IntervalsFromCases(self.panel(), IntervalsFromSums(sums.tally, LEVEL, how == "normal"), how, **options)
 
     def apart(self) -> World:
         """The same as if every case were independent."""
         return World(self.scores, self.truth, self.weights, None, False, self.empty)
 
 
-def _sheet(scores: Floats, empty: Floats) -> Sheet:
+def _sheet(scores: Floats, empty: Floats) -> CaseScores:
     nothing = np.zeros(len(scores), np.int8)
     row = scores[None]
-    return Sheet(row, row, empty[None], nothing, (), nothing, nothing, np.zeros(len(scores)), nothing)
+    return CaseScores(row, row, empty[None], nothing, (), nothing, nothing, np.zeros(len(scores)), nothing)
 
 
 # Independent cases

@@ -13,10 +13,10 @@ import toplist as tl
 from tests.comparison.shapes import M, predictions
 from tests.comparison.test_in_memory import close
 from tests.comparison.written import KINDS, N, columns, drawn, files, options_of, record, write_csv
-from toplist.inference.settings import HOWS, TIMED
+from toplist.inference.settings import METHODS, TIMED
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", METHODS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, 
         assert close(record(tl.compare(paths, truth, reference="q", **asked)), want)
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", METHODS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_are_the_leaderboards_of_their_cases(kind: str, how: str) -> None:
     """With every interval: what is said of a group follows from the cases in it."""
@@ -188,7 +188,7 @@ def holes(made: dict[str, Any]) -> dict[str, list[int]]:
     return {"p": [i for i in range(N) if i % 5], "q": [i for i in range(N) if i % 7]}
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", METHODS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_cases_go_with_every_interval(kind: str, how: str, tmp_path: Path) -> None:
     """Pairs on the cases of both: as a comparison of these cases alone says, to nine digits."""
@@ -263,7 +263,7 @@ def test_without_order_hac_takes_cases_as_they_come() -> None:
 
 def test_ordered_boards_can_be_compared() -> None:
     made, y = drawn(11)
-    for how in HOWS:
+    for how in METHODS:
         assert tl.compare(made, y, intervals=how) == tl.compare(made, y, intervals=how)
     assert tl.compare(made, y, intervals="hac") != tl.compare(made, y, intervals="t")
 

@@ -19,7 +19,7 @@ import toplist as tl
 from tests.comparison.shapes import M, predictions
 from tests.ranking.brute import Brute, agrees
 from tests.tally.integers import law
-from toplist.inference.results import Estimate, Standing
+from toplist.inference.results import Estimate, ModelRow
 
 FORMATS = ("json", "csv", "md", "tex", "html", "txt")
 
@@ -75,7 +75,7 @@ def test_a_predictor_is_found_by_name_and_by_place() -> None:
     board = board_of()
     assert len(board) == len(list(board)) == 8
     for place, row in enumerate(board):
-        assert isinstance(row, Standing)
+        assert isinstance(row, ModelRow)
         assert row.rank == place + 1
         assert board[row.name] == board[place] == board[place - 8] == row
     with pytest.raises(KeyError, match="'nobody' is not among 'labels', "):

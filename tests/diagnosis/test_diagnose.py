@@ -9,7 +9,7 @@ import pytest
 import toplist as tl
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import case_sample
-from toplist.evaluation.case_sample import Holding, by_place
+from toplist.evaluation.case_sample import CaseSampler, by_place
 from toplist.evaluation.diagnose import diagnose
 from toplist.evaluation.diagnosis import Diagnosis
 from toplist.lists import from_logs
@@ -275,7 +275,7 @@ def test_how_cases_come_in_never_shows_in_what_is_held(limit):
     orders = [np.arange(300), np.random.default_rng(1).permutation(300)]
     found = []
     for order, step in zip(orders, (300, 37), strict=True):
-        into = Holding(limit)
+        into = CaseSampler(limit)
         for lo in range(0, 300, step):
             at = order[lo : lo + step]
             into.add(lists[at], y[at], at + 1)

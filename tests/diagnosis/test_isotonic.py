@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.diagnosis.predictors import seeds
 from tests.laws.cases import law
-from toplist.core.isotonic import Groups, grouped, pav, pool
+from toplist.core.isotonic import TiedGroups, grouped, pav, pool
 
 
 def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -65,10 +65,10 @@ def test_yes_and_no_are_sorted_to_the_same_groups_as_numbers(seed):
 
 
 def test_what_weighs_nothing_has_no_say():
-    steps = pool(Groups(np.array([0.1, 0.2, 0.3]), np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0])))
+    steps = pool(TiedGroups(np.array([0.1, 0.2, 0.3]), np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0])))
     assert (steps.low.tolist(), steps.high.tolist(), steps.value.tolist()) == ([0.1], [0.3], [1.0])
 
 
 def test_of_nothing_there_are_no_steps():
     assert len(pav([], [])) == 0
-    assert len(pool(Groups(np.array([0.5]), np.zeros(1), np.zeros(1)))) == 0
+    assert len(pool(TiedGroups(np.array([0.5]), np.zeros(1), np.zeros(1)))) == 0

@@ -16,7 +16,7 @@ import toplist as tl
 from toplist.core.kernel import Rows
 from toplist.errors import TopListError
 from toplist.lists import from_logs
-from toplist.lists.checks import SERIOUS, Look, Oddity
+from toplist.lists.checks import SERIOUS, Issue, QualityCounts
 from toplist.lists.converters import raw_rows
 from toplist.lists.flatten import to_rows
 
@@ -35,24 +35,24 @@ def rows_of(drawn: Any, m: Any) -> Rows:
     return to_rows(at, codes, np.array([t for _, t in pairs], dtype=np.float64), tl.ClassSpace(m))
 
 
-def found(predictions: Any, space: Any = None, y: Any = None, **options: Any) -> dict[str, Oddity]:
+def found(predictions: Any, space: Any = None, y: Any = None, **options: Any) -> dict[str, Issue]:
     rows, known = raw_rows(predictions, space)
     if y is not None:
         lists = tl.TopLists.from_ragged(rows.offsets, rows.classes, rows.confidences, known)
-        return {one.kind: one for one in Look.at(lists, y=y).findings()}
-    return {one.kind: one for one in Look.of(rows, known, **options).findings()}
+        return {one.kind: one for one in QualityCounts.at(lists, y=y).findings()}
+    return {one.kind: one for one in QualityCounts.of(rows, known, **options).findings()}
 
 
 @law
 @given(cases, sizes, st.data())
 def test_how_the_cases_were_split_never_shows(drawn: Any, m: Any, data: Any) -> None:
     at = np.arange(len(drawn))
-    whole = Look.of(rows_of(drawn, m), tl.ClassSpace(m))
+    whole = QualityCounts.of(rows_of(drawn, m), tl.ClassSpace(m))
     parts = data.draw(st.lists(st.integers(0, 3), min_size=len(drawn), max_size=len(drawn)))
-    made = Look()
+    made = QualityCounts()
     for part in data.draw(st.permutations(range(4))):
         mine = at[np.array(parts, dtype=np.int64) == part]
-        made = made + Look.of(rows_of([drawn[i] for i in mine], m), tl.ClassSpace(m), position=mine)
+        made = made + QualityCounts.of(rows_of([drawn[i] for i in mine], m), tl.ClassSpace(m), position=mine)
     assert made.findings() == whole.findings()
     assert made == whole or not drawn
 
@@ -92,7 +92,7 @@ def _below(one: Any, m: Any) -> bool:
 @given(cases, st.sampled_from([3, 5, 40, math.inf]))
 def test_counts_are_those_of_plain_python(drawn: Any, m: Any) -> None:
     expected = slow(drawn, m)
-    made = Look.of(rows_of(drawn, m), tl.ClassSpace(m))
+    made = QualityCounts.of(rows_of(drawn, m), tl.ClassSpace(m))
     assert {kind: made.count(kind).cases for kind in expected} == expected
     told = {one.kind: one.cases for one in made.findings()}
     assert {kind: told[kind] for kind in expected} == expected
@@ -103,7 +103,7 @@ def test_counts_are_those_of_plain_python(drawn: Any, m: Any) -> None:
 @given(cases, sizes)
 def test_the_door_refuses_what_has_a_serious_oddity_and_nothing_else(drawn: Any, m: Any) -> None:
     rows = rows_of(drawn, m)
-    serious = any(one.serious for one in Look.of(rows, tl.ClassSpace(m)).findings())
+    serious = any(one.serious for one in QualityCounts.of(rows, tl.ClassSpace(m)).findings())
     try:
         with np.errstate(invalid="ignore"):  # of the kernel without a compiler, where values are infinite
             lists = tl.TopLists.from_ragged(rows.offsets, rows.classes, rows.confidences, m)
@@ -111,7 +111,7 @@ def test_the_door_refuses_what_has_a_serious_oddity_and_nothing_else(drawn: Any,
         assert serious
     else:
         assert not serious
-        assert not any(one.serious for one in Look.at(lists).findings())
+        assert not any(one.serious for one in QualityCounts.at(lists).findings())
 
 
 rng = np.random.default_rng(0)
@@ -201,9 +201,9 @@ def test_logarithms_are_judged_as_what_they_stand_for() -> None:
     marked = np.where(rng.random(logs.shape) < 0.1, -9999.0, logs)
     assert "-9999" in found(marked, units="log")["sentinel"].words
     lists = from_logs([0, 2], [0, 1], [-2000.0, -2001.0], 2**10000, log_rest=[0.0])
-    assert not Look.at(lists).findings()  # too small for a number, and no zero
+    assert not QualityCounts.at(lists).findings()  # too small for a number, and no zero
     nothing = from_logs([0, 2], [0, 1], [-2000.0, -math.inf], 2**10000, log_rest=[0.0])
-    assert "listed zero" in {one.kind for one in Look.at(nothing).findings()}
+    assert "listed zero" in {one.kind for one in QualityCounts.at(nothing).findings()}
 
 
 def test_classes_on_one_side_only_are_named_with_their_cases() -> None:
@@ -228,8 +228,8 @@ def test_rare_classes_of_calibrated_lists_are_not_odd(n: int, k: int) -> None:
     p = mine.gamma(mine.dirichlet(np.full(300, 0.5)) * 3, size=(n, 300)) + 1e-9
     p /= p.sum(axis=1, keepdims=True)
     y = np.minimum((p.cumsum(axis=1) < mine.random((n, 1))).sum(axis=1), 299)
-    assert not Look.at(tl.TopLists.from_proba(p).truncate(k), y=y).findings()
-    hard = Look.at(tl.TopLists.from_labels(p.argmax(axis=1), 300), y=y).findings()
+    assert not QualityCounts.at(tl.TopLists.from_proba(p).truncate(k), y=y).findings()
+    hard = QualityCounts.at(tl.TopLists.from_labels(p.argmax(axis=1), 300), y=y).findings()
     assert [one.kind for one in hard] == ["hard labels only"]
 
 
@@ -244,33 +244,33 @@ def test_classes_of_parts_add_up() -> None:
     space = tl.ClassSpace(labels=["a", "b", "c", "d"])
     lists = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"c": 0.9}, {}, {"b": 0.5}], space)
     y = np.array(["d", "a", "d", "a"])
-    whole = Look.at(lists, y=y)
-    parts = [Look.at(lists[at], y=y[at], position=np.array(at)) for at in ([3, 1], [0], [2])]
+    whole = QualityCounts.at(lists, y=y)
+    parts = [QualityCounts.at(lists[at], y=y[at], position=np.array(at)) for at in ([3, 1], [0], [2])]
     assert (parts[0] + parts[1]) + parts[2] == whole == parts[2] + (parts[1] + parts[0])
 
 
 def test_what_is_not_in_the_rows_is_counted_too() -> None:
     rows, space = raw_rows([{"a": 0.5}] * 3, 5)
-    told = Look.of(rows, space, also={"case twice": np.array([False, False, True])}).findings()
+    told = QualityCounts.of(rows, space, also={"case twice": np.array([False, False, True])}).findings()
     (twice,) = [one for one in told if one.kind == "case twice"]
     assert (twice.cases, twice.of, twice.first, twice.serious) == (1, 3, "2", True)
 
 
 def test_what_was_repaired_is_odd_but_not_serious() -> None:
-    look = Look.of(*raw_rows([{"a": 0.7, "b": 0.6}], 5))
+    look = QualityCounts.of(*raw_rows([{"a": 0.7, "b": 0.6}], 5))
     assert [one.serious for one in look.findings()] == [True]
     assert [one.serious for one in look.findings(repaired={"mass above one"})] == [False]
 
 
 def test_no_cases_are_not_odd() -> None:
-    assert Look().findings() == ()
-    assert Look.of(*raw_rows(np.zeros((0, 4)))).findings() == ()
-    assert Look.of(*raw_rows([], 4)).findings() == ()
+    assert QualityCounts().findings() == ()
+    assert QualityCounts.of(*raw_rows(np.zeros((0, 4)))).findings() == ()
+    assert QualityCounts.of(*raw_rows([], 4)).findings() == ()
 
 
 def test_sizes_may_differ_per_case() -> None:
     rows, space = raw_rows([{0: 0.5, 1: 0.4}, {0: 0.5, 1: 0.4}], tl.ClassSpace(np.array([2, 3])))
-    told = {one.kind: one for one in Look.of(rows, space, local=True).findings()}
+    told = {one.kind: one for one in QualityCounts.of(rows, space, local=True).findings()}
     assert told["incomplete distribution"].cases == 1
 
 

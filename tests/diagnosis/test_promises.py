@@ -9,7 +9,7 @@ from hypothesis import given
 import toplist as tl
 from tests.diagnosis.predictors import SPECIAL, anything, known, special
 from tests.laws.cases import law
-from toplist.calibration.pairs import MISSED, Drawing, drawn, promises
+from toplist.calibration.pairs import MISSED, OutcomeSampler, drawn, promises
 
 
 @given(batch=anything)
@@ -29,7 +29,7 @@ def test_every_entry_of_what_is_scored_is_a_promise(batch):
 
 def test_drawn_outcomes_are_as_frequent_as_promised():
     lists = tl.TopLists.from_dicts([{0: 0.5, 1: 0.2}, {}, {0: 1.0}, {2: 0.25, 0: 0.25}], 4).ordered()
-    drawing, rng = Drawing.of(lists), np.random.default_rng(5)
+    drawing, rng = OutcomeSampler.of(lists), np.random.default_rng(5)
     places = np.array([drawing.places(rng) for _ in range(4000)])
     share = [[(places[:, i] == at).mean() for at in (0, 1, MISSED)] for i in range(4)]
     wanted = [[0.5, 0.2, 0.3], [0, 0, 1], [1, 0, 0], [0.25, 0.25, 0.5]]

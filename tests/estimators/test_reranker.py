@@ -16,7 +16,7 @@ from tests.estimators.made import clusters
 from toplist.multilabel import BinaryRelevance, Reranker
 from toplist.multilabel.estimators import reranker
 from toplist.multilabel.estimators.calibration import out_of_fold, out_of_two_folds
-from toplist.multilabel.estimators.reranker import FALLING, RISING, SUMMARIES, Examples, Way, cross_fitted
+from toplist.multilabel.estimators.reranker import FALLING, RISING, SUMMARIES, Examples, FoldModel, cross_fitted
 
 PROBLEM = clusters()
 
@@ -41,7 +41,7 @@ def _shown(X: Any, Y: Any, calibration: str | None) -> Examples:
     scores, twice = (
         made(GaussianNB(), X, held, fold, rng=None, n_jobs=None) for made in (out_of_fold, out_of_two_folds)
     )
-    way = Way.of(space, held, calibration=calibration, count=6, support=True)
+    way = FoldModel.of(space, held, calibration=calibration, count=6, support=True)
     return cross_fitted(way, scores, twice, held, fold)
 
 
@@ -64,7 +64,7 @@ def test_what_is_shown_of_a_case_is_what_would_be_predicted_without_its_fold() -
     held, fold = Y > 0, np.arange(len(Y)) % 3
     shown = _shown(X, Y, None)
     others = fold != 1
-    way = Way.of(tl.LabelSets(range(5)), held, calibration=None, count=6, support=True)
+    way = FoldModel.of(tl.LabelSets(range(5)), held, calibration=None, count=6, support=True)
     p = BinaryRelevance(GaussianNB()).fit(X[others], Y[others]).predict_proba(X[~others])
     _, rows = way.rows(way.inside(p), reranker.Seen.of(way.space, held[others]))
     assert np.array_equal(shown.rows[fold[shown.case] == 1], rows)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.tally.made import ragged
-from toplist.evaluation.model_details import Gathered, exhibit, gather
-from toplist.inference.results import Exhibit
+from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
+from toplist.inference.results import ModelDetails
 from toplist.io.naming import for_lists
 from toplist.scoring.case_scores import sheet
 from toplist.scoring.rules import as_rule
@@ -133,7 +133,9 @@ KINDS = {
 }
 
 
-def gathered(lists: tl.TopLists, y: Any, rule: Any = "brier", at: Any = None, penalty: float | None = None) -> Gathered:
+def gathered(
+    lists: tl.TopLists, y: Any, rule: Any = "brier", at: Any = None, penalty: float | None = None
+) -> DetailsAccumulator:
     """What some of the cases show, as a batch of their own."""
     at = np.arange(len(lists)) if at is None else at
     part, happened, rule = lists[at], y[at], as_rule(rule)
@@ -141,6 +143,6 @@ def gathered(lists: tl.TopLists, y: Any, rule: Any = "brier", at: Any = None, pe
     return gather(part, happened, made, rule=rule, position=at, names=for_lists(part, happened))
 
 
-def shown(lists: tl.TopLists, y: Any, rule: Any = "brier") -> Exhibit:
+def shown(lists: tl.TopLists, y: Any, rule: Any = "brier") -> ModelDetails:
     """What all cases show."""
     return exhibit(gathered(lists, y, rule), "A", str(rule))

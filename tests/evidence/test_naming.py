@@ -10,9 +10,9 @@ import pytest
 import toplist as tl
 from tests.evidence.made import shown
 from toplist.evaluation.model_details import exhibit, gather
-from toplist.inference.results import Exhibit
+from toplist.inference.results import ModelDetails
 from toplist.io.batches import Batch
-from toplist.io.encoding import Coder
+from toplist.io.encoding import ClassEncoder
 from toplist.io.lists import lists_of
 from toplist.io.naming import for_batch
 from toplist.lists.validation import Repairs
@@ -35,13 +35,13 @@ def columns(rows: list[dict[Any, float]] | list[list[tuple[Any, float]]], ids: A
 def in_file(
     batch: Batch,
     truth: Batch,
-    coder: Coder,
+    coder: ClassEncoder,
     *,
     names: tuple[str, ...] = (),
     soft: bool = False,
     sizes: Any = None,
     repairs: Repairs | None = None,
-) -> Exhibit:
+) -> ModelDetails:
     """What a batch of a file shows."""
     space = coder.space if sizes is None else tl.ClassSpace(sizes)
     assert space is not None
@@ -60,7 +60,7 @@ def in_file(
     return exhibit(made, "A", "brier")
 
 
-def told(made: Exhibit) -> list[Any]:
+def told(made: ModelDetails) -> list[Any]:
     return [(one.case, one.outcome, tuple(name for name, _ in one.listed)) for one in made.costly]
 
 
@@ -69,29 +69,29 @@ WHAT = [("dog", "cat"), ("owl", "fox", "cat")]
 
 
 def test_text_is_named_as_in_the_file() -> None:
-    made = in_file(columns(LISTS, ["x", "y"]), columns([{"cat": 1}, {"owl": 1}]), Coder(tl.ClassSpace(9), False))
+    made = in_file(columns(LISTS, ["x", "y"]), columns([{"cat": 1}, {"owl": 1}]), ClassEncoder(tl.ClassSpace(9), False))
     assert told(made) == [("x", "cat", WHAT[0]), ("y", "owl", WHAT[1])]
 
 
 def test_without_ids_cases_go_by_the_row_of_the_truth() -> None:
-    made = in_file(columns(LISTS), columns([{"cat": 1}, {"owl": 1}]), Coder(tl.ClassSpace(9), False))
+    made = in_file(columns(LISTS), columns([{"cat": 1}, {"owl": 1}]), ClassEncoder(tl.ClassSpace(9), False))
     assert [one.case for one in made.costly] == ["row 1", "row 2"]
 
 
 def test_labels_that_are_known_beforehand_keep_their_names() -> None:
-    coder = Coder(tl.ClassSpace(labels=["emu", "owl", "fox", "dog", "cat"]), False)
+    coder = ClassEncoder(tl.ClassSpace(labels=["emu", "owl", "fox", "dog", "cat"]), False)
     made = in_file(columns(LISTS, ["x", "y"]), columns([{"cat": 1}, {"emu": 1}]), coder)
     assert told(made) == [("x", "cat", WHAT[0]), ("y", "emu", WHAT[1])]
 
 
 def test_numbers_are_their_own_names() -> None:
-    made = in_file(columns([{7: 0.6, 3: 0.4}]), columns([{5: 1}]), Coder(tl.ClassSpace(9), True))
+    made = in_file(columns([{7: 0.6, 3: 0.4}]), columns([{5: 1}]), ClassEncoder(tl.ClassSpace(9), True))
     assert told(made) == [("row 1", "5", ("7", "3"))]
 
 
 def test_columns_of_a_wide_file_are_named_whatever_order_the_labels_have() -> None:
     wide = Batch("a.csv", np.array([1]), None, np.array([0, 3]), None, np.array([0.1, 0.2, 0.7]))
-    coder = Coder(tl.ClassSpace(labels=["fox", "dog", "cat"]), False)
+    coder = ClassEncoder(tl.ClassSpace(labels=["fox", "dog", "cat"]), False)
     made = in_file(wide, columns([{"dog": 1}]), coder, names=("cat", "dog", "fox"))
     assert made.costly[0].listed == (("fox", 0.7), ("dog", 0.2), ("cat", 0.1))
     assert made.costly[0].outcome == "dog"
@@ -99,29 +99,29 @@ def test_columns_of_a_wide_file_are_named_whatever_order_the_labels_have() -> No
 
 def test_codes_that_are_counted_within_cases_find_their_names() -> None:
     truth = columns([{"cat": 1}, {"owl": 1}])
-    made = in_file(columns(LISTS, ["x", "y"]), truth, Coder(None, False), sizes=[3, 5])
+    made = in_file(columns(LISTS, ["x", "y"]), truth, ClassEncoder(None, False), sizes=[3, 5])
     assert told(made) == [("x", "cat", WHAT[0]), ("y", "owl", WHAT[1])]
     wide = Batch("a.csv", np.array([1, 2]), None, np.array([0, 2, 4]), None, np.array([0.1, 0.9, 0.4, 0.6]))
-    made = in_file(wide, truth, Coder(None, False), names=("cat", "dog"), sizes=[2, 4])
+    made = in_file(wide, truth, ClassEncoder(None, False), names=("cat", "dog"), sizes=[2, 4])
     assert told(made) == [("row 1", "cat", ("dog", "cat")), ("row 2", "owl", ("dog", "cat"))]
 
 
 def test_duplicates_that_are_summed_find_their_names() -> None:
     batch = columns([[("cat", 0.2), ("dog", 0.3), ("cat", 0.2)]])
     repairs = Repairs(duplicates="sum")
-    made = in_file(batch, columns([{"dog": 1}]), Coder(tl.ClassSpace(9), False), repairs=repairs)
+    made = in_file(batch, columns([{"dog": 1}]), ClassEncoder(tl.ClassSpace(9), False), repairs=repairs)
     assert made.costly[0].listed == (("cat", 0.4), ("dog", 0.3))
 
 
 def test_label_sets_are_named_as_in_the_file() -> None:
-    coder = Coder(tl.ClassSpace(8), False, ";")
+    coder = ClassEncoder(tl.ClassSpace(8), False, ";")
     made = in_file(columns([{"a;b": 0.6, "c": 0.2}]), columns([{"b;a": 1}]), coder)
     assert told(made) == [("row 1", "b;a", ("a;b", "c"))]
 
 
 def test_a_soft_truth_names_its_most_likely_class() -> None:
     truth = columns([{"cat": 0.3, "dog": 0.7}, {}])
-    made = in_file(columns(LISTS, ["x", "y"]), truth, Coder(tl.ClassSpace(9), False), soft=True)
+    made = in_file(columns(LISTS, ["x", "y"]), truth, ClassEncoder(tl.ClassSpace(9), False), soft=True)
     assert {(one.case, one.outcome) for one in made.costly} == {("x", "dog (0.7)"), ("y", "any class alike")}
 
 

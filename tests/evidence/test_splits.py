@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.evidence.made import KINDS, TABULAR, batch, gathered, law, seeds, shown
 from toplist.core import kernel
-from toplist.evaluation.model_details import Gathered, exhibit
+from toplist.evaluation.model_details import DetailsAccumulator, exhibit
 
 SOME: dict[str, Any] = {
     "brier": "brier",
@@ -37,7 +37,7 @@ def test_any_split_and_order_of_batches_shows_the_same(kind: str, rule: str, see
     rng = np.random.default_rng(seed)
     parts = np.split(rng.permutation(n), np.sort(rng.integers(0, n + 1, rng.integers(0, 6))))
     made = [gathered(lists, y, chosen, at) for at in parts]
-    left = reduce(add, made, Gathered())
+    left = reduce(add, made, DetailsAccumulator())
     right = reduce(lambda a, b: b + a, reversed(made))
     assert exhibit(left, "A", rule) == exhibit(right, "A", rule) == exhibit(gathered(lists, y, chosen), "A", rule)
 

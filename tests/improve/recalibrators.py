@@ -18,7 +18,7 @@ from toplist.postprocess.recalibration import (
     Temperature,
     VectorScaling,
 )
-from toplist.postprocess.recalibration.automatic import Auto
+from toplist.postprocess.recalibration.automatic import AutoRecalibrator
 
 KINDS: dict[str, Recalibrator] = {
     "identity": Identity(),
@@ -34,7 +34,7 @@ KINDS: dict[str, Recalibrator] = {
     "beta by rank": Beta(by="rank", ranks=2, least=3),
     "vector scaling": VectorScaling(ranks=3),
     "chain": Chain(steps=(BucketTemperature(), RestFloor(rule="brier"))),
-    "auto": Auto(candidates=(Temperature(), Beta()), folds=2, seed=3),
+    "auto": AutoRecalibrator(candidates=(Temperature(), Beta()), folds=2, seed=3),
 }
 
 

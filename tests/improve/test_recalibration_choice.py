@@ -11,7 +11,7 @@ from studies import folder
 import toplist as tl
 from tests.improve.recalibrators import KINDS, mixed, open_ended, sharpened
 from toplist.postprocess.recalibration import Beta, BucketTemperature, Chain, Identity, Isotonic, RestFloor, Temperature
-from toplist.postprocess.recalibration.automatic import Auto, choose_recalibrator, cross_fitted
+from toplist.postprocess.recalibration.automatic import AutoRecalibrator, choose_recalibrator, cross_fitted
 from toplist.postprocess.selection import as_folds
 
 DATA = folder.default()
@@ -180,7 +180,7 @@ def test_cases_without_weight_have_no_say() -> None:
 
 def test_auto_chooses_as_the_function_does() -> None:
     lists, y = sharpened(60, 200, k=3)
-    made = Auto(rule="log", folds=3, seed=5).fit(lists, y)
+    made = AutoRecalibrator(rule="log", folds=3, seed=5).fit(lists, y)
     want = choose_recalibrator(lists, y, rule="log", folds=3, seed=5)
     assert made.choice_.table == want.table
     assert made.transform(lists) == want.best.transform(lists)

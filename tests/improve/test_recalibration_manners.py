@@ -18,7 +18,7 @@ from toplist.postprocess.recalibration import (
     Temperature,
     VectorScaling,
 )
-from toplist.postprocess.recalibration.automatic import Auto
+from toplist.postprocess.recalibration.automatic import AutoRecalibrator
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -75,7 +75,7 @@ def test_what_has_learned_nothing_says_so(kind: str) -> None:
 def test_representations_show_what_is_not_usual_and_what_was_learned() -> None:
     assert repr(Temperature()) == "Temperature()"
     assert repr(Temperature(rule="log")) == "Temperature(rule='log')"
-    assert repr(Auto(candidates=(Temperature(),))) == "Auto(candidates=(Temperature(),))"
+    assert repr(AutoRecalibrator(candidates=(Temperature(),))) == "Auto(candidates=(Temperature(),))"
     lists, y = sharpened(75, 50)
     assert repr(Temperature().fit(lists, y)).startswith("Temperature() [temperature ")
 
@@ -138,4 +138,4 @@ def test_steps_and_candidates_that_are_no_sequence_are_refused(steps: Any) -> No
         Chain(steps=steps).fit(lists, y)
     if steps is not None:
         with pytest.raises(tl.TopListError, match="candidates are recalibrators"):
-            Auto(candidates=steps).fit(lists, y)
+            AutoRecalibrator(candidates=steps).fit(lists, y)

@@ -11,7 +11,7 @@ import pytest
 import toplist as tl
 from tests.improve.recalibrators import KINDS, mixed, sharpened
 from toplist.postprocess.recalibration import Isotonic, Recalibrator, RestFloor, Temperature, VectorScaling
-from toplist.postprocess.recalibration.automatic import Auto
+from toplist.postprocess.recalibration.automatic import AutoRecalibrator
 
 load, from_dict = Recalibrator.load, Recalibrator.from_dict
 
@@ -112,7 +112,7 @@ def test_offsets_that_are_no_numbers_are_refused() -> None:
 )
 def test_a_choice_that_is_damaged_is_refused(change: dict[str, Any]) -> None:
     lists, y = sharpened(45, 40)
-    kept = Auto(candidates=[Temperature()], folds=2).fit(lists, y).to_dict()
+    kept = AutoRecalibrator(candidates=[Temperature()], folds=2).fit(lists, y).to_dict()
     with pytest.raises(tl.TopListError, match=r"damaged|record"):
         from_dict({**kept, "fitted": {**kept["fitted"], **change}})
 

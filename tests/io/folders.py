@@ -33,7 +33,7 @@ from toplist.evaluation.compare import compare
 from toplist.evaluation.inspection import inspect
 from toplist.evaluation.transform import pool_files, truncate_file
 from toplist.io.align import Reading
-from toplist.io.layouts import Hints
+from toplist.io.layouts import LayoutHints
 from toplist.io.sources import open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
@@ -299,13 +299,13 @@ def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float |
     reading = Reading(space=space)
 
     def checked() -> None:
-        found = inspect(open_source(folder.path, "it", Hints()), space, Repairs())
+        found = inspect(open_source(folder.path, "it", LayoutHints()), space, Repairs())
         missing = set(map(str, folder.drawn.ids)) if found.cases != len(folder.drawn.ids) else ()
         if found.problems or missing:
             raise TopListError(f"{folder.path}: {[problem.first for problem in found.problems]}")
 
     def converted(path: Path) -> None:
-        convert(open_source(folder.path, "it", Hints()), path, Repairs(), space)
+        convert(open_source(folder.path, "it", LayoutHints()), path, Repairs(), space)
 
     def cut(path: Path) -> None:
         truncate_file(folder.path, path, k=4, reading=reading)

@@ -18,7 +18,7 @@ from toplist import ClassSpace
 from toplist.errors import TopListError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.inspection import inspect
-from toplist.io.layouts import Hints
+from toplist.io.layouts import LayoutHints
 from toplist.io.sources import Source, open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
@@ -80,7 +80,7 @@ def test_checking_and_converting_say_the_same_as_comparing(form: str, tmp_path: 
 
 def _opened(spoiled: Spoiled) -> Source:
     labels = frozenset(map(str, spoiled.drawn.classes)) if spoiled.labels else None
-    return open_source(spoiled.path, "it", Hints(labels=labels))
+    return open_source(spoiled.path, "it", LayoutHints(labels=labels))
 
 
 def _score(path: Path, spoiled: Spoiled) -> float:

@@ -85,7 +85,7 @@ def clean(rows: Rows, found: NDArray[np.uint16]) -> Rows:
 def test_both_reduce_to_the_same_moments(
     monkeypatch: pytest.MonkeyPatch, dtype: Any, codes: Any, dense: bool, given: bool, sum_of: tuple[str, float]
 ) -> None:
-    from toplist.core.case_statistics import Moments
+    from toplist.core.case_statistics import CaseStatistics
     from toplist.scoring.rules.class_sums import Nothing, Peak, Powers, Squares
 
     rows = random_rows(2, dtype, codes, dense=dense, given=given)
@@ -101,7 +101,7 @@ def test_both_reduce_to_the_same_moments(
                     getattr(native, name), getattr(pure, name), rtol=1e-13, atol=1e-300, err_msg=name
                 )
         of: Any = {"none": Nothing(), "squares": Squares(), "peak": Peak()}.get(sum_of[0]) or Powers(sum_of[1])
-        m = Moments(
+        m = CaseStatistics(
             np, pure.outcome, pure.miss, pure.hit, pure.total, pure.ties, pure.rest, pure.unlisted, pure.proxy,
             rows.log_size, rows.log_rest,
         )  # fmt: skip

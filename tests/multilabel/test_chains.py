@@ -14,7 +14,7 @@ from scipy.special import expit, logsumexp
 
 import toplist as tl
 from toplist.lists.labelsets import Sets
-from toplist.multilabel.chains import SearchCutShort, chain_log_p, chain_samples, chain_sets, models, search
+from toplist.multilabel.chains import SearchCutShort, chain_log_p, chain_samples, chain_sets, models
 from toplist.multilabel.chains.models import LogisticChain
 
 

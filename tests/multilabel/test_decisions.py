@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.multilabel import deciding as brute
 from tests.multilabel.deciding import Drawn, Set, drawn, every_set
-from toplist.lists.labelsets import Book, Sets
+from toplist.lists.labelsets import Codebook, Sets
 from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
 from toplist.multilabel.support import lists_of_sets
 
@@ -179,7 +179,7 @@ def test_many_labels_are_decided_as_by_dense_matrices(rest: Any) -> None:
     space = lists.space
     assert isinstance(space, tl.LabelSets)
     assert space.digests
-    assert isinstance(space.book, Book)
+    assert isinstance(space.book, Codebook)
     f1, likely = f1_sets(lists, rest=rest), marginals(lists, rest=rest)
     for case, row in enumerate(by_hand):
         want, _ = slow_f1(row, 159, rest)

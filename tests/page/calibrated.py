@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import toplist as tl
-from toplist.calibration.testing import Judged
+from toplist.calibration.testing import CalibrationVerdict
 from toplist.evaluation.case_sample import by_place, held, judged
 from toplist.report.html import model_details
 from toplist.report.html.safe_text import names
@@ -24,11 +24,11 @@ def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, t
     return lists, y
 
 
-def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, Judged]:
+def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, CalibrationVerdict]:
     return {name: judged(held(*by_place(one, y)), level=0.95) for name, one in lists.items()}
 
 
-def said(found: dict[str, Judged]) -> str:
+def said(found: dict[str, CalibrationVerdict]) -> str:
     return " ".join(map(str, model_details.confidence(found, names(found))))
 
 

@@ -12,19 +12,19 @@ from scipy.stats import t as student
 
 from toplist.calibration.reliability_curve import Bin
 from toplist.inference.results import (
+    Comparison,
     ConfidenceSet,
-    Costly,
     Estimate,
-    Exhibit,
     FileRecord,
-    Mark,
-    Origin,
+    Group,
+    ModelDetails,
+    ModelRow,
     Pair,
-    Results,
-    Section,
+    PredictionType,
+    RuleScore,
     SequentialPath,
-    Shape,
-    Standing,
+    SourceSummary,
+    WorstCase,
 )
 from toplist.report.html import Page, Provenance
 
@@ -79,14 +79,14 @@ def results(
     missing: str = "reject",
     reference: str | None = None,
     paths: int = 1,
-) -> Results:
+) -> Comparison:
     """A comparison as people have them."""
     draw = Draw(names, cases, groups, seed, zeros, apart)
     everything = np.ones(cases, dtype=bool)
     overall = _section(draw, None, everything, rules, level)
     order = [row.name for row in overall.standings]
     subjects = [SUBJECTS[g] if groups <= len(SUBJECTS) else f"subject {g:03d}" for g in range(groups)]
-    return Results(
+    return Comparison(
         rules=tuple(rules),
         classes="246",
         cases=cases,
@@ -110,7 +110,7 @@ def results(
     )
 
 
-def apart(found: Results, cases: Sequence[int]) -> Results:
+def apart(found: Comparison, cases: Sequence[int]) -> Comparison:
     """The same, with so many cases for each predictor, in the order of the table; two share those of the smaller."""
     rows = [replace(row, cases=n) for row, n in zip(found.overall.standings, cases, strict=True)]
     own = {row.name: row.cases for row in rows}
@@ -122,12 +122,12 @@ def apart(found: Results, cases: Sequence[int]) -> Results:
     )
 
 
-def exhibits(found: Results, *, seed: int = 2) -> tuple[Exhibit, ...]:
+def exhibits(found: Comparison, *, seed: int = 2) -> tuple[ModelDetails, ...]:
     """What the lists of these predictors show."""
     return tuple(_exhibit(found, i, seed) for i in range(len(found.overall.standings)))
 
 
-def provenance(found: Results) -> Provenance:
+def provenance(found: Comparison) -> Provenance:
     files = tuple(FileRecord(o.name, o.source, 123_456 + i, f"{i:064x}") for i, o in enumerate(found.origins))
     return Provenance(
         command="toplist compare *.parquet --truth truth.csv --classes classes.txt --report board.html",
@@ -137,29 +137,29 @@ def provenance(found: Results) -> Provenance:
     )
 
 
-def page(found: Results | None = None, **options: object) -> Page:
+def page(found: Comparison | None = None, **options: object) -> Page:
     """A whole page."""
     made = results(**options) if found is None else found  # type: ignore[arg-type]
     return Page(made, exhibits(made), provenance(made), "Language identification, May 2024")
 
 
-def _section(draw: Draw, group: str | None, inside: np.ndarray, rules: Sequence[str], level: float) -> Section:
+def _section(draw: Draw, group: str | None, inside: np.ndarray, rules: Sequence[str], level: float) -> Group:
     def place(i: int) -> tuple[int, float]:
         return draw.infinite(i, rules[0], inside), float(getattr(draw, rules[0])[i, inside].mean())
 
     order = sorted(range(len(draw.names)), key=place)
     standings = tuple(_standing(draw, i, rank, order[0], inside, rules, level) for rank, i in enumerate(order, 1))
-    return Section(group, int(inside.sum()), standings)
+    return Group(group, int(inside.sum()), standings)
 
 
 def _standing(
     draw: Draw, i: int, rank: int, leader: int, inside: np.ndarray, rules: Sequence[str], level: float
-) -> Standing:
+) -> ModelRow:
     n = int(inside.sum())
     kind = _kind(i, len(draw.names))
     accuracy = float(draw.right[i, inside].mean())
     size = {"hard label": 1.0, "top list": 5.0, "distribution": 246.0}[kind]
-    return Standing(
+    return ModelRow(
         rank=rank,
         name=draw.names[i],
         cases=n,
@@ -175,12 +175,12 @@ def _standing(
     )
 
 
-def _mark(draw: Draw, i: int, leader: int, inside: np.ndarray, rule: str, level: float) -> Mark:
+def _mark(draw: Draw, i: int, leader: int, inside: np.ndarray, rule: str, level: float) -> RuleScore:
     scores = getattr(draw, rule)
     infinite = draw.infinite(i, rule, inside)
     own = scores[i, inside]
     mean = math.inf if infinite else float(own.mean())
-    return Mark(
+    return RuleScore(
         rule=rule,
         score=Estimate(math.inf, why="infinite scores have no interval") if infinite else estimate(own, level),
         unpenalised=mean - 0.001 * (i == 2),
@@ -291,13 +291,13 @@ def _kind(i: int, n: int) -> str:
     return "hard label" if i == n - 1 else "top list" if i % 3 == 1 else "distribution"
 
 
-def _origin(name: str, i: int, cases: int) -> Origin:
+def _origin(name: str, i: int, cases: int) -> SourceSummary:
     layout = ("wide", "lists", "long")[i % 3]
     repairs = {"normalize": 40, "duplicates": 2} if i == 3 else {}
-    return Origin(name, f"predictions/{i:02d}.parquet", layout, cases, 12 * (i == 1), 0, repairs)
+    return SourceSummary(name, f"predictions/{i:02d}.parquet", layout, cases, 12 * (i == 1), 0, repairs)
 
 
-def _exhibit(found: Results, i: int, seed: int) -> Exhibit:
+def _exhibit(found: Comparison, i: int, seed: int) -> ModelDetails:
     row = found.overall.standings[i]
     rng = np.random.default_rng((seed, i))
     at = [o.name for o in found.origins].index(row.name)
@@ -306,12 +306,14 @@ def _exhibit(found: Results, i: int, seed: int) -> Exhibit:
     ks = (1,) if kind == "hard label" else (1, 2, 3, 4, 5) if kind == "top list" else (1, 2, 3, 5, 10, 20, 50, 246)
     rejects = 12 * (at == 1)
     shapes = (
-        *((Shape("empty list", rejects, 0.996, 0),) if rejects else ()),
-        Shape(kind, row.cases - rejects, row.marks[0].score.value, row.marks[0].infinite),
+        *((PredictionType("empty list", rejects, 0.996, 0),) if rejects else ()),
+        PredictionType(kind, row.cases - rejects, row.marks[0].score.value, row.marks[0].infinite),
     )
     listed = (("gl", 0.93), ("es", 0.05), ("ca", 0.01))
-    costly = tuple(Costly(f"case-{rng.integers(9999):04d}", 1.99 - 0.02 * j, "pt", listed, 5, 0.01) for j in range(10))
-    return Exhibit(
+    costly = tuple(
+        WorstCase(f"case-{rng.integers(9999):04d}", 1.99 - 0.02 * j, "pt", listed, 5, 0.01) for j in range(10)
+    )
+    return ModelDetails(
         name=row.name,
         rule=found.rules[0],
         cases=row.cases,

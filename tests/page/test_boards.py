@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.page import made
 from tests.page.reading import read
 from tests.page.undrawn import render_undrawn
-from toplist.inference.results import ConfidenceSet, Estimate, Results
+from toplist.inference.results import Comparison, ConfidenceSet, Estimate
 from toplist.report.html import Page, Provenance, findings, grid, leaderboard, model_details, setting
 from toplist.report.html.grid import Cell, Grid, estimated
 from toplist.report.html.safe_text import Name, names
@@ -20,7 +20,7 @@ FOUND = made.results(tuple("ABCD"), cases=200, paths=0)
 NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", None, "no case has all predictors")
 
 
-def shown(results: Results) -> dict[str, Name]:
+def shown(results: Comparison) -> dict[str, Name]:
     return names(row.name for row in results.overall.standings)
 
 

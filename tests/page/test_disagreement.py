@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.page import made
-from toplist.inference.results import Estimate, Mark, Pair, Results
+from toplist.inference.results import Comparison, Estimate, Pair, RuleScore
 from toplist.report.html import findings, setting
 from toplist.report.html.safe_text import Name, Sentence, names
 
@@ -27,7 +27,7 @@ def board(
     differences: dict[str, Sequence[float]] | None = None,
     adjusted: dict[str, Sequence[float | None]] | None = None,
     infinite: Sequence[int] = (0, 0, 0),
-) -> Results:
+) -> Comparison:
     """Three predictors; under every rule the first is better than the second than the third, surely, unless said."""
     rows = tuple(
         replace(row, accuracy=accuracy, marks=tuple(_mark(row.marks[0], rule, i, n) for rule in rules))
@@ -43,14 +43,14 @@ def board(
     return replace(BASE, rules=tuple(rules), overall=replace(BASE.overall, standings=rows), pairs=tuple(found))
 
 
-def _mark(mark: Mark, rule: str, i: int, infinite: int) -> Mark:
+def _mark(mark: RuleScore, rule: str, i: int, infinite: int) -> RuleScore:
     finite = 0.3 + 0.1 * i
     hit = infinite if rule == "log" else 0
     score = Estimate(math.inf if hit else finite)
     return replace(mark, rule=rule, score=score, finite=finite, infinite=hit)
 
 
-def shown(results: Results) -> dict[str, Name]:
+def shown(results: Comparison) -> dict[str, Name]:
     return names(row.name for row in results.overall.standings)
 
 
@@ -58,11 +58,11 @@ def told(found: Sequence[Sentence]) -> str:
     return " ".join(map(str, found))
 
 
-def against_accuracy(results: Results) -> str:
+def against_accuracy(results: Comparison) -> str:
     return told(findings.against_accuracy(results, shown(results)))
 
 
-def between_rules(results: Results) -> str:
+def between_rules(results: Comparison) -> str:
     return told(findings.between_rules(results, shown(results)))
 
 

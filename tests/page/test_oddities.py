@@ -12,11 +12,11 @@ for library in ("jinja2", "matplotlib"):
 from tests.page import made  # noqa: E402
 from tests.page.hostile import HOSTILE  # noqa: E402
 from tests.page.reading import read  # noqa: E402
-from toplist.lists.checks import Oddity  # noqa: E402
+from toplist.lists.checks import Issue  # noqa: E402
 from toplist.report.html import Page, render  # noqa: E402
 
 
-def page(*oddities: Oddity) -> Page:
+def page(*oddities: Issue) -> Page:
     whole = made.page(names=("a", "b"), rules=("brier",), paths=0)
     first, second = whole.exhibits
     return replace(whole, exhibits=(replace(first, oddities=oddities), second))
@@ -24,15 +24,13 @@ def page(*oddities: Oddity) -> Page:
 
 def test_nothing_odd_makes_no_table() -> None:
     assert "table-oddities" not in render(page())
-    told = Oddity("invalid", 7, 1200, "7 of 1,200 cases are invalid.", False, "3")
+    told = Issue("invalid", 7, 1200, "7 of 1,200 cases are invalid.", False, "3")
     assert "table-oddities" not in render(page(told)), "which the table of faults has"
 
 
 def test_every_oddity_has_a_row_with_its_count_and_its_words() -> None:
     words = "All confidences are multiples of 0.01."
-    text = render(
-        page(Oddity("rounded", 1200, 1200, words, False, ""), Oddity("empty list", 1, 1200, "One.", False, ""))
-    )
+    text = render(page(Issue("rounded", 1200, 1200, words, False, ""), Issue("empty list", 1, 1200, "One.", False, "")))
     (table,) = [one for one in read(text).every("table") if one.attributes.get("id") == "table-oddities"]
     (_, *rows) = [[cell.text.strip() for cell in row.every("td", "th")] for row in table.every("tr")]
     assert [(row[1], row[2], row[4]) for row in rows] == [("rounded", "1,200", words), ("empty list", "1", "One.")]
@@ -40,12 +38,12 @@ def test_every_oddity_has_a_row_with_its_count_and_its_words() -> None:
 
 
 def test_the_same_page_makes_the_same_text() -> None:
-    told = Oddity("rounded", 3, 1200, "Words.", False, "")
+    told = Issue("rounded", 3, 1200, "Words.", False, "")
     assert render(page(told)) == render(page(told))
 
 
 def test_a_hostile_name_stays_text() -> None:
-    told = [Oddity("never listed", 1, 1200, f"One case has {name!s}.", False, name) for name in HOSTILE.values()]
+    told = [Issue("never listed", 1, 1200, f"One case has {name!s}.", False, name) for name in HOSTILE.values()]
     page_text = render(page(*told))
     tree = read(page_text)
     assert len(list(tree.every("script"))) == 1

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.page import made
-from toplist.inference.results import ConfidenceSet, Estimate, Pair, Results
+from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Pair
 from toplist.report.html import findings, setting
 from toplist.report.html.leaderboard import pairs as pair_table
 from toplist.report.html.safe_text import Name, Sentence, listed, names
@@ -22,7 +22,7 @@ LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 @st.composite
-def judged(draw: st.DrawFn, most: int = 7) -> Results:
+def judged(draw: st.DrawFn, most: int = 7) -> Comparison:
     """Results with any p values and any differences that go with them, some of them right at the limit."""
     base = BASE[draw(st.integers(2, most))]
     level = draw(st.sampled_from(LEVELS))
@@ -41,7 +41,7 @@ def judged(draw: st.DrawFn, most: int = 7) -> Results:
     return replace(base, level=level, pairs=tuple(found))
 
 
-def shown(results: Results) -> dict[str, Name]:
+def shown(results: Comparison) -> dict[str, Name]:
     return names(row.name for row in results.overall.standings)
 
 
@@ -60,7 +60,7 @@ def claims(said: Sentence, order: list[str]) -> set[tuple[str, str]]:
 
 
 @given(judged())
-def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_the_level(results: Results) -> None:
+def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_the_level(results: Comparison) -> None:
     """And the better one is the one that the sign of the difference says."""
     order = [row.name for row in results.overall.standings]
     sure = [pair for pair in results.pairs if pair.adjusted is not None and pair.adjusted <= 1 - results.level]
@@ -71,7 +71,7 @@ def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_
 
 
 @given(judged(most=4))
-def test_every_other_pair_with_a_p_value_is_said_to_be_unsure(results: Results) -> None:
+def test_every_other_pair_with_a_p_value_is_said_to_be_unsure(results: Comparison) -> None:
     expected = {(p.a, p.b) for p in results.pairs if p.adjusted is not None and p.adjusted > 1 - results.level}
     said = findings.unsure(results, shown(results), "brier")
     found = [tuple(part.text for part in one.parts if isinstance(part, Name)) for one in said]
@@ -82,7 +82,7 @@ def test_every_other_pair_with_a_p_value_is_said_to_be_unsure(results: Results) 
 
 
 @given(judged())
-def test_the_table_of_pairs_says_the_same(results: Results) -> None:
+def test_the_table_of_pairs_says_the_same(results: Comparison) -> None:
     table = pair_table(results, shown(results))
     heads = [str(head.text) for head in table.heads]
     at = {name: heads.index(name) for name in ("first", "second", "verdict", "difference")}
@@ -98,7 +98,7 @@ def test_the_table_of_pairs_says_the_same(results: Results) -> None:
 
 
 @given(judged())
-def test_the_counts_add_up(results: Results) -> None:
+def test_the_counts_add_up(results: Comparison) -> None:
     said = str(findings.tally(results, "brier"))
     tested = [p for p in results.pairs if p.adjusted is not None]
     sure = [p for p in tested if p.adjusted is not None and p.adjusted <= 1 - results.level]
@@ -116,7 +116,7 @@ def test_the_counts_add_up(results: Results) -> None:
 
 
 @given(judged())
-def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Results) -> None:
+def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Comparison) -> None:
     leader = results.overall.standings[0].name
     own = [p for p in results.pairs if p.a == leader]
     sure = [p for p in own if p.adjusted is not None and p.adjusted <= 1 - results.level and p.difference.value < 0]
@@ -132,7 +132,7 @@ def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Results) ->
 
 @settings(max_examples=30)
 @given(judged())
-def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Results) -> None:
+def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison) -> None:
     accuracy = {row.name: row.accuracy for row in results.overall.standings}
     found = findings.against_accuracy(results, shown(results))
     expected = [pair for pair in results.pairs if (accuracy[pair.a] - accuracy[pair.b]) * (pair.difference.value) > 0]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.page import made
 from tests.page.hostile import HOSTILE
-from toplist.inference.results import Costly, FileRecord
+from toplist.inference.results import FileRecord, WorstCase
 from toplist.report.html import Page, Provenance, render
 
 ONE = ("alone",)
@@ -52,7 +52,7 @@ def everywhere(name: str) -> Page:
         origins=origins,
     )
     exhibits = tuple(
-        replace(e, invalid=name, costly=(Costly(name, 1.0, name, ((name, 0.5),), 1, 0.5),))
+        replace(e, invalid=name, costly=(WorstCase(name, 1.0, name, ((name, 0.5),), 1, 0.5),))
         for e in made.exhibits(found)
     )
     provenance = Provenance(name, {name: name}, (FileRecord(name, name, 1, name),), name)

@@ -9,16 +9,16 @@ from itertools import combinations
 
 from toplist.calibration.reliability_curve import Bin
 from toplist.inference.results import (
+    Comparison,
     ConfidenceSet,
     Estimate,
-    Exhibit,
-    Mark,
+    Group,
+    ModelDetails,
+    ModelRow,
     Pair,
-    Results,
-    Section,
+    PredictionType,
+    RuleScore,
     SequentialPath,
-    Shape,
-    Standing,
 )
 
 HOSTILE = (
@@ -50,24 +50,24 @@ def estimate(value: float, half: float | None = 0.004) -> Estimate:
     return Estimate(value, value - half, value + half, error=half / 2, p=0.5)
 
 
-def mark(rule: str, value: float, half: float | None = 0.004) -> Mark:
+def mark(rule: str, value: float, half: float | None = 0.004) -> RuleScore:
     infinite = 17 if math.isinf(value) else 0
-    return Mark(rule, estimate(value, half), value, infinite, 0.7 if infinite else value, None, None, None, None)
+    return RuleScore(rule, estimate(value, half), value, infinite, 0.7 if infinite else value, None, None, None, None)
 
 
-def standing(rank: int, name: str, marks: Sequence[Mark], cases: int = 1000) -> Standing:
-    return Standing(rank, name, cases, 0, tuple(marks), 0.8, {}, 0.9, 5.0, 0.9, 0, 0.0)
+def standing(rank: int, name: str, marks: Sequence[RuleScore], cases: int = 1000) -> ModelRow:
+    return ModelRow(rank, name, cases, 0, tuple(marks), 0.8, {}, 0.9, 5.0, 0.9, 0, 0.0)
 
 
 def section(
     group: str | None, who: Sequence[str], means: Sequence[float], half: float | None, rules: Sequence[str] = ("brier",)
-) -> Section:
+) -> Group:
     order = sorted(range(len(who)), key=lambda i: (math.isnan(means[i]), means[i]))
     rows = tuple(
         standing(r, who[i], [mark(rule, means[i] * (1 + j), half) for j, rule in enumerate(rules)])
         for r, i in enumerate(order, 1)
     )
-    return Section(group, 1000, rows)
+    return Group(group, 1000, rows)
 
 
 def results(
@@ -78,7 +78,7 @@ def results(
     groups: Sequence[str] = (),
     members: int | None = None,
     rules: Sequence[str] = ("brier",),
-) -> Results:
+) -> Comparison:
     """Predictors with these means, best first; the groups shift them."""
     means = [0.3 + 0.013 * i + 0.002 * (i % 3) for i in range(len(who))] if means is None else means
     overall = section(None, who, means, half, rules)
@@ -87,7 +87,7 @@ def results(
     if members is not None:
         p = {name: 0.5 if i < members else 0.01 for i, name in enumerate(table)}
         found = ConfidenceSet(rules[0], 0.95, tuple(table[:members]), p, 1000, "stationary bootstrap", 1)
-    return Results(
+    return Comparison(
         rules=tuple(rules),
         classes="10",
         cases=1000,
@@ -112,10 +112,10 @@ def results(
     )
 
 
-def related(found: Results, first: float) -> Results:
+def related(found: Comparison, first: float) -> Comparison:
     """The same where cases differ: the first has this relative score, the next ones more."""
 
-    def of(part: Section) -> Section:
+    def of(part: Group) -> Group:
         rows = tuple(
             replace(
                 row, marks=tuple(replace(m, relative=None if m.infinite else estimate(first + i)) for m in row.marks)
@@ -127,7 +127,7 @@ def related(found: Results, first: float) -> Results:
     return replace(found, missing="pairwise", overall=of(found.overall), groups=tuple(map(of, found.groups)))
 
 
-def pairs(overall: Section, rules: Sequence[str]) -> tuple[Pair, ...]:
+def pairs(overall: Group, rules: Sequence[str]) -> tuple[Pair, ...]:
     made = []
     for r, rule in enumerate(rules):
         for a, b in combinations(overall.standings, 2):
@@ -157,16 +157,16 @@ def exhibit(
     curve: Sequence[float] | None = None,
     place: int = 0,
     count: int = 10,
-    shapes: Sequence[Shape] | None = None,
-) -> Exhibit:
+    shapes: Sequence[PredictionType] | None = None,
+) -> ModelDetails:
     curve = [0.3 + 0.02 * place + 0.2 / (k + 1) for k in ks] if curve is None else curve
     kinds = (
-        Shape("empty list", 30 + place, 0.9, 0),
-        Shape("hard label", 200, 0.5 - 0.01 * place, 0),
-        Shape("top list", 600, 0.3 + 0.01 * place, 0),
-        Shape("distribution", 170 - place, 0.25, 0),
+        PredictionType("empty list", 30 + place, 0.9, 0),
+        PredictionType("hard label", 200, 0.5 - 0.01 * place, 0),
+        PredictionType("top list", 600, 0.3 + 0.01 * place, 0),
+        PredictionType("distribution", 170 - place, 0.25, 0),
     )
-    return Exhibit(
+    return ModelDetails(
         name=name,
         rule="brier",
         cases=1000,

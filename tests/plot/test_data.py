@@ -12,7 +12,7 @@ import toplist as tl
 from tests.plot import made
 from toplist.calibration.reliability_curve import Bin
 from toplist.errors import TopListError
-from toplist.inference.results import Shape
+from toplist.inference.results import PredictionType
 from toplist.report import plot
 from toplist.report.plot.canvas import label, labels, width
 
@@ -164,7 +164,7 @@ def test_reliability_takes_one_exhibit_or_several_and_leaves_out_empty_bins():
 @given(cases=st.lists(st.integers(0, 1000), min_size=4, max_size=4))
 def test_shares_of_shapes_add_up_to_one(cases):
     kinds = ("empty list", "hard label", "top list", "distribution")
-    shapes = [Shape(kind, n, 0.3, 0) for kind, n in zip(kinds, cases, strict=True)]
+    shapes = [PredictionType(kind, n, 0.3, 0) for kind, n in zip(kinds, cases, strict=True)]
     (row,) = plot.shapes([made.exhibit("a", shapes=shapes)]).data.rows
     assert {part.kind for part in row.parts} == {s.kind for s in shapes if s.cases}
     assert sum(part.share for part in row.parts) == pytest.approx(1 if any(cases) else 0)

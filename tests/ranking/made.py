@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.tally.made import sheet_of
-from toplist.inference.aggregates import Tally, tally
-from toplist.inference.intervals import FromCases, FromSums
+from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.intervals import IntervalsFromCases, IntervalsFromSums
 from toplist.inference.results import Estimate
-from toplist.inference.score_matrix import Panel
-from toplist.inference.settings import TIMED, How
+from toplist.inference.score_matrix import ScoreMatrix
+from toplist.inference.settings import TIMED, IntervalMethod
 from toplist.scoring.case_scores import Grouping
 
 
@@ -34,9 +34,9 @@ class World:
     def own(self) -> Any:
         return np.ones(len(self)) if self.empty is None else np.asarray(self.empty, float)
 
-    def panel(self, *, ordered: bool = False) -> Panel:
+    def panel(self, *, ordered: bool = False) -> ScoreMatrix:
         units = self.moments if self.moments is not None else self.clusters
-        return Panel(
+        return ScoreMatrix(
             np.asarray(self.scores, float).T[:, None, :].copy(),
             np.ones((1, 1)) if self.empty is None else self.own[:, None],
             None if self.weights is None else np.asarray(self.weights, float),
@@ -44,7 +44,7 @@ class World:
             ordered or self.moments is not None,
         )
 
-    def tally(self, *, by_cluster: bool = True) -> Tally:
+    def tally(self, *, by_cluster: bool = True) -> Aggregates:
         scores = np.asarray(self.scores, float)
         there = ~np.isnan(scores)
         clusters = self.clusters if by_cluster and there.all() else None
@@ -55,14 +55,16 @@ class World:
             clusters=None if clusters is None else Grouping.of(np.asarray(clusters)),
         )[None]
 
-    def sums(self, level: float = 0.95, *, normal: bool = False) -> FromSums:
-        return FromSums(self.tally(), level, normal)
+    def sums(self, level: float = 0.95, *, normal: bool = False) -> IntervalsFromSums:
+        return IntervalsFromSums(self.tally(), level, normal)
 
-    def cases(self, how: How, *, level: float = 0.95, ordered: bool = False, **options: Any) -> FromCases:
+    def cases(
+        self, how: IntervalMethod, *, level: float = 0.95, ordered: bool = False, **options: Any
+    ) -> IntervalsFromCases:
         """Estimates from the cases themselves, even where sums would do."""
         ordered = ordered or how in TIMED
-        exact = FromSums(self.tally(by_cluster=False), level, how == "normal")
-        return FromCases(self.panel(ordered=ordered), exact, how, **options)
+        exact = IntervalsFromSums(self.tally(by_cluster=False), level, how == "normal")
+        return IntervalsFromCases(self.panel(ordered=ordered), exact, how, **options)
 
     def at(self, where: Any) -> World:
         """Some of the cases, in any order."""

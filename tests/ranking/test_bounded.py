@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.ranking.made import World
 from tests.tally.integers import law
-from toplist.inference.intervals import Bounded
+from toplist.inference.intervals import BoundedIntervals
 
 
 @law
@@ -60,7 +60,7 @@ def test_cutting_off_misses_no_more_often() -> None:
     for seed, a in product(range(60), range(2)):
         x = np.random.default_rng(seed).beta(0.3, 0.5, size=(2, 3)) * 2
         plain = World(x).sums()
-        cut = Bounded(plain, ((0.0, 2.0),), True)
+        cut = BoundedIntervals(plain, ((0.0, 2.0),), True)
         one, other = plain.mean(0, a), cut.mean(0, a)
         truth = 2 * 0.3 / 0.8
         assert (one.low <= truth <= one.high) == (other.low <= truth <= other.high)  # type: ignore[operator]

@@ -14,13 +14,13 @@ from scipy import stats
 
 from tests.ranking.made import World, ends, worlds
 from tests.tally.integers import law
-from toplist.inference.intervals import FromCases
+from toplist.inference.intervals import IntervalsFromCases
 from toplist.inference.long_run_variance import cosine_error, long_run_error, usual_lag, usual_waves
-from toplist.inference.ranking import Terms, section
+from toplist.inference.ranking import ComparisonSpec, section
 from toplist.inference.results import Estimate
-from toplist.inference.settings import HOWS, TIMED, Assumptions, How
+from toplist.inference.settings import METHODS, TIMED, InferenceSettings, IntervalMethod
 
-hows = st.sampled_from(HOWS)
+hows = st.sampled_from(METHODS)
 WHY = {
     "there are no cases",
     "infinite scores have no interval",
@@ -41,9 +41,9 @@ def needs_arch(how: str, world: World) -> None:
         pytest.importorskip("arch", reason="the stationary bootstrap comes with the extra 'report'")
 
 
-def everything(cases: FromCases, k: int) -> list[Estimate]:
+def everything(cases: IntervalsFromCases, k: int) -> list[Estimate]:
     """All that a leaderboard would ask for."""
-    terms = Terms(tuple("abcdefgh"[:k]), ("rule",), (), 0, True)
+    terms = ComparisonSpec(tuple("abcdefgh"[:k]), ("rule",), (), 0, True)
     found = section(None, cases.exact.tally, terms, cases)
     marks = [row.marks[0] for row in found.standings]
     out = [one for m in marks for one in (m.score, m.behind, m.skill, m.reference_skill, m.relative) if one is not None]
@@ -53,7 +53,7 @@ def everything(cases: FromCases, k: int) -> list[Estimate]:
 @settings(law, max_examples=150)
 @given(world=worlds(least=1, infinite=True), how=hows)
 def test_nothing_is_nan_in_any_method_and_a_reason_is_there_exactly_where_no_interval_is(
-    world: World, how: How
+    world: World, how: IntervalMethod
 ) -> None:
     """However many scores are infinite and cases missing; NaN stands for no case, or for infinity on both sides."""
     needs_arch(how, world)
@@ -77,9 +77,9 @@ def test_nothing_is_nan_in_any_method_and_a_reason_is_there_exactly_where_no_int
 def test_cases_say_what_sums_say_where_both_can(world: World, level: float, normal: bool) -> None:
     """To nine digits: unweighted, weighted, clustered."""
     world = World(world.scores, world.weights, world.clusters, None, None)
-    how: How = "normal" if normal else "t"
+    how: IntervalMethod = "normal" if normal else "t"
     sums = world.sums(level, normal=normal)
-    cases = FromCases(world.panel(), replace(sums, tally=world.tally(by_cluster=False)), how)
+    cases = IntervalsFromCases(world.panel(), replace(sums, tally=world.tally(by_cluster=False)), how)
     if not world.panel().totals(0).w(0, 0).sum():
         return
     for one, other in (
@@ -121,7 +121,7 @@ def test_cases_say_what_sums_say_where_some_are_missing(seed: int, n: int, weigh
 
 @law
 @given(world=worlds(), how=hows)
-def test_clusters_of_one_case_are_cases(world: World, how: How) -> None:
+def test_clusters_of_one_case_are_cases(world: World, how: IntervalMethod) -> None:
     """To the last digits, and to the same draws."""
     if how in TIMED:
         return
@@ -192,7 +192,7 @@ def test_few_moments_have_no_lags() -> None:
 
 @law
 @given(world=worlds(missing=False), how=hows, seed=st.integers(0, 99))
-def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, how: How, seed: int) -> None:
+def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, how: IntervalMethod, seed: int) -> None:
     """Cases of one moment, and the rows of a file with moments or clusters, may come in any order."""
     needs_arch(how, world)
     if world.moments is None and world.clusters is None and how in (*TIMED, "bootstrap"):
@@ -217,7 +217,7 @@ def test_the_order_of_time_matters() -> None:
 
 @law
 @given(world=worlds(missing=False), how=hows, power=st.integers(-20, 20))
-def test_intervals_scale_with_scores(world: World, how: How, power: int) -> None:
+def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: int) -> None:
     """Means and differences do; skill over a reference and relative skill are pure numbers; p values stay."""
     needs_arch(how, world)
     c = 2.0**power
@@ -240,7 +240,7 @@ def test_intervals_scale_with_scores(world: World, how: How, power: int) -> None
 
 @law
 @given(world=worlds(infinite=True), how=hows)
-def test_differences_are_antisymmetric_in_every_method(world: World, how: How) -> None:
+def test_differences_are_antisymmetric_in_every_method(world: World, how: IntervalMethod) -> None:
     """With the interval turned around and the same p value."""
     needs_arch(how, world)
     cases = world.cases(how, draws=19)
@@ -256,7 +256,7 @@ def test_differences_are_antisymmetric_in_every_method(world: World, how: How) -
 
 @law
 @given(world=worlds(missing=False), how=hows)
-def test_a_predictor_does_not_differ_from_itself_in_any_method(world: World, how: How) -> None:
+def test_a_predictor_does_not_differ_from_itself_in_any_method(world: World, how: IntervalMethod) -> None:
     needs_arch(how, world)
     found = world.cases(how, draws=19).difference(0, 1, 1)
     assert found.value == 0 or found.why
@@ -265,8 +265,8 @@ def test_a_predictor_does_not_differ_from_itself_in_any_method(world: World, how
         assert found.p == 1.0
 
 
-@pytest.mark.parametrize("how", HOWS)
-def test_a_higher_level_makes_a_wider_interval_in_every_method(how: How) -> None:
+@pytest.mark.parametrize("how", METHODS)
+def test_a_higher_level_makes_a_wider_interval_in_every_method(how: IntervalMethod) -> None:
     scores = np.random.default_rng(3).exponential(size=(2, 40))
     widths = []
     for level in (0.5, 0.9, 0.95, 0.999):
@@ -331,7 +331,7 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
     ids=str,
 )
 def test_every_method_says_what_it_assumes(options: dict[str, Any], said: str) -> None:
-    words = Assumptions(**({"horizon": 2, "seed": 3} | options)).in_words(100)
+    words = InferenceSettings(**({"horizon": 2, "seed": 3} | options)).in_words(100)
     assert words.startswith(said)
     assert "assume" in words
     if options["how"] == "hac":

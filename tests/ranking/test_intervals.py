@@ -15,8 +15,8 @@ from tests.ranking.brute import agrees, exact_interval, interval
 from tests.tally.integers import law
 from tests.tally.made import sheet_of
 from toplist.errors import TopListError
-from toplist.inference.aggregates import Tally, tally
-from toplist.inference.intervals import FromSums
+from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.intervals import IntervalsFromSums
 from toplist.inference.results import Estimate
 from toplist.scoring.case_scores import Grouping
 
@@ -24,7 +24,7 @@ LEVELS = (0.5, 0.9, 0.95, 0.999)
 levels = st.sampled_from(LEVELS)
 
 
-def tally_of(*scores: Any, weights: Any = None, clusters: Any = None, present: Any = ()) -> Tally:
+def tally_of(*scores: Any, weights: Any = None, clusters: Any = None, present: Any = ()) -> Aggregates:
     """Of predictors with these scores under one rule."""
     return tally(
         [sheet_of(s) for s in scores],
@@ -35,11 +35,11 @@ def tally_of(*scores: Any, weights: Any = None, clusters: Any = None, present: A
 
 
 def mean_of(scores: Any, *, level: float = 0.95, **options: Any) -> Estimate:
-    return FromSums(tally_of(scores, **options), level).mean(0, 0)
+    return IntervalsFromSums(tally_of(scores, **options), level).mean(0, 0)
 
 
 def difference_of(a: Any, b: Any, *, level: float = 0.95, **options: Any) -> Estimate:
-    return FromSums(tally_of(a, b, **options), level).difference(0, 0, 1)
+    return IntervalsFromSums(tally_of(a, b, **options), level).difference(0, 0, 1)
 
 
 def scipy_says(found: Any, level: float) -> tuple[float, float]:
@@ -234,7 +234,7 @@ def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weight
         weights=rng.exponential(size=n) if weighted else None,
         clusters=rng.integers(0, 3, n) if clustered else None,
     )
-    found = FromSums(one, 0.95)
+    found = IntervalsFromSums(one, 0.95)
     forth, back = found.difference(0, 0, 1), found.difference(0, 1, 0)
     assert forth.why == back.why
     assert forth.value == -back.value or (math.isnan(forth.value) and math.isnan(back.value))

@@ -13,9 +13,9 @@ from scipy import stats
 
 from tests.ranking.made import World
 from tests.tally.integers import law
-from toplist.inference.intervals import Bounded
+from toplist.inference.intervals import BoundedIntervals
 from toplist.inference.pairwise import POWER, further, holm, pairs
-from toplist.inference.ranking import Terms
+from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Estimate
 
 chances = st.floats(0, 1) | st.sampled_from([0.0, 0.05, 1.0])
@@ -112,7 +112,7 @@ def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
     """Each once for every rule; the adjusted p values are Holm's over the pairs of the rule."""
     scores = np.random.default_rng(1).exponential(size=(4, 60)) + np.arange(4)[:, None] / 4
     world = World(scores)
-    terms = Terms(tuple("abcd"), ("rule",), (), None, False)
+    terms = ComparisonSpec(tuple("abcd"), ("rule",), (), None, False)
     found = pairs(world.tally(), terms, world.sums(), ["c", "a", "d", "b"], 0.95)
     assert [(pair.a, pair.b) for pair in found] == list(combinations("cadb", 2))
     assert [pair.adjusted for pair in found] == holm([pair.difference.p for pair in found])
@@ -126,7 +126,7 @@ def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
 def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
     """Copies of cases in clusters, or in moments, need as many clusters as there were cases to need."""
     scores = np.random.default_rng(3).exponential(size=(2, 30)) + np.array([[0.1], [0.0]])
-    terms, copies = Terms(("a", "b"), ("rule",), (), None, False), np.repeat(np.arange(30), 4)
+    terms, copies = ComparisonSpec(("a", "b"), ("rule",), (), None, False), np.repeat(np.arange(30), 4)
     plain = World(scores)
     (want,) = pairs(plain.tally(), terms, plain.sums(), ["a", "b"], 0.95)
     assert want.more
@@ -145,7 +145,9 @@ def test_pairs_count_the_cases_that_both_have() -> None:
     scores = np.random.default_rng(2).exponential(size=(2, 20))
     scores[0, :5], scores[1, 12:] = np.nan, np.nan
     world = World(scores)
-    (found,) = pairs(world.tally(), Terms(("a", "b"), ("rule",), (), None, True), world.sums(), ["a", "b"], 0.95)
+    (found,) = pairs(
+        world.tally(), ComparisonSpec(("a", "b"), ("rule",), (), None, True), world.sums(), ["a", "b"], 0.95
+    )
     assert found.cases == 7
     assert found.difference.p == pytest.approx(stats.ttest_rel(scores[0, 5:12], scores[1, 5:12]).pvalue)
 
@@ -155,9 +157,9 @@ def test_what_rounding_leaves_is_not_sure(size: float) -> None:
     """The same predictions, written in two ways, score alike but for rounding: zero stays in the interval."""
     x = np.random.default_rng(3).exponential(size=50)
     world = World([x, x + size * (1 + np.arange(50) % 2)])
-    terms, plain = Terms(("a", "b"), ("rule",), (), None, False), world.sums()
+    terms, plain = ComparisonSpec(("a", "b"), ("rule",), (), None, False), world.sums()
     assert plain.difference(0, 0, 1).p < 0.001  # type: ignore[operator]
-    (found,) = pairs(world.tally(), terms, Bounded(plain, ((0.0, 2.0),), True), ["a", "b"], 0.95)
+    (found,) = pairs(world.tally(), terms, BoundedIntervals(plain, ((0.0, 2.0),), True), ["a", "b"], 0.95)
     assert found.adjusted == found.difference.p == 1.0
     assert found.difference.low <= 0 <= found.difference.high  # type: ignore[operator]
 
@@ -165,6 +167,6 @@ def test_what_rounding_leaves_is_not_sure(size: float) -> None:
 def test_a_small_difference_that_is_more_than_rounding_is_sure() -> None:
     x = np.random.default_rng(3).exponential(size=50)
     world = World([x, x + 1e-4 * (1 + np.arange(50) % 2)])
-    found = Bounded(world.sums(), ((0.0, 2.0),), True).difference(0, 0, 1)
+    found = BoundedIntervals(world.sums(), ((0.0, 2.0),), True).difference(0, 0, 1)
     assert found == world.sums().difference(0, 0, 1)
     assert found.high < 0  # type: ignore[operator]

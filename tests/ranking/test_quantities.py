@@ -13,28 +13,28 @@ from hypothesis import strategies as st
 
 from tests.ranking.made import World, ends, worlds
 from tests.tally.integers import law
-from toplist.inference.estimands import Difference, LogRelative, Mean, Quantity, ReferenceSkill, Skill
-from toplist.inference.score_matrix import Totals
+from toplist.inference.estimands import Difference, Estimand, LogRelative, Mean, ReferenceSkill, Skill
+from toplist.inference.score_matrix import UnitSums
 
 QUANTITIES = (Mean(0), Difference(0, 1), Skill(0), ReferenceSkill(0, 1), LogRelative(0, (0, 1)))
 quantities = st.sampled_from(QUANTITIES)
 
 
-def tilted(units: Totals, at: int, by: float) -> Totals:
+def tilted(units: UnitSums, at: int, by: float) -> UnitSums:
     """The sums of all units, with one of them counted 1 + by times."""
     share = np.ones(units.sums.shape[1])
     share[at] += by
     return replace(units, sums=(units.sums * share).sum(axis=1, keepdims=True))
 
 
-def there(quantity: Quantity, units: Totals) -> bool:
+def there(quantity: Estimand, units: UnitSums) -> bool:
     """Whether the quantity exists for these units."""
     return float(quantity.weights(units).sum()) > 0 and all(units.w(0, b).sum() > 0 for b in (0, 1))
 
 
 @law
 @given(world=worlds(), quantity=quantities)
-def test_contributions_are_derivatives(world: World, quantity: Quantity) -> None:
+def test_contributions_are_derivatives(world: World, quantity: Estimand) -> None:
     """Along the weight of each unit, by differences on both sides."""
     units = world.panel().totals(0)
     if not there(quantity, units):
@@ -48,7 +48,7 @@ def test_contributions_are_derivatives(world: World, quantity: Quantity) -> None
 
 @law
 @given(world=worlds(), quantity=quantities)
-def test_contributions_sum_to_zero(world: World, quantity: Quantity) -> None:
+def test_contributions_sum_to_zero(world: World, quantity: Estimand) -> None:
     """A quantity does not change if all weights do: it is homogeneous. Units without weight contribute nothing."""
     units = world.panel().totals(0)
     if not there(quantity, units):
@@ -60,7 +60,7 @@ def test_contributions_sum_to_zero(world: World, quantity: Quantity) -> None:
 
 @law
 @given(world=worlds(), quantity=quantities, seed=st.integers(0, 1000))
-def test_the_order_of_cases_within_units_does_not_show(world: World, quantity: Quantity, seed: int) -> None:
+def test_the_order_of_cases_within_units_does_not_show(world: World, quantity: Estimand, seed: int) -> None:
     """Nor does that of the cases themselves: values stay, contributions are in the order of units."""
     order = np.random.default_rng(seed).permutation(len(world))
     units, again = world.panel().totals(0), world.at(order).panel().totals(0)
@@ -70,7 +70,7 @@ def test_the_order_of_cases_within_units_does_not_show(world: World, quantity: Q
     np.testing.assert_array_equal(quantity.contributions(units), quantity.contributions(again))
 
 
-def jackknife(world: World, quantity: Quantity) -> float:
+def jackknife(world: World, quantity: Estimand) -> float:
     """The standard error from leaving out one unit at a time."""
     units = world.panel().totals(0)
     left = [float(quantity.value(tilted(units, at, -1.0))[0]) for at in range(units.sums.shape[1])]
@@ -80,7 +80,7 @@ def jackknife(world: World, quantity: Quantity) -> float:
 
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda q: type(q).__name__)
 @pytest.mark.parametrize("kind", ["plain", "weighted", "clustered", "incomplete"])
-def test_the_delta_method_is_the_jackknife_where_there_are_many_units(quantity: Quantity, kind: str) -> None:
+def test_the_delta_method_is_the_jackknife_where_there_are_many_units(quantity: Estimand, kind: str) -> None:
     """Up to terms of one over their number; for means of equal weight they are the same."""
     gaps = []
     for n in (100, 1600):

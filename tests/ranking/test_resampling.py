@@ -16,10 +16,10 @@ from toplist.errors import TopListError
 from toplist.inference import bootstrap
 from toplist.inference.bootstrap import block_length, longest_block, resample, thinned
 from toplist.inference.estimands import Mean
-from toplist.inference.score_matrix import Panel, Totals, one_if_alike
+from toplist.inference.score_matrix import ScoreMatrix, UnitSums, one_if_alike
 
 
-def totals(seed: int, n: int, k: int = 2) -> Totals:
+def totals(seed: int, n: int, k: int = 2) -> UnitSums:
     return World(np.random.default_rng(seed).exponential(size=(k, n))).panel().totals(0)
 
 
@@ -90,7 +90,7 @@ def test_panels_of_groups_hold_the_cases_of_the_group() -> None:
     world = World(np.arange(12.0).reshape(2, 6), weights=np.arange(6.0), clusters=[0, 1, 2, 0, 1, 2], empty=np.ones(6))
     panel = replace(world.panel(), groups=np.array([0, 1, 0, 1, 0, 1]), keys=("even", "odd"))
     odd = panel.group("odd")
-    assert isinstance(odd, Panel)
+    assert isinstance(odd, ScoreMatrix)
     assert len(odd) == 3
     assert odd.count == 3
     assert odd.scores[:, 0, 0].tolist() == [1.0, 3.0, 5.0]

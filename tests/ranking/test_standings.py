@@ -16,30 +16,32 @@ from tests.ranking.brute import Brute, agrees
 from tests.tally.integers import law
 from tests.tally.made import RULES, TOPS, Cases, cases, sheet_of
 from toplist.inference import ranking
-from toplist.inference.aggregates import Tally, overall, tally
-from toplist.inference.intervals import FromSums
-from toplist.inference.ranking import Terms
-from toplist.inference.results import Estimate, Section
+from toplist.inference.aggregates import Aggregates, overall, tally
+from toplist.inference.intervals import IntervalsFromSums
+from toplist.inference.ranking import ComparisonSpec
+from toplist.inference.results import Estimate, Group
 from toplist.scoring.case_scores import Grouping
 
 NAMES = ("short", "tied", "label", "full")
 
 
-def terms_of(names: Sequence[str], rules: Sequence[str] = ("rule",), tops: Sequence[int] = (), **options: Any) -> Terms:
+def terms_of(
+    names: Sequence[str], rules: Sequence[str] = ("rule",), tops: Sequence[int] = (), **options: Any
+) -> ComparisonSpec:
     made = {"reference": None, "pairwise": False} | options
-    return Terms(tuple(names), tuple(rules), tuple(tops), **made)
+    return ComparisonSpec(tuple(names), tuple(rules), tuple(tops), **made)
 
 
-def section(group: str | None, made: Tally, terms: Terms) -> Section:
+def section(group: str | None, made: Aggregates, terms: ComparisonSpec) -> Group:
     """The standings with t intervals at 95%."""
-    return ranking.section(group, made, terms, FromSums(made, 0.95))
+    return ranking.section(group, made, terms, IntervalsFromSums(made, 0.95))
 
 
-def sections(found: Any, terms: Terms) -> tuple[Section, tuple[Section, ...]]:
-    return ranking.sections(found, terms, lambda _, one: FromSums(one, 0.95))
+def sections(found: Any, terms: ComparisonSpec) -> tuple[Group, tuple[Group, ...]]:
+    return ranking.sections(found, terms, lambda _, one: IntervalsFromSums(one, 0.95))
 
 
-def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: Any = 1.0, **options: Any) -> Section:
+def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: Any = 1.0, **options: Any) -> Group:
     """The standings of predictors a, b, c, ... with these scores under one rule."""
     sheets = [sheet_of(s, empty=np.full((1, len(s)), empty)) for s in scores]
     masks = () if present is None else [np.asarray(p) for p in present]
@@ -47,7 +49,7 @@ def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: 
     return section(None, tally(sheets, present=masks, weights=w)[None], terms_of("abcdefgh"[: len(sheets)], **options))
 
 
-def by_name(found: Section) -> dict[str, Any]:
+def by_name(found: Group) -> dict[str, Any]:
     return {row.name: row for row in found.standings}
 
 
@@ -68,7 +70,7 @@ def close(got: Estimate | float | None, want: float | None) -> bool:
     return (math.isnan(got) and math.isnan(want)) or math.isclose(got, want, rel_tol=1e-11, abs_tol=1e-12)
 
 
-def check(found: Section, brute: Brute, *, pairwise: bool = False, reference: int | None = None) -> None:
+def check(found: Group, brute: Brute, *, pairwise: bool = False, reference: int | None = None) -> None:
     """Everything that follows from the scores."""
     k = len(brute.scores)
     names = "abcdefgh"[:k]
@@ -352,6 +354,6 @@ def test_the_tally_of_all_is_the_sum_of_the_groups() -> None:
     made = cases(5, 80, weighted=True, grouped=True, clustered=True)
     found = made.tally()
     assert len(found) == 4
-    total: Tally = overall(found)
+    total: Aggregates = overall(found)
     assert total == Cases(made.lists, made.y, made.weights, None, made.clusters).tally()[None]
     assert total.cases == 80

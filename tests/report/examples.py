@@ -6,15 +6,15 @@ import math
 from itertools import combinations
 
 from toplist.inference.results import (
+    Comparison,
     ConfidenceSet,
     Estimate,
-    Mark,
-    Origin,
+    Group,
+    ModelRow,
     Pair,
-    Results,
-    Section,
+    RuleScore,
     SequentialPath,
-    Standing,
+    SourceSummary,
 )
 
 NAMES = ("transformer-large (fine-tuned)", "gradient boosting", "random forest", "nearest neighbours", "hard labels")
@@ -23,10 +23,10 @@ LOG = (0.61218, 0.60944, 0.70112, 0.93345, math.inf)
 TOO_FEW = "a single case has no spread"
 
 
-def example(*, groups: bool = True, missing: str = "reject", reference: str | None = "random forest") -> Results:
+def example(*, groups: bool = True, missing: str = "reject", reference: str | None = "random forest") -> Comparison:
     """Five predictors of 12,000 cases."""
     sections = [_section(None, 12_000, 0.0), _section("algebra", 7_400, 0.01), _section("geometry", 1, 0.02)]
-    return Results(
+    return Comparison(
         rules=("brier", "log"),
         classes="41",
         cases=12_000,
@@ -41,7 +41,7 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
         clusters=None,
         order=None,
         origins=tuple(
-            Origin(
+            SourceSummary(
                 name,
                 f"{name}.parquet",
                 "wide",
@@ -103,12 +103,12 @@ def _path() -> SequentialPath:
     )
 
 
-def _section(group: str | None, cases: int, shift: float) -> Section:
-    return Section(group, cases, tuple(_standing(i, cases, shift) for i in range(len(NAMES))))
+def _section(group: str | None, cases: int, shift: float) -> Group:
+    return Group(group, cases, tuple(_standing(i, cases, shift) for i in range(len(NAMES))))
 
 
-def _standing(i: int, cases: int, shift: float) -> Standing:
-    return Standing(
+def _standing(i: int, cases: int, shift: float) -> ModelRow:
+    return ModelRow(
         rank=i + 1,
         name=NAMES[i],
         cases=cases,
@@ -124,10 +124,10 @@ def _standing(i: int, cases: int, shift: float) -> Standing:
     )
 
 
-def _mark(rule: str, means: tuple[float, ...], i: int, cases: int, shift: float) -> Mark:
+def _mark(rule: str, means: tuple[float, ...], i: int, cases: int, shift: float) -> RuleScore:
     mean, half = means[i] + shift, 0.0021 + 0.0004 * i
     behind = mean - means[0] - shift
-    return Mark(
+    return RuleScore(
         rule=rule,
         score=_estimate(mean, half, cases),
         unpenalised=mean - 0.0001 * (i == 2),

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from tests.report.examples import example
 from toplist.inference.results import (
+    Comparison,
     ConfidenceSet,
     Estimate,
-    Mark,
-    Origin,
+    Group,
+    ModelRow,
     Pair,
-    Results,
-    Section,
+    RuleScore,
     SequentialPath,
-    Standing,
+    SourceSummary,
 )
 
 law = settings(deadline=None, max_examples=40, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
@@ -60,9 +60,9 @@ def estimates(draw: st.DrawFn) -> Estimate:
     return Estimate(value, value - draw(half), value + draw(half), error=error, p=p)
 
 
-def marks(rule: str) -> st.SearchStrategy[Mark]:
+def marks(rule: str) -> st.SearchStrategy[RuleScore]:
     return st.builds(
-        Mark,
+        RuleScore,
         rule=st.just(rule),
         score=estimates(),
         unpenalised=scores,
@@ -75,9 +75,9 @@ def marks(rule: str) -> st.SearchStrategy[Mark]:
     )
 
 
-def standings(rules: tuple[str, ...]) -> st.SearchStrategy[Standing]:
+def standings(rules: tuple[str, ...]) -> st.SearchStrategy[ModelRow]:
     return st.builds(
-        Standing,
+        ModelRow,
         rank=st.integers(1, 9_999),
         name=names,
         cases=counts,
@@ -94,7 +94,7 @@ def standings(rules: tuple[str, ...]) -> st.SearchStrategy[Standing]:
 
 
 origins = st.builds(
-    Origin,
+    SourceSummary,
     name=names,
     source=names,
     layout=names,
@@ -156,12 +156,12 @@ def paths(draw: st.DrawFn) -> SequentialPath:
 
 
 @st.composite
-def results(draw: st.DrawFn) -> Results:
+def results(draw: st.DrawFn) -> Comparison:
     """A leaderboard of up to three predictors, with up to two groups."""
     rules = draw(st.lists(names | st.sampled_from(["brier", "log"]), min_size=1, max_size=3).map(tuple))
     rows = st.lists(standings(rules), max_size=3).map(tuple)
-    groups = st.lists(st.builds(Section, group=names, cases=counts, standings=rows), max_size=2).map(tuple)
-    return Results(
+    groups = st.lists(st.builds(Group, group=names, cases=counts, standings=rows), max_size=2).map(tuple)
+    return Comparison(
         rules=rules,
         classes=draw(st.sampled_from(["3", "3 to 5", "2**10000", "infinitely many"]) | names),
         cases=draw(counts),
@@ -176,7 +176,7 @@ def results(draw: st.DrawFn) -> Results:
         clusters=draw(st.none() | names),
         order=draw(st.none() | names),
         origins=draw(st.lists(origins, max_size=2).map(tuple)),
-        overall=Section(None, draw(counts), draw(rows)),
+        overall=Group(None, draw(counts), draw(rows)),
         groups=draw(groups),
         pairs=draw(st.lists(pairs | pairs.map(lambda pair: replace(pair, rule=rules[0])), max_size=3).map(tuple)),
         confidence_set=draw(st.none() | confidence_sets),
@@ -188,13 +188,13 @@ def results(draw: st.DrawFn) -> Results:
     )
 
 
-def _every_name() -> Results:
+def _every_name() -> Comparison:
     """The example with every hostile name as a predictor, a source, a group and a reason."""
     found = example()
     row = found.overall.standings[-1]
     rows = tuple(replace(row, rank=i + 1, name=name) for i, name in enumerate(HOSTILE))
-    groups = tuple(Section(name, 1, (_with_reason(row, name),)) for name in HOSTILE)
-    origins = tuple(Origin(name, name, name, 1, repairs={name: 1}) for name in HOSTILE)
+    groups = tuple(Group(name, 1, (_with_reason(row, name),)) for name in HOSTILE)
+    origins = tuple(SourceSummary(name, name, name, 1, repairs={name: 1}) for name in HOSTILE)
     rules = (HOSTILE[10], HOSTILE[-1])
     near = replace(found.pairs[0], rule=rules[0], more=7)
     pairs = tuple(replace(near, a=name, b=other) for name, other in zip(HOSTILE, HOSTILE[::-1], strict=True))
@@ -202,7 +202,7 @@ def _every_name() -> Results:
     paths = tuple(replace(path, candidate=name, baseline=name, why=name) for path in found.paths for name in HOSTILE)
     return replace(
         found,
-        overall=Section(None, 9, rows),
+        overall=Group(None, 9, rows),
         groups=groups,
         rules=rules,
         origins=origins,
@@ -215,7 +215,7 @@ def _every_name() -> Results:
     )
 
 
-def _with_reason(row: Standing, why: str) -> Standing:
+def _with_reason(row: ModelRow, why: str) -> ModelRow:
     return replace(row, name=why, marks=tuple(replace(m, rule=why, score=Estimate(1.0, why=why)) for m in row.marks))
 
 

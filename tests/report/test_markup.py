@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tests.report.examples import example
 from tests.report.made import EVERY_NAME, clean, law, results
-from toplist.inference.results import Results
-from toplist.report.columns import Table
+from toplist.inference.results import Comparison
+from toplist.report.columns import TextTable
 from toplist.report.markup import as_html, as_latex, as_markdown
 from toplist.report.tables import details, tables
 
@@ -37,18 +37,18 @@ LATEX = {
 TOKEN = re.compile("|".join(map(re.escape, LATEX)) + r"|[^\\{}$&#^_~%]", re.DOTALL)
 
 
-def wanted(found: Results, detail: bool) -> list[Table]:
+def wanted(found: Comparison, detail: bool) -> list[TextTable]:
     return details(found) if detail else tables(found)
 
 
-def grid(table: Table) -> list[list[str]]:
+def grid(table: TextTable) -> list[list[str]]:
     """The header and the rows, without the blanks that align them."""
     return [[cell.strip() for cell in row] for row in ([column.header for column in table.columns], *table.rows)]
 
 
 @law
 @given(results(), st.booleans(), st.sampled_from([as_markdown, as_latex, as_html]))
-def test_no_page_has_characters_that_act(found: Results, detail: bool, draw: Callable[..., str]) -> None:
+def test_no_page_has_characters_that_act(found: Comparison, detail: bool, draw: Callable[..., str]) -> None:
     assert clean(draw(found, detail=detail))
 
 
@@ -112,7 +112,7 @@ class Page(HTMLParser):
 @given(results(), st.booleans())
 @such_as(EVERY_NAME, False)
 @such_as(EVERY_NAME, True)
-def test_html_says_what_the_tables_say_with_its_own_tags_only(found: Results, detail: bool) -> None:
+def test_html_says_what_the_tables_say_with_its_own_tags_only(found: Comparison, detail: bool) -> None:
     page = Page()
     page.feed(as_html(found, detail=detail))
     page.close()
@@ -158,7 +158,7 @@ def latex_rows(page: str) -> Iterator[list[list[str]]]:
 @given(results(), st.booleans())
 @such_as(EVERY_NAME, False)
 @such_as(EVERY_NAME, True)
-def test_latex_prints_what_the_tables_say(found: Results, detail: bool) -> None:
+def test_latex_prints_what_the_tables_say(found: Comparison, detail: bool) -> None:
     page = as_latex(found, detail=detail)
     chosen = wanted(found, detail)
     assert [[list(map(read_latex, row)) for row in rows] for rows in latex_rows(page)] == list(map(grid, chosen))
@@ -176,7 +176,7 @@ def test_latex_does_not_join_hyphens() -> None:
 @given(results(), st.booleans())
 @such_as(EVERY_NAME, False)
 @such_as(EVERY_NAME, True)
-def test_rows_of_markdown_have_the_same_number_of_pipes(found: Results, detail: bool) -> None:
+def test_rows_of_markdown_have_the_same_number_of_pipes(found: Comparison, detail: bool) -> None:
     lines = iter(as_markdown(found, detail=detail).split("\n"))
     pipes = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines if line.startswith("|")]
     want = [len(table.columns) + 1 for table in wanted(found, detail) for _ in range(len(table.rows) + 2)]
@@ -187,7 +187,7 @@ def test_rows_of_markdown_have_the_same_number_of_pipes(found: Results, detail: 
 @given(results(), st.booleans())
 @such_as(EVERY_NAME, False)
 @such_as(EVERY_NAME, True)
-def test_markdown_is_read_as_what_the_tables_say(found: Results, detail: bool) -> None:
+def test_markdown_is_read_as_what_the_tables_say(found: Comparison, detail: bool) -> None:
     markdown_it: Any = pytest.importorskip("markdown_it", reason="a parser of Markdown is the oracle")
     tokens = (
         markdown_it.MarkdownIt("commonmark")

@@ -19,7 +19,7 @@ from hypothesis import given
 from tests.report.examples import example
 from tests.report.made import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
-from toplist.inference.results import Results, Section
+from toplist.inference.results import Comparison, Group
 from toplist.report.export import as_csv, as_dict, as_json, as_pandas, as_polars, rows, schema
 
 RUNS = tuple("=+-@\t\r")
@@ -41,7 +41,7 @@ def parts(node: Any) -> Iterator[dict[str, Any]]:
 @law
 @given(results())
 @such_as(EVERY_NAME)
-def test_json_is_strict_and_as_its_schema_says(found: Results) -> None:
+def test_json_is_strict_and_as_its_schema_says(found: Comparison) -> None:
     validator: Any = pytest.importorskip("jsonschema").Draft202012Validator
     text = as_json(found)
     assert clean(text)
@@ -105,7 +105,7 @@ def test_json_loses_no_digit() -> None:
 @law
 @given(results())
 @such_as(EVERY_NAME)
-def test_rows_are_those_of_each_group_predictor_and_rule(found: Results) -> None:
+def test_rows_are_those_of_each_group_predictor_and_rule(found: Comparison) -> None:
     want = [
         (row.rank, mark.infinite) for s in (found.overall, *found.groups) for row in s.standings for mark in row.marks
     ]
@@ -115,7 +115,7 @@ def test_rows_are_those_of_each_group_predictor_and_rule(found: Results) -> None
 @law
 @given(results())
 @such_as(EVERY_NAME)
-def test_csv_reads_back_to_the_same_numbers_and_harmless_text(found: Results) -> None:
+def test_csv_reads_back_to_the_same_numbers_and_harmless_text(found: Comparison) -> None:
     header, *lines = csv.reader(io.StringIO(as_csv(found), newline=""), strict=True)
     want = rows(found)
     assert len(lines) == len(want)
@@ -138,7 +138,7 @@ def test_negative_numbers_stay_numbers_in_csv() -> None:
 @law
 @given(results())
 @such_as(EVERY_NAME)
-def test_frames_have_the_same_content(found: Results) -> None:
+def test_frames_have_the_same_content(found: Comparison) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     pandas, polars = as_pandas(found), as_polars(found)
@@ -162,7 +162,7 @@ def test_infinity_stays_in_frames() -> None:
 def test_a_frame_without_rows_has_its_columns() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
-    nobody = replace(example(), overall=Section(None, 0, ()), groups=())
+    nobody = replace(example(), overall=Group(None, 0, ()), groups=())
     assert len(as_pandas(nobody)) == len(as_polars(nobody)) == 0
     assert "mean" in as_pandas(nobody).columns
     assert as_csv(nobody).startswith("by,group,rank,predictor")

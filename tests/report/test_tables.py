@@ -12,34 +12,34 @@ from hypothesis import strategies as st
 
 from tests.report.examples import example
 from tests.report.made import HOSTILE, clean, law, names, results
-from toplist.inference.results import Estimate, Results, Section
-from toplist.report.columns import Table
+from toplist.inference.results import Comparison, Estimate, Group
+from toplist.report.columns import TextTable
 from toplist.report.numbers import decimals, fixed, spans
 from toplist.report.tables import details, tables
 from toplist.report.text import LIMIT, cells, plain, shorten, wrap
 
 
-def column(table: Table, header: str) -> list[str]:
+def column(table: TextTable, header: str) -> list[str]:
     """The cells under a header."""
     where = [column.header for column in table.columns].index(header)
     return [row[where] for row in table.rows]
 
 
-def headers(found: Results) -> list[str]:
+def headers(found: Comparison) -> list[str]:
     return [column.header for column in tables(found)[0].columns]
 
 
-def boards(found: Results) -> list[Table]:
+def boards(found: Comparison) -> list[TextTable]:
     """Those of predictors; after them comes what may be said at any time."""
     made = tables(found)
     return made[: len(made) - bool(found.paths)]
 
 
-def said(found: Results) -> str:
+def said(found: Comparison) -> str:
     return "\n".join(tables(found)[0].sentences)
 
 
-def lone(found: Results, **changes: object) -> Results:
+def lone(found: Comparison, **changes: object) -> Comparison:
     """With other values for every standing."""
     rows = tuple(replace(row, **changes) for row in found.overall.standings)  # type: ignore[arg-type]
     return replace(found, overall=replace(found.overall, standings=rows), groups=())
@@ -47,7 +47,7 @@ def lone(found: Results, **changes: object) -> Results:
 
 @law
 @given(results())
-def test_every_predictor_has_one_row_in_every_table(found: Results) -> None:
+def test_every_predictor_has_one_row_in_every_table(found: Comparison) -> None:
     sections = (found.overall, *found.groups)
     for table, section in zip(boards(found), sections, strict=True):
         assert column(table, "predictor") == [plain(row.name) for row in section.standings]
@@ -64,7 +64,7 @@ def test_every_predictor_has_one_row_in_every_table(found: Results) -> None:
 
 @law
 @given(results())
-def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Results) -> None:
+def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Comparison) -> None:
     """With both names, the cases of both, and a dash where a number does not exist."""
     of_pairs = [table for table in details(found) if [c.header for c in table.columns][:2] == ["first", "second"]]
     for rule, table in zip(found.rules if found.pairs else (), of_pairs, strict=True):
@@ -114,7 +114,7 @@ def test_notes_name_those_among_whom_the_best_is() -> None:
 
 @law
 @given(results())
-def test_every_string_of_a_table_is_safe_to_show(found: Results) -> None:
+def test_every_string_of_a_table_is_safe_to_show(found: Comparison) -> None:
     for table in tables(found) + details(found):
         strings = [table.title, *(c.header for c in table.columns), *(cell for row in table.rows for cell in row)]
         assert all(clean(text) and "\n" not in text for text in (*strings, *table.sentences))
@@ -123,7 +123,7 @@ def test_every_string_of_a_table_is_safe_to_show(found: Results) -> None:
 
 @law
 @given(results())
-def test_the_tables_of_groups_have_the_columns_of_the_main_table(found: Results) -> None:
+def test_the_tables_of_groups_have_the_columns_of_the_main_table(found: Comparison) -> None:
     main, *groups = ([column.header for column in table.columns] for table in boards(found))
     assert all(group == main for group in groups)
 
@@ -152,7 +152,7 @@ def test_columns_appear_where_they_say_something() -> None:
     assert "vs random forest" not in headers(example(reference=None))
     assert "unpenalised" not in headers(lone(example(), invalid=0))
     rows = example().overall.standings
-    uneven = Section(None, 12_000, (replace(rows[0], cases=11), *rows[1:]))
+    uneven = Group(None, 12_000, (replace(rows[0], cases=11), *rows[1:]))
     assert "cases" in headers(replace(example(), overall=uneven))
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.report.examples import example
 from tests.report.made import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
-from toplist.inference.results import Results
+from toplist.inference.results import Comparison
 from toplist.report.tables import tables
 from toplist.report.terminal import as_renderable, as_text
 from toplist.report.text import cells
@@ -28,7 +28,7 @@ LONE = replace(example(groups=False), paths=())
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def printed(found: Results, width: int, *, colour: bool = True, detail: bool = False) -> str:
+def printed(found: Comparison, width: int, *, colour: bool = True, detail: bool = False) -> str:
     """What a rich console of this width writes."""
     console: Any = pytest.importorskip("rich.console")
     page = io.StringIO()
@@ -43,7 +43,7 @@ def printed(found: Results, width: int, *, colour: bool = True, detail: bool = F
 @given(results(), st.integers(60, 220), st.booleans())
 @such_as(EVERY_NAME, 60, False)
 @such_as(EVERY_NAME, 60, True)
-def test_no_line_is_longer_than_the_page(found: Results, width: int, detail: bool) -> None:
+def test_no_line_is_longer_than_the_page(found: Comparison, width: int, detail: bool) -> None:
     text = as_text(found, width, detail=detail)
     assert max(map(cells, text.split("\n"))) <= width
     assert clean(text)
@@ -51,7 +51,7 @@ def test_no_line_is_longer_than_the_page(found: Results, width: int, detail: boo
 
 @law
 @given(results(), st.integers(1, 59))
-def test_a_page_that_is_too_narrow_still_has_every_row(found: Results, width: int) -> None:
+def test_a_page_that_is_too_narrow_still_has_every_row(found: Comparison, width: int) -> None:
     text = as_text(found, width)
     assert len(text.split("\n")) >= sum(len(table.rows) for table in tables(found))
 
@@ -59,7 +59,7 @@ def test_a_page_that_is_too_narrow_still_has_every_row(found: Results, width: in
 @law
 @given(results())
 @such_as(EVERY_NAME)
-def test_without_a_width_no_column_is_left_out(found: Results) -> None:
+def test_without_a_width_no_column_is_left_out(found: Comparison) -> None:
     assert clean(as_text(found))
     assert "Left out for want of room" not in as_text(found)
 
@@ -90,7 +90,7 @@ def test_a_page_looks_as_it_did_when_people_looked_at_it(width: int) -> None:
 
 @law
 @given(results(), st.sampled_from([60, 80, 120, 200]), st.booleans(), st.booleans())
-def test_a_terminal_shows_what_plain_text_shows(found: Results, width: int, colour: bool, detail: bool) -> None:
+def test_a_terminal_shows_what_plain_text_shows(found: Comparison, width: int, colour: bool, detail: bool) -> None:
     measure: Any = pytest.importorskip("rich.cells").cell_len
     text = as_text(found, width, detail=detail)
     assume(all(measure(line) == cells(line) for line in text.split("\n")))  # tables of Unicode differ in age

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from tests.laws.cases import law
-from toplist.inference.sequential.confidence_sequence import POINTS, Bernstein
+from toplist.inference.sequential.confidence_sequence import POINTS, BernsteinSequence
 
 
 def radius(v: float, half: float, level: float) -> float:
@@ -37,13 +37,13 @@ def radius(v: float, half: float, level: float) -> float:
     level=st.sampled_from([0.5, 0.9, 0.95, 0.999]),
 )
 def test_the_radius_is_the_root_of_the_mixture(v: float, half: float, level: float) -> None:
-    found = Bernstein(half, level).radius(np.array([v]))
+    found = BernsteinSequence(half, level).radius(np.array([v]))
     assert found == pytest.approx([radius(v, half, level)], rel=1e-9)
 
 
 def test_the_radius_grows_with_the_spread_and_with_the_level() -> None:
     v = np.concatenate([[0.0], np.geomspace(1e-6, 1e8, 500)])
-    one, other = Bernstein(2.0, 0.9).radius(v), Bernstein(2.0, 0.99).radius(v)
+    one, other = BernsteinSequence(2.0, 0.9).radius(v), BernsteinSequence(2.0, 0.99).radius(v)
     assert (np.diff(one) > 0).all()
     assert (other > one).all()
     assert np.isfinite(one).all()
@@ -52,7 +52,7 @@ def test_the_radius_grows_with_the_spread_and_with_the_level() -> None:
 @law
 @given(st.lists(st.floats(-2, 2), min_size=1, max_size=60), st.sampled_from([0.6, 0.95]))
 def test_zero_is_first_excluded_exactly_when_the_interval_first_does_not_hold_it(d: list[float], level: float) -> None:
-    sequence, x = Bernstein(2.0, level), np.array(d)
+    sequence, x = BernsteinSequence(2.0, level), np.array(d)
     total, v = np.cumsum(x), sequence.spread(x)
     gap = np.abs(total) - sequence.radius(v)
     apart = np.flatnonzero(gap > 0)
@@ -66,7 +66,7 @@ def test_guesses_know_only_the_past() -> None:
     rng = np.random.default_rng(0)
     d = rng.uniform(-2, 2, 50)
     other = np.append(d[:-1], -d[-1])
-    one, two = (Bernstein(2.0, 0.95).spread(x) for x in (d, other))
+    one, two = (BernsteinSequence(2.0, 0.95).spread(x) for x in (d, other))
     assert np.array_equal(one[:-1], two[:-1])
     guess = np.clip(d[:-1].mean(), -0.5, 0.5)
     assert one[-1] - one[-2] == pytest.approx((d[-1] - guess) ** 2)
@@ -76,7 +76,7 @@ def test_guesses_know_only_the_past() -> None:
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.5, 0.9])
 def test_each_factor_is_expected_to_be_at_most_one(half: float, p: float) -> None:
     """The inequality behind it all, for two-point differences at the bounds, with every guess and every bet."""
-    sequence = Bernstein(half, 0.95)
+    sequence = BernsteinSequence(half, 0.95)
     x, weights = np.array([-half, half]), np.array([p, 1 - p])
     mean = float(weights @ x)
     for guess in np.linspace(-half / 4, half / 4, 9):
@@ -109,7 +109,7 @@ def test_the_sequence_covers_at_all_times_at_once(world: object) -> None:
     rng, runs, misses = np.random.default_rng(3), 200, 0
     for _ in range(runs):
         d, means = world(rng, 400)  # type: ignore[operator]
-        sequence = Bernstein(2.0, 0.9)
+        sequence = BernsteinSequence(2.0, 0.9)
         off = np.abs(np.cumsum(d) - np.cumsum(means))
         misses += bool((off > sequence.radius(sequence.spread(d))).any())
     assert misses / runs <= 0.1 + 5 * math.sqrt(0.1 * 0.9 / runs)

@@ -17,7 +17,7 @@ from tests.comparison.shapes import LABELS, M, as_lists, predictions
 from tests.comparison.tables import SPACE, World
 from tests.laws.cases import law
 from toplist.evaluation.monitor import Monitor, monitor
-from toplist.inference.sequential.confidence_sequence import Bernstein
+from toplist.inference.sequential.confidence_sequence import BernsteinSequence
 from toplist.scoring.bounds import subtract
 
 few = settings(law, max_examples=8)
@@ -213,7 +213,7 @@ def test_bounds_count_the_penalty_that_may_be_paid(penalty: float | None, due: f
     """Where nothing differs, the first interval is as wide as the bounds let it be."""
     fine = np.tile([0.5, 0.25, 0.25], (3, 1))
     path = monitor({"a": fine, "b": fine}, [0] * 3, penalty=penalty)["b"]
-    assert path.high[0] == pytest.approx(Bernstein(2 + due, 0.95).radius(np.zeros(1))[0])
+    assert path.high[0] == pytest.approx(BernsteinSequence(2 + due, 0.95).radius(np.zeros(1))[0])
 
 
 def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.laws.cases import law
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import follow
-from toplist.inference.sequential.confidence_sequence import Bernstein
+from toplist.inference.sequential.confidence_sequence import BernsteinSequence
 from toplist.inference.sequential.e_values import log_evidence
 from toplist.inference.sequential.path import running_mean, times
 
@@ -66,7 +66,7 @@ def test_exchanging_the_two_turns_everything_round(seed: int, n: int) -> None:
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 3000), mean=st.sampled_from([0.05, 0.2, 0.5]))
 def test_what_is_first_is_found_exactly_and_not_at_the_next_time_that_is_told(seed: int, n: int, mean: float) -> None:
     d, loss, win = made(seed, n, mean)
-    found, sequence = path(d, loss, win), Bernstein(2.0, 0.95)
+    found, sequence = path(d, loss, win), BernsteinSequence(2.0, 0.95)
     apart = np.flatnonzero(np.abs(np.cumsum(d)) > sequence.radius(sequence.spread(d)))
     assert found.separated == (apart[0] + 1 if len(apart) else None)
     reached = np.flatnonzero(log_evidence(d, win, loss) >= math.log(20))
@@ -99,7 +99,7 @@ def test_without_bounds_there_is_no_sequence() -> None:
     found = path(d, loss, win, half=None)
     assert found.low == found.high == ()
     assert found.separated is None
-    assert "Bernstein" not in found.method
+    assert "BernsteinSequence" not in found.method
 
 
 def test_equal_predictors_are_never_apart() -> None:

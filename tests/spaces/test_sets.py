@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from toplist.lists.labelsets import Book, Sets
+from toplist.lists.labelsets import Codebook, Sets
 
 WIDTHS = [1, 5, 62, 63, 159]
 
@@ -81,9 +81,9 @@ def test_a_book_tells_sets_from_digests(seed: int) -> None:
     base = rng.integers(-1, 3, 12)
     y = flips ^ np.where(base[:, None] >= 0, bases[base], False)
     packed = np.packbits(bases, axis=1, bitorder="little")
-    book = Book(space.encode(y), packed, base, Sets.from_indicators(flips))
-    plain = Book.of(Sets.from_indicators(y))
-    for known in (book, plain, Book.join([plain, book]), Book.join([book, book])):
+    book = Codebook(space.encode(y), packed, base, Sets.from_indicators(flips))
+    plain = Codebook.of(Sets.from_indicators(y))
+    for known in (book, plain, Codebook.join([plain, book]), Codebook.join([book, book])):
         at = rng.permutation(12)
         assert space.with_book(known).sets_of(space.encode(y[at])) == Sets.from_indicators(y[at])
     with pytest.raises(tl.SpaceError, match="digest of a set that these lists do not hold"):

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 import toplist as tl
-from toplist.inference.aggregates import Tally, tally
-from toplist.scoring.case_scores import Grouping, Sheet, sheet
+from toplist.inference.aggregates import Aggregates, tally
+from toplist.scoring.case_scores import CaseScores, Grouping, sheet
 from toplist.scoring.rules import as_rule
 
 RULES = tuple(map(as_rule, ("brier", "log", "spherical")))
 TOPS = (1, 3)
 
 
-def sheet_of(scores: Any, **columns: Any) -> Sheet:
+def sheet_of(scores: Any, **columns: Any) -> CaseScores:
     """A sheet with these scores, (rules, cases), and next to nothing else."""
     scores = np.atleast_2d(np.asarray(scores, float))
     n = scores.shape[1]
@@ -32,7 +32,7 @@ def sheet_of(scores: Any, **columns: Any) -> Sheet:
         "mass": np.zeros(n),
         "invalid": np.zeros(n, np.int8),
     }
-    return Sheet(scores, **(made | columns))
+    return CaseScores(scores, **(made | columns))
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Cases:
             tuple(map(take, self.present)),
         )
 
-    def sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[CaseScores]:
         return [sheet(one, self.y, RULES, tops=TOPS, penalty=0.25) for one in self.lists]
 
-    def tally(self) -> dict[Any, Tally]:
+    def tally(self) -> dict[Any, Aggregates]:
         return tally(
             self.sheets(),
             present=self.present,

@@ -1,9 +1,9 @@
 from toplist.calibration.binned import Binned as Binned
 from toplist.calibration.decomposition import Decomposition as Decomposition
-from toplist.calibration.decomposition import Part as Part
+from toplist.calibration.decomposition import DecompositionTerm as DecompositionTerm
 from toplist.calibration.decomposition import decompose as decompose
+from toplist.calibration.error import CalibrationBias as CalibrationBias
 from toplist.calibration.error import CalibrationError as CalibrationError
-from toplist.calibration.error import Gap as Gap
 from toplist.calibration.error import calibration_error as calibration_error
 from toplist.calibration.error import confidence_gap as confidence_gap
 from toplist.calibration.reliability_curve import Band as Band

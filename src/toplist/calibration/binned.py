@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 from toplist._arguments import as_probability, as_whole
 from toplist._typing import Floats
 from toplist.calibration.decomposition import REST, Decomposition, split, sum_up, unlisted
-from toplist.calibration.error import CalibrationError, Gap, error_of, even_bins, gap_of, joined, least_variance
+from toplist.calibration.error import (
+    CalibrationBias,
+    CalibrationError,
+    error_of,
+    even_bins,
+    gap_of,
+    joined,
+    least_variance,
+)
 from toplist.calibration.pairs import Of, as_of, promises
 from toplist.calibration.reliability_curve import Bin, Reliability
 from toplist.core.exact_sums import UNIT, Integers, exact_sums
-from toplist.core.isotonic import Groups, pool
+from toplist.core.isotonic import TiedGroups, pool
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.scoring.rules import Brier
@@ -32,7 +40,7 @@ _NONE = (0,) * FINE
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class BinSums:
     """By bin: the weight of promises, and weighted sums of them, their squares, those kept, and of promises kept.
 
     Bin i has the promises with floor(200 x) = i, and the last one those of exactly 1 too.
@@ -44,8 +52,8 @@ class Sums:
     kept: Column = _NONE
     both: Column = _NONE
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
+    def __add__(self, other: BinSums) -> BinSums:
+        return BinSums(
             _added(self.count, other.count),
             _added(self.promised, other.promised),
             _added(self.squares, other.squares),
@@ -54,12 +62,12 @@ class Sums:
         )
 
     @classmethod
-    def of(cls, promised: Floats, kept: NDArray[np.bool_]) -> Sums:
+    def of(cls, promised: Floats, kept: NDArray[np.bool_]) -> BinSums:
         """One bin system."""
         return cls.by_layer(np.zeros(len(promised), np.intp), 1, promised, kept)[0]
 
     @classmethod
-    def by_layer(cls, layer: NDArray[Any], layers: int, x: Floats, kept: NDArray[np.bool_]) -> tuple[Sums, ...]:
+    def by_layer(cls, layer: NDArray[Any], layers: int, x: Floats, kept: NDArray[np.bool_]) -> tuple[BinSums, ...]:
         """One bin system for each layer."""
         code = layer * FINE + _bin(x)
         size = layers * FINE
@@ -75,7 +83,7 @@ class Sums:
         return tuple(cls(*(tuple(c[at : at + FINE]) for c in columns)) for at in range(0, size, FINE))
 
     @classmethod
-    def weighted(cls, x: Floats, kept: NDArray[np.bool_], weight: Floats) -> Sums:
+    def weighted(cls, x: Floats, kept: NDArray[np.bool_], weight: Floats) -> BinSums:
         """One bin system of promises that do not weigh the same."""
         once = weight * x
         columns = np.stack((weight, once, once * x, weight * kept, once * kept))
@@ -85,10 +93,10 @@ class Sums:
     def __bool__(self) -> bool:
         return any(self.count)
 
-    def groups(self) -> Groups:
+    def groups(self) -> TiedGroups:
         """The filled bins, each at the mean of its promises."""
         some = [at for at, count in enumerate(self.count) if count]
-        return Groups(
+        return TiedGroups(
             np.array([self.promised[at] / self.count[at] for at in some]),
             np.array([self.count[at] / UNIT for at in some]),
             np.array([self.kept[at] / UNIT for at in some]),
@@ -98,10 +106,10 @@ class Sums:
         """The sum of (promised - kept)^2."""
         return sum(self.squares) - 2 * sum(self.both) + sum(self.kept)
 
-    def together(self, at: Iterable[int]) -> Sums:
+    def together(self, at: Iterable[int]) -> BinSums:
         """Some bins as one, the first."""
         where = list(at)
-        return Sums(*((sum(c[i] for i in where),) for c in self.columns))
+        return BinSums(*((sum(c[i] for i in where),) for c in self.columns))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -109,7 +117,7 @@ class Sums:
         return self.count, self.promised, self.squares, self.kept, self.both
 
 
-NOTHING = Sums()
+NOTHING = BinSums()
 
 
 def _bin(x: Floats) -> NDArray[np.intp]:
@@ -132,9 +140,9 @@ class Binned:
     """
 
     cases: int = 0
-    ranks: tuple[Sums, ...] = (NOTHING,) * (RANKS + 1)  # the last are all ranks beyond
-    mass: Sums = NOTHING
-    rest: Sums = NOTHING  # weighted by one over the number of classes that share it
+    ranks: tuple[BinSums, ...] = (NOTHING,) * (RANKS + 1)  # the last are all ranks beyond
+    mass: BinSums = NOTHING
+    rest: BinSums = NOTHING  # weighted by one over the number of classes that share it
     resting: int = 0  # cases that have a rest
     score: int = 0  # sums over cases, of the Brier score, misses and penalties
     misses: int = 0
@@ -173,9 +181,9 @@ class Binned:
         total, misses, paid = exact_sums(columns)[0].tolist()
         return cls(
             len(lists),
-            Sums.by_layer(np.minimum(made.rank, RANKS), RANKS + 1, made.confidence, made.kept),
-            Sums.of(made.mass, ~missed),
-            Sums.weighted(made.rest[some], missed[some], 1.0 / n[some]),
+            BinSums.by_layer(np.minimum(made.rank, RANKS), RANKS + 1, made.confidence, made.kept),
+            BinSums.of(made.mass, ~missed),
+            BinSums.weighted(made.rest[some], missed[some], 1.0 / n[some]),
             int(some.sum()),
             total + paid,
             misses,
@@ -252,7 +260,7 @@ class Binned:
         least = np.array([_least(s) for s in whole])
         return error_of(of, means, np.diag(spread / n), least, n, int(n.sum()), level)
 
-    def gap(self, of: Of = "top", *, level: Any = 0.95) -> Gap:
+    def gap(self, of: Of = "top", *, level: Any = 0.95) -> CalibrationBias:
         """As `toplist.calibration.confidence_gap`: nothing is lost in bins."""
         level, named = as_probability(level, "level"), as_of(of)
         _, sums = self._seen("mass" if named == "listed" else named)
@@ -262,7 +270,7 @@ class Binned:
         spread = max(_distance(whole)[1], n * _least(whole)) if n > 1 else math.inf
         return gap_of(named, whole.promised[0] / count, whole.kept[0] / count, spread, n, level, cases=n)
 
-    def _seen(self, of: Of) -> tuple[Of, Sums]:
+    def _seen(self, of: Of) -> tuple[Of, BinSums]:
         of = as_of(of)
         self._require_cases()
         if of == "mass":
@@ -282,7 +290,7 @@ class Binned:
             raise TopListError("there are no cases, and so nothing was promised or kept.")
 
 
-def _distance(sums: Sums) -> tuple[float, float]:
+def _distance(sums: BinSums) -> tuple[float, float]:
     """Of promised - kept in the first bin, its mean and the variance of one, over n - 1."""
     count, away = sums.count[0], sums.promised[0] - sums.kept[0]
     n = count // UNIT
@@ -290,13 +298,13 @@ def _distance(sums: Sums) -> tuple[float, float]:
     return away / count, (sums.squared_distance() * count - away * away) / (count * UNIT * (n - 1))
 
 
-def _least(sums: Sums) -> float:
+def _least(sums: BinSums) -> float:
     """The least variance of the mean of promised - kept in the first bin."""
     count, promised, squares, kept, _ = (column[0] / UNIT for column in sums.columns)
     return float(least_variance(promised - squares, kept, count))
 
 
-def _histogram(sums: Sums) -> tuple[Bin, ...]:
+def _histogram(sums: BinSums) -> tuple[Bin, ...]:
     found = []
     for low in range(0, FINE, _COARSE):
         whole = sums.together(range(low, low + _COARSE))

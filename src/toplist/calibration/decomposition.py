@@ -17,8 +17,8 @@ from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_whole
 from toplist._typing import Floats
-from toplist.calibration.pairs import Promises, promises, require_cases
-from toplist.core.isotonic import Groups, grouped, pav
+from toplist.calibration.pairs import CalibrationPairs, promises, require_cases
+from toplist.core.isotonic import TiedGroups, grouped, pav
 from toplist.lists import TopLists
 from toplist.lists.columns import row_sums
 from toplist.lists.log_space import revalued
@@ -29,7 +29,7 @@ REST = "rest"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DecompositionTerm:
     """What one rank, or the rest, adds to the mean score: score = miscalibration - discrimination + uncertainty."""
 
     name: str
@@ -39,9 +39,9 @@ class Part:
     discrimination: float
     uncertainty: float
 
-    def times(self, by: float) -> Part:
+    def times(self, by: float) -> DecompositionTerm:
         """The same on another scale."""
-        return Part(
+        return DecompositionTerm(
             self.name,
             self.entries,
             by * self.score,
@@ -52,7 +52,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class RankLayer:
     """Promises that are calibrated together: those of a rank, those of all further ranks, or those of the rest mass."""
 
     name: str
@@ -61,38 +61,38 @@ class Layer:
     weight: Floats | None  # of the rest, one over the number of classes that share it
 
 
-def layers(made: Promises, ranks: int) -> tuple[Layer, ...]:
+def layers(made: CalibrationPairs, ranks: int) -> tuple[RankLayer, ...]:
     """Rank 1, ..., "rank 11 and beyond", and the rest of the cases that have one."""
     t, longest = made.confidence, int(made.lists.sizes.max(initial=0))
     found = []
     for rank in range(min(ranks, longest)):
         at = np.flatnonzero(made.rank == rank)
-        found.append(Layer(f"rank {rank + 1}", at, t[at], None))
+        found.append(RankLayer(f"rank {rank + 1}", at, t[at], None))
     if longest > ranks:
         at = np.flatnonzero(made.rank >= ranks)
-        found.append(Layer(f"rank {ranks + 1} and beyond", at, t[at], None))
+        found.append(RankLayer(f"rank {ranks + 1} and beyond", at, t[at], None))
     n = unlisted(made)
     at = np.flatnonzero(n > 0)
-    return (*found, Layer(REST, at, made.rest[at], 1.0 / n[at]))
+    return (*found, RankLayer(REST, at, made.rest[at], 1.0 / n[at]))
 
 
-def kept_in(layer: Layer, made: Promises) -> NDArray[np.bool_]:
+def kept_in(layer: RankLayer, made: CalibrationPairs) -> NDArray[np.bool_]:
     """Whether each promise of a layer was kept; the rest keeps what is missed."""
     return made.missed[layer.at] if layer.name == REST else made.kept[layer.at]
 
 
-def unlisted(made: Promises) -> Floats:
+def unlisted(made: CalibrationPairs) -> Floats:
     """How many classes each case leaves unlisted, perhaps infinitely many."""
     n: Floats = made.lists.admitted.rows.size - made.lists.sizes
     return n
 
 
-def part_of(layer: Layer, kept: NDArray[np.bool_], cases: int) -> Part:
+def part_of(layer: RankLayer, kept: NDArray[np.bool_], cases: int) -> DecompositionTerm:
     """What a layer adds to the mean over all cases."""
     return split(layer.name, len(layer.at), grouped(layer.promised, kept, layer.weight), cases)
 
 
-def split(name: str, entries: int, groups: Groups, cases: int) -> Part:
+def split(name: str, entries: int, groups: TiedGroups, cases: int) -> DecompositionTerm:
     """The parts of the sum of w (x - h)^2 over groups, divided by the number of cases.
 
     With h the mean outcome of a group, c the isotonic fit and b the base rate, miscalibration is the sum of
@@ -102,13 +102,13 @@ def split(name: str, entries: int, groups: Groups, cases: int) -> Part:
     some = groups.weight > 0
     x, w, total = groups.x[some], groups.weight[some], groups.total[some]
     if not len(x):
-        return Part(name, entries, 0.0, 0.0, 0.0, 0.0)
+        return DecompositionTerm(name, entries, 0.0, 0.0, 0.0, 0.0)
     h = total / w
     fit = isotonic_regression(h, weights=w)
     c, blocks = fit.x, fit.blocks[:-1]
     base = total.sum() / w.sum()
     middle = np.maximum(np.add.reduceat(w * (x - c) * (c - h), blocks), 0.0)  # below zero it is rounding
-    return Part(
+    return DecompositionTerm(
         name,
         entries,
         float((w * ((x - h) ** 2 + h * (1.0 - h))).sum() / cases),
@@ -118,7 +118,7 @@ def split(name: str, entries: int, groups: Groups, cases: int) -> Part:
     )
 
 
-def recalibrated(made: Promises, ranks: int) -> TopLists:
+def recalibrated(made: CalibrationPairs, ranks: int) -> TopLists:
     """Each confidence replaced by how often its likes were kept, then divided by what they and the rest add up to.
 
     They stand for their padded distributions, even where a rate is now below the share of an unlisted class. What
@@ -127,12 +127,12 @@ def recalibrated(made: Promises, ranks: int) -> TopLists:
     return _restated(made, ranks, flat=False)
 
 
-def base_rates(made: Promises, ranks: int) -> TopLists:
+def base_rates(made: CalibrationPairs, ranks: int) -> TopLists:
     """The same with one rate per rank, whatever the confidences were."""
     return _restated(made, ranks, flat=True)
 
 
-def _restated(made: Promises, ranks: int, *, flat: bool) -> TopLists:
+def _restated(made: CalibrationPairs, ranks: int, *, flat: bool) -> TopLists:
     lists = made.lists
     t, rest = np.zeros(len(made.rank)), np.zeros(len(lists))
     for layer in layers(made, ranks):
@@ -145,7 +145,7 @@ def _restated(made: Promises, ranks: int, *, flat: bool) -> TopLists:
     return revalued(lists, t, log_rest).as_distributions()
 
 
-def _rates(layer: Layer, kept: NDArray[np.bool_], *, flat: bool) -> Floats:
+def _rates(layer: RankLayer, kept: NDArray[np.bool_], *, flat: bool) -> Floats:
     """Of the rest every case counts once here: this is about how often, not how much."""
     if not len(kept):
         return np.zeros(0)
@@ -170,7 +170,7 @@ class Decomposition:
     uncertainty: float
     misses: float  # what unlisted outcomes cost whatever the rest mass is
     penalty: float  # what invalid lists pay, on average
-    parts: tuple[Part, ...]  # by rank, and the rest; empty where the rule has no such parts
+    parts: tuple[DecompositionTerm, ...]  # by rank, and the rest; empty where the rule has no such parts
     within: float = 0.0  # what bins hide
     note: str = ""
 
@@ -203,7 +203,13 @@ def decompose(
 
 
 def sum_up(
-    rule: Rule, cases: int, total: float, parts: tuple[Part, ...], misses: float, due: float, within: float = 0.0
+    rule: Rule,
+    cases: int,
+    total: float,
+    parts: tuple[DecompositionTerm, ...],
+    misses: float,
+    due: float,
+    within: float = 0.0,
 ) -> Decomposition:
     """The whole of its parts."""
     return Decomposition(
@@ -220,7 +226,7 @@ def sum_up(
     )
 
 
-def _by_rank(made: Promises, rule: Brier, total: float, due: float, ranks: int) -> Decomposition:
+def _by_rank(made: CalibrationPairs, rule: Brier, total: float, due: float, ranks: int) -> Decomposition:
     cases, by = len(made.lists), 0.5 if rule.scale_by_half else 1.0
     parts = tuple(part_of(layer, kept_in(layer, made), cases).times(by) for layer in layers(made, ranks))
     misses = by * float((1.0 - 1.0 / unlisted(made)[made.missed]).sum()) / cases
@@ -228,7 +234,7 @@ def _by_rank(made: Promises, rule: Brier, total: float, due: float, ranks: int) 
 
 
 def _by_recalibration(
-    lists: TopLists, y: Any, made: Promises, rule: Rule, total: float, due: float, ranks: int
+    lists: TopLists, y: Any, made: CalibrationPairs, rule: Rule, total: float, due: float, ranks: int
 ) -> Decomposition:
     s, c, r = (
         float(score(each, y, rule=rule, penalty=0.0).mean())

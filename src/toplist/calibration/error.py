@@ -34,7 +34,7 @@ class CalibrationError:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class CalibrationBias:
     """What was promised less what was kept, on average: positive is too sure of itself."""
 
     of: Of
@@ -153,7 +153,9 @@ def _by_unit(seen: View, units: NDArray[np.intp]) -> View:
     return View(seen.of, seen.promised[order], seen.kept[order], unit[order], None)
 
 
-def confidence_gap(lists: TopLists, y: Any, *, of: Of = "top", level: Any = 0.95, clusters: Any = None) -> Gap:
+def confidence_gap(
+    lists: TopLists, y: Any, *, of: Of = "top", level: Any = 0.95, clusters: Any = None
+) -> CalibrationBias:
     """The mean of what was promised less that of what was kept, with Student's interval over cases or clusters.
 
     For "listed" and "mass" a case promises its listed mass, and keeps it where what happened is listed. Where all
@@ -177,13 +179,15 @@ def confidence_gap(lists: TopLists, y: Any, *, of: Of = "top", level: Any = 0.95
     return gap_of(name, float(seen.promised.mean()), float(seen.kept.mean()), spread, units, level, cases=n)
 
 
-def gap_of(of: Of, promised: float, kept: float, spread: float, units: int, level: float, cases: int) -> Gap:
+def gap_of(
+    of: Of, promised: float, kept: float, spread: float, units: int, level: float, cases: int
+) -> CalibrationBias:
     """The gap from means and the variance of what a single unit adds."""
     difference = promised - kept
     if units < 2:
-        return Gap(of, promised, kept, difference, None, None, cases, level)
+        return CalibrationBias(of, promised, kept, difference, None, None, cases, level)
     width = float(stdtrit(units - 1, 0.5 + level / 2.0)) * math.sqrt(spread / units)
-    return Gap(of, promised, kept, difference, difference - width, difference + width, cases, level)
+    return CalibrationBias(of, promised, kept, difference, difference - width, difference + width, cases, level)
 
 
 def _makers(case: NDArray[np.intp], code: NDArray[np.intp]) -> NDArray[np.intp]:

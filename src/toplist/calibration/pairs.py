@@ -23,7 +23,7 @@ _DIGITS = 13  # sums of the same numbers in another order differ in the last of 
 
 
 @dataclass(frozen=True, slots=True)
-class Promises:
+class CalibrationPairs:
     """The entries of all lists, case by case and the most confident first; one entry is one promise."""
 
     lists: TopLists  # as they are scored: strictly valid, most confident first
@@ -62,13 +62,13 @@ class Promises:
         missed: NDArray[np.bool_] = self.place == MISSED
         return missed
 
-    def at(self, cases: NDArray[np.intp]) -> Promises:
+    def at(self, cases: NDArray[np.intp]) -> CalibrationPairs:
         """Those of some cases."""
         lists = self.lists[cases]
-        return Promises(lists, ranks_in(lists), self.place[cases])
+        return CalibrationPairs(lists, ranks_in(lists), self.place[cases])
 
 
-def promises(predictions: Any, y: Any) -> Promises:
+def promises(predictions: Any, y: Any) -> CalibrationPairs:
     """Every listed confidence with its rank and outcome; of an invalid list, those of its largest valid sublist.
 
     >>> made = promises(TopLists.from_dicts([{"a": 0.2, "b": 0.7}, {"a": 0.9}], 3), ["a", "b"])
@@ -83,11 +83,11 @@ def promises(predictions: Any, y: Any) -> Promises:
     hit = np.flatnonzero(ordered.classes == np.repeat(codes, sizes))
     place = np.full(len(ordered), MISSED, np.int64)
     place[np.repeat(np.arange(len(ordered)), sizes)[hit]] = rank[hit]
-    return Promises(ordered, rank, place)
+    return CalibrationPairs(ordered, rank, place)
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class OutcomeSampler:
     """Lists made ready for drawing outcomes again and again."""
 
     sizes: NDArray[np.int64]
@@ -97,8 +97,8 @@ class Drawing:
     last: NDArray[np.int64]  # the last place that has any mass; as many as there are entries is the rest
 
     @classmethod
-    def of(cls, lists: TopLists) -> Drawing:
-        """`lists` are those of `Promises`."""
+    def of(cls, lists: TopLists) -> OutcomeSampler:
+        """`lists` are those of `CalibrationPairs`."""
         t, sizes, starts = lists.normalized_confidences, lists.sizes, lists.offsets[:-1]
         ends = np.concatenate((np.zeros(1), np.cumsum(t)))
         positive = row_sums(t > 0, lists.offsets).astype(np.int64)
@@ -119,9 +119,9 @@ class Drawing:
 def drawn(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
     """An outcome for each case, drawn from its padded distribution: the place of a listed class, or MISSED.
 
-    `lists` are those of `Promises`. At most one entry of a list is kept, as with outcomes that happened.
+    `lists` are those of `CalibrationPairs`. At most one entry of a list is kept, as with outcomes that happened.
     """
-    return Drawing.of(lists).places(rng)
+    return OutcomeSampler.of(lists).places(rng)
 
 
 Of = str | int
@@ -163,7 +163,7 @@ def as_of(of: Any) -> Of:
     raise TopListError(f"look at 'listed', 'top', 'mass' or a rank from 1 on, not at {of!r}.")
 
 
-def view(made: Promises, of: Any) -> View:
+def view(made: CalibrationPairs, of: Any) -> View:
     """The promises of one kind; an error where nothing of the kind was promised."""
     of, lists = as_of(of), made.lists
     require_cases(made)
@@ -181,7 +181,7 @@ def view(made: Promises, of: Any) -> View:
     return View(of, made.confidence[lists.offsets[:-1][case] + rank], made.place[case] == rank, case, None)
 
 
-def require_cases(made: Promises) -> None:
+def require_cases(made: CalibrationPairs) -> None:
     """Raise if there are none."""
     if not len(made.lists):
         raise TopListError("there are no cases, and so nothing was promised or kept.")

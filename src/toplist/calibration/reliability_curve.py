@@ -18,9 +18,9 @@ from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_probability, as_whole
 from toplist._typing import Floats
-from toplist.calibration.pairs import Drawing, Of, Promises, View, promises, require_cases, view
+from toplist.calibration.pairs import CalibrationPairs, Of, OutcomeSampler, View, promises, require_cases, view
 from toplist.core.exact_sums import UNIT, mean, sums_by
-from toplist.core.isotonic import Groups, Steps, grouped, pool
+from toplist.core.isotonic import Steps, TiedGroups, grouped, pool
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 
@@ -69,7 +69,7 @@ def _if_right(
     lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
 ) -> Callable[[], Floats]:
     """The curve of outcomes drawn from the lists. Equal values are known once; a draw only counts."""
-    weight, drawing = np.bincount(code).astype(np.float64), Drawing.of(lists)
+    weight, drawing = np.bincount(code).astype(np.float64), OutcomeSampler.of(lists)
 
     def draw() -> Floats:
         kept = np.bincount(code[seen.happening(drawing.places(rng))], minlength=len(values))
@@ -90,7 +90,7 @@ def _if_others_had_come(
         times[makers] = np.bincount(rng.integers(0, len(makers), len(makers)), minlength=len(makers))
         weight = np.bincount(code, weights=times[seen.case], minlength=len(values)).astype(np.float64)
         total = np.bincount(code[kept], weights=times[seen.case[kept]], minlength=len(values))
-        return pool(Groups(values, weight, total.astype(np.float64)))(values)
+        return pool(TiedGroups(values, weight, total.astype(np.float64)))(values)
 
     return draw
 
@@ -239,7 +239,7 @@ def reliability_by_rank(
     return tuple(_reliability(made, rank, band, level, draws, seed) for rank in range(1, last + 1))
 
 
-def _reliability(made: Promises, of: Of, band: Any, level: Any, draws: Any, seed: Any) -> Reliability:
+def _reliability(made: CalibrationPairs, of: Of, band: Any, level: Any, draws: Any, seed: Any) -> Reliability:
     seen = view(made, of)
     groups = grouped(seen.promised, seen.kept)
     steps = pool(groups)
@@ -262,7 +262,7 @@ def histogram(seen: View) -> tuple[Bin, ...]:
     return Bins.of(seen.promised, seen.kept).findings()
 
 
-def grid(groups: Groups, steps: Steps) -> Floats:
+def grid(groups: TiedGroups, steps: Steps) -> Floats:
     """Where to look at a curve: values at quantiles of the promises, and the ends of the steps."""
     passed = np.cumsum(groups.weight)
     at = np.searchsorted(passed, np.linspace(0.0, passed[-1], _POINTS))

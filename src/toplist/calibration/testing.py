@@ -15,9 +15,9 @@ from scipy.special import gammaincc
 
 from toplist._arguments import as_units, as_whole
 from toplist._typing import Floats
-from toplist.calibration.decomposition import RANKS, Layer, layers
-from toplist.calibration.error import Gap
-from toplist.calibration.pairs import MISSED, Drawing, Promises, promises, require_cases
+from toplist.calibration.decomposition import RANKS, RankLayer, layers
+from toplist.calibration.error import CalibrationBias
+from toplist.calibration.pairs import MISSED, CalibrationPairs, OutcomeSampler, promises, require_cases
 from toplist.lists import TopLists
 
 _SAME = 1e-13  # two ways to add up one number
@@ -68,9 +68,9 @@ def calibration_test(
     return CalibrationTest(statistic, expected, min(1.0, 2.0 * p), draws, seed, min(1.0, 2.0 * tail))
 
 
-def _tested(made: Promises, draws: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
+def _tested(made: CalibrationPairs, draws: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
     """The statistic of independent cases, its mean over draws, p, and the tail."""
-    ladder, drawing = Ladder.of(made), Drawing.of(made.lists)
+    ladder, drawing = TestStatistic.of(made), OutcomeSampler.of(made.lists)
     found = ladder.miscalibration(made.place)
     chance = np.array([ladder.miscalibration(drawing.places(rng)) for _ in range(draws)])
     as_much = int(np.count_nonzero(chance >= found - _SAME))
@@ -94,14 +94,14 @@ def one_of_each(units: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class TestStatistic:
     """The promises of all layers, one layer after the other, equal ones together: all that no outcome changes."""
 
     cases: int
     starts: NDArray[np.int64]  # of each case among the entries
     group: NDArray[np.intp]  # of each entry
     listed: int  # groups of entries; those of the rest follow
-    rest: Layer
+    rest: RankLayer
     rest_group: NDArray[np.intp]  # of each case that has a rest
     rest_some: NDArray[np.bool_]  # groups of the rest that weigh anything
     x: Floats
@@ -111,7 +111,7 @@ class Ladder:
     first: NDArray[np.intp]  # the first group of each layer
 
     @classmethod
-    def of(cls, made: Promises) -> Ladder:
+    def of(cls, made: CalibrationPairs) -> TestStatistic:
         """The layers that `decompose` has."""
         *ranks, rest = layers(made, RANKS)
         group, listed = np.zeros(len(made.rank), np.intp), 0
@@ -179,13 +179,13 @@ SIGNIFICANT: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CalibrationVerdict:
     """The test of calibration, and mean confidence minus frequency: of the first class, and of the listed mass."""
 
     test: CalibrationTest | None
     tested: int  # cases that the test is of
-    gap: Gap | None
-    mass_gap: Gap | None
+    gap: CalibrationBias | None
+    mass_gap: CalibrationBias | None
     clusters: int | None  # how many the cases that are held are in; None where cases are taken as independent
     notes: tuple[str, ...] = ()  # what is missing or approximate, and why
 
@@ -206,6 +206,6 @@ class Judged:
         return "mixed"
 
 
-def sure(gap: Gap) -> bool:
+def sure(gap: CalibrationBias) -> bool:
     """Whether the interval leaves zero out."""
     return gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)

@@ -28,13 +28,13 @@ from toplist.evaluation.compare import compare as compare_predictions
 from toplist.evaluation.compare import spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.monitor import monitor
-from toplist.evaluation.stream import Adding, Both, Read, Scoring, run
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, SumCollector, TeeCollector, run
 from toplist.evaluation.transform import score_file
-from toplist.inference.aggregates import Tally, overall
-from toplist.inference.intervals import FromSums
+from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.intervals import IntervalsFromSums
 from toplist.inference.plausibility import warnings
-from toplist.inference.ranking import Terms, section
-from toplist.inference.results import BoardWarning, Results
+from toplist.inference.ranking import ComparisonSpec, section
+from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.align import Plan, plan_of
 from toplist.io.encoding import empty_set_explained
 from toplist.report.numbers import decimals, fixed
@@ -293,7 +293,7 @@ def score(
     space, sizes = space_of(classes, truth)
     chosen = rules_of(rule)
     repairs = repairs_of(name, units, normalize, duplicates, blanks)
-    scoring = Scoring(tuple(as_rule(rule) for rule in chosen), (), penalty)
+    scoring = ScoringSpec(tuple(as_rule(rule) for rule in chosen), (), penalty)
     plan = plan_of(
         predictions,
         truth,
@@ -316,11 +316,11 @@ def score(
     )
     with shown(quiet) as update, empty_set_explained(sets):
         if output is None:
-            sink, read = run(plan, scoring, lambda: Adding(plan), update)
+            sink, read = run(plan, scoring, lambda: SumCollector(plan), update)
             tallies = sink.tallies
         else:
             with score_file(output, chosen, plan.keep) as make:
-                both, read = run(plan, scoring, lambda: Both(make(), Adding(plan)), update)
+                both, read = run(plan, scoring, lambda: TeeCollector(make(), SumCollector(plan)), update)
             tallies = both.other.tallies
     everything = overall(tallies)
     for one in _warnings(plan, scoring, everything, chosen, read):
@@ -328,11 +328,13 @@ def score(
     _say(everything.sums, chosen, read, output, json)
 
 
-def _warnings(plan: Plan, scoring: Scoring, tally: Tally, rules: Sequence[str], read: Read) -> Sequence[BoardWarning]:
+def _warnings(
+    plan: Plan, scoring: ScoringSpec, tally: Aggregates, rules: Sequence[str], read: ReadSummary
+) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
     (source,) = plan.sources
-    terms = Terms((source.name,), tuple(rules), (), None, pairwise=False)
-    board = Results(
+    terms = ComparisonSpec((source.name,), tuple(rules), (), None, pairwise=False)
+    board = Comparison(
         rules=terms.rules,
         classes="",
         cases=read.cases,
@@ -347,7 +349,7 @@ def _warnings(plan: Plan, scoring: Scoring, tally: Tally, rules: Sequence[str], 
         clusters=None,
         order=None,
         origins=read.origins,
-        overall=section(None, tally, terms, FromSums(tally, 0.95)),
+        overall=section(None, tally, terms, IntervalsFromSums(tally, 0.95)),
     )
     size = None if plan.space is None else plan.space.size
     return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))

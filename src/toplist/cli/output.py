@@ -28,7 +28,7 @@ from toplist._text import meant
 from toplist.cli.errors import UsageError, require_named, require_unstopped
 from toplist.cli.options import flagged, named_files, options_of, per_predictor, space_of
 from toplist.io.align import Reading
-from toplist.io.write import Written
+from toplist.io.write import WriteSummary
 from toplist.lists.validation import Repairs
 from toplist.report.text import visible
 from toplist.scoring.rules import RULES
@@ -149,7 +149,7 @@ def say_json(schema: str, **values: Any) -> None:
     typer.echo(jsonlib.dumps({"schema": schema, **values}, ensure_ascii=False, allow_nan=False))
 
 
-def say_written(written: Written, json: bool, schema: str, **values: Any) -> None:
+def say_written(written: WriteSummary, json: bool, schema: str, **values: Any) -> None:
     """What was written, for machines or in a few lines."""
     if json:
         say_json(schema, **values, **written.to_dict())

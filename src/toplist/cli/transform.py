@@ -40,7 +40,7 @@ from toplist.io.write import transform
 from toplist.lists.space import show_size
 from toplist.postprocess.combination import Ambiguity, PoolWeights
 from toplist.postprocess.recalibration import Recalibrator
-from toplist.postprocess.recalibration.automatic import Choice
+from toplist.postprocess.recalibration.automatic import Selection
 from toplist.report.text import visible
 
 
@@ -81,12 +81,12 @@ def fit(
     typer.echo(f"{model!r}, fitted to {found.cases:,} cases, in {visible(str(output))}")
 
 
-def _line(choice: Choice, kind: str) -> int:
+def _line(choice: Selection, kind: str) -> int:
     """The line of the table that is about the model which was kept."""
     return choice.chosen if kind == "auto" else len(choice.table) - 1
 
 
-def _table(choice: Choice, model: Recalibrator, kind: str) -> dict[str, Any]:
+def _table(choice: Selection, model: Recalibrator, kind: str) -> dict[str, Any]:
     return {
         "rule": choice.rule,
         "folds": choice.folds,
@@ -97,7 +97,7 @@ def _table(choice: Choice, model: Recalibrator, kind: str) -> dict[str, Any]:
     }
 
 
-def _in_words(choice: Choice, model: Recalibrator, kind: str) -> str:
+def _in_words(choice: Selection, model: Recalibrator, kind: str) -> str:
     """The table, with a mark on the line that is kept."""
     lines = repr(replace(choice, best=model, chosen=_line(choice, kind))).split("\n")[1:]
     return "\n".join([f"{choice.rule} scores of cases that a fit has not seen ({choice.folds} folds)", *lines])

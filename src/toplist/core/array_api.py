@@ -16,7 +16,7 @@ Array = Any
 VALIDITY_ATOL = 1e-15
 
 
-class Sums(NamedTuple):
+class RowSums(NamedTuple):
     """One entry per case; see `toplist.core.case_statistics.Moments` for what each is."""
 
     outcome: Array
@@ -214,7 +214,7 @@ def reduce(
     rest: Array,
     found: Array,
     outcomes: Array | None,
-) -> Sums:
+) -> RowSums:
     """The reduction: the outcome's confidence and a sum over the others, of the largest valid sublist."""
     k = t.shape[1]
     none = zeros(xp, t)
@@ -259,4 +259,4 @@ def reduce(
     rest = xp.where(scaled, none, rest)
     proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
     outcome = xp.where(hit, found_at * scale, proxy)
-    return Sums(outcome, xp.where(hit, miss, 1.0 - proxy), total, ties, rest, unlisted, proxy, hit)
+    return RowSums(outcome, xp.where(hit, miss, 1.0 - proxy), total, ties, rest, unlisted, proxy, hit)

@@ -1,7 +1,7 @@
 """The few numbers per case that every rule is a closed form of: the one reduction that touches the lists.
 
 A padded score depends on the list only through the confidence of what happened, the mass left over and the number
-of classes that share it, and a sum over the other confidences of one function. `Moments` holds these numbers for
+of classes that share it, and a sum over the other confidences of one function. `CaseStatistics` holds these numbers for
 many cases; a rule says what it sums (`Sum`) and how it ends.
 """
 
@@ -23,7 +23,7 @@ _QUANTUM = 20 * _LEAST
 
 
 @dataclass(frozen=True)
-class Moments:
+class CaseStatistics:
     """Per case, of the largest valid sublist. Arrays of any one shape, of the library `xp`."""
 
     xp: Any
@@ -43,11 +43,11 @@ class Moments:
     @classmethod
     def narrow(
         cls,
-        sums: array_api.Sums,
-        wide: Callable[[], array_api.Sums],
+        sums: array_api.RowSums,
+        wide: Callable[[], array_api.RowSums],
         rows: Rows,
         log_listed: Array | None = None,
-    ) -> Moments:
+    ) -> CaseStatistics:
         """Moments of which most rules need three; the others are reduced when one is first asked for."""
         made = object.__new__(cls)
         made.__dict__.update(
@@ -141,25 +141,25 @@ class Sum(Protocol):
     def terms(self, xp: Any, t: Array, lack: Array) -> Array:
         """The function, of listed confidences and of what each lacks to one."""
 
-    def rest(self, m: Moments) -> Array:
+    def rest(self, m: CaseStatistics) -> Array:
         """Number of unlisted classes times the function of the proxy, safe for any number of classes."""
 
-    def rest_but_outcome(self, m: Moments) -> Array:
+    def rest_but_outcome(self, m: CaseStatistics) -> Array:
         """The same without the outcome, where that is one of the unlisted."""
 
 
-class Cases(Protocol):
+class CaseColumns(Protocol):
     """Some cases with their outcomes, ready to be reduced."""
 
-    def moments(self, of: Sum) -> Moments:
+    def moments(self, of: Sum) -> CaseStatistics:
         """The numbers that a rule needs."""
 
-    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+    def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
         """The cases by length of their list: where they stand, their table, the place of the outcome in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ScoreTable:
     """Valid lists of one length, spread out: (rows, k) confidences and the rest of each row."""
 
     xp: Any
@@ -194,7 +194,7 @@ class Table:
         t = xp.where(xp.expand_dims(none, axis=1), xp.where(first, _LEAST, 0.0), t)
         return t, xp.where(none, xp.where(self.log_proxy >= top, _LEAST, 0.0), proxy)
 
-    def each(self, of: Sum) -> tuple[Moments, Moments]:
+    def each(self, of: Sum) -> tuple[CaseStatistics, CaseStatistics]:
         """The moments if each of the listed classes happens, as (rows, k), and if an unlisted one does."""
         xp, t, proxy = self.xp, self.t, self.proxy
 
@@ -214,12 +214,12 @@ class Table:
         log_rest = None if self.log_rest is None else column(self.log_rest)
         log_size = self.log_size + self.rest * 0
         wide = 0 * t
-        listed = Moments(
+        listed = CaseStatistics(
             xp, t, lack, wide == 0, others, column(ties) + wide,
             column(self.rest) + wide, column(self.unlisted) + wide, column(proxy) + wide,
             column(log_size) + wide, log_rest, log_listed=self.log_t,
         )  # fmt: skip
-        unlisted = Moments(
+        unlisted = CaseStatistics(
             xp, proxy, 1.0 - proxy, self.rest != self.rest, total_all, ties, self.rest, self.unlisted,
             proxy, log_size, self.log_rest,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from toplist._typing import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class TiedGroups:
     """Equal values of x taken together, in rising order: how much they weigh, and the sum of y over them."""
 
     x: Floats
@@ -52,7 +52,7 @@ def pav(x: Any, y: Any, weight: Any = None) -> Steps:
     return pool(grouped(x, y, weight))
 
 
-def grouped(x: Any, y: Any, weight: Any = None) -> Groups:
+def grouped(x: Any, y: Any, weight: Any = None) -> TiedGroups:
     """Values of x in rising order, equal ones together.
 
     Where y is yes or no and x is not negative, both are sorted as one column of integers: the bits of such doubles are
@@ -60,7 +60,7 @@ def grouped(x: Any, y: Any, weight: Any = None) -> Groups:
     """
     x, y = np.ascontiguousarray(x, dtype=np.float64), np.asarray(y)
     if not len(x):
-        return Groups(x, np.zeros(0), np.zeros(0))
+        return TiedGroups(x, np.zeros(0), np.zeros(0))
     if weight is None and y.dtype == bool and not np.signbit(x).any():
         packed = (x.view(np.uint64) << np.uint64(1)) | y
         packed.sort()
@@ -69,17 +69,17 @@ def grouped(x: Any, y: Any, weight: Any = None) -> Groups:
         first = _first(bits)
         hits = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
         ends = np.append(first, len(x))
-        return Groups(
+        return TiedGroups(
             bits[first].view(np.float64), np.diff(ends).astype(np.float64), np.diff(hits[ends]).astype(np.float64)
         )
     order = np.argsort(x, kind="stable")
     x, y = x[order], y[order].astype(np.float64)
     w = np.ones(len(x)) if weight is None else np.asarray(weight, np.float64)[order]
     first = _first(x)
-    return Groups(x[first], np.add.reduceat(w, first), np.add.reduceat(w * y, first))
+    return TiedGroups(x[first], np.add.reduceat(w, first), np.add.reduceat(w * y, first))
 
 
-def pool(groups: Groups) -> Steps:
+def pool(groups: TiedGroups) -> Steps:
     """The step function of groups; those that weigh nothing have no say, and no step."""
     some = groups.weight > 0
     x, w = groups.x[some], groups.weight[some]

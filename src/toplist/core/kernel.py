@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from toplist._typing import Floats
 from toplist.core import array_api
-from toplist.core.array_api import Sums
+from toplist.core.array_api import RowSums
 
 if TYPE_CHECKING:
     from toplist.core.subset_search import Likeliest
@@ -168,7 +168,7 @@ def reduce(
     exponent: float,
     *,
     narrow: bool = False,
-) -> Sums:
+) -> RowSums:
     """The reduction over one block of rows. `narrow`: only outcome, miss and total, where that is faster."""
     n, narrow = len(rows), narrow and _compiled is not None
     out, hit = np.empty((3 if narrow else 7, n)), np.empty(0 if narrow else n, np.uint8)
@@ -185,9 +185,9 @@ def reduce(
                 out[column, at] = value
             hit[at] = sums.hit
     if narrow:
-        return Sums(out[0], out[1], out[2], None, None, None, None, None)
+        return RowSums(out[0], out[1], out[2], None, None, None, None, None)
     outcome, miss, total, ties, rest, unlisted, proxy = out
-    return Sums(outcome, miss, total, ties, rest, unlisted, proxy, hit.view(np.bool_))
+    return RowSums(outcome, miss, total, ties, rest, unlisted, proxy, hit.view(np.bool_))
 
 
 def select(p: NDArray[Any], k: int) -> tuple[NDArray[np.int32], Floats, Floats]:
@@ -303,7 +303,7 @@ class Rectangle:
 
     def reduce(
         self, kind: str, exponent: float, slack: Floats, flags: NDArray[np.uint16], codes: NDArray[np.int64] | None
-    ) -> Sums:
+    ) -> RowSums:
         """See `array_api.reduce`."""
         t = self.confidences.astype(np.float64, copy=False)
         return array_api.reduce(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from toplist._arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import exhibit, gather
-from toplist.evaluation.stream import Read, Scoring
-from toplist.inference.aggregates import Tally, tally
-from toplist.inference.results import Exhibit, Origin
-from toplist.inference.score_matrix import Panel, one_if_alike, side_by_side
+from toplist.evaluation.stream import ReadSummary, ScoringSpec
+from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.results import ModelDetails, SourceSummary
+from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
 from toplist.io.metadata import REMEDY, group_name, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
@@ -23,33 +23,33 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.outcomes import require_one_order
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import Grouping, Sheet, sheet
+from toplist.scoring.case_scores import CaseScores, Grouping, sheet
 from toplist.scoring.rules import name_of
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class ArrayModels:
     """Predictions of all predictors for the same cases, in one order."""
 
     lists: Mapping[str, TopLists]
     y: Any
-    scoring: Scoring
+    scoring: ScoringSpec
     weights: NDArray[np.float64] | None
     groups: Grouping | None
     clusters: Grouping | None
     moments: NDArray[np.int64] | None  # the place of each case in time
     ordered: bool
 
-    def sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[CaseScores]:
         """The scored cases of each predictor."""
         how = self.scoring
         return [sheet(one, self.y, how.rules, tops=how.tops, penalty=how.penalty) for one in self.lists.values()]
 
-    def tallies(self, sheets: Sequence[Sheet]) -> dict[Hashable, Tally]:
+    def tallies(self, sheets: Sequence[CaseScores]) -> dict[Hashable, Aggregates]:
         """Exact sums, by group."""
         return tally(sheets, weights=self.weights, groups=self.groups, clusters=self.clusters)
 
-    def panel(self, sheets: Sequence[Sheet]) -> Panel:
+    def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""
         units = self.moments
         if self.clusters is not None and self.clusters.codes is not None:
@@ -57,9 +57,9 @@ class Together:
         groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)
         keys = () if self.groups is None else tuple(self.groups.keys)
         empty = one_if_alike([sheets[0].empty.T])
-        return Panel(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys)
+        return ScoreMatrix(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys)
 
-    def exhibits(self, sheets: Sequence[Sheet]) -> tuple[Exhibit, ...]:
+    def exhibits(self, sheets: Sequence[CaseScores]) -> tuple[ModelDetails, ...]:
         """What the lists show beside their scores."""
         rule = self.scoring.rules[0]
         return tuple(
@@ -67,11 +67,13 @@ class Together:
             for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
         )
 
-    def read(self) -> Read:
+    def read(self) -> ReadSummary:
         """What was read."""
         n = len(next(iter(self.lists.values())))
-        origins = (Origin(name, "memory", "lists", n, repairs=dict(one.repairs)) for name, one in self.lists.items())
-        return Read(tuple(origins), n, n)
+        origins = (
+            SourceSummary(name, "memory", "lists", n, repairs=dict(one.repairs)) for name, one in self.lists.items()
+        )
+        return ReadSummary(tuple(origins), n, n)
 
     @property
     def per_case(self) -> bool:
@@ -93,7 +95,7 @@ def together(
     predictions: Mapping[str, Any],
     y: Any,
     space: Any,
-    scoring: Scoring,
+    scoring: ScoringSpec,
     repairs: Mapping[str, Repairs],
     *,
     weight: Any = None,
@@ -101,7 +103,7 @@ def together(
     clusters: Any = None,
     order: Any = None,
     ordered: bool = False,
-) -> Together:
+) -> ArrayModels:
     """Check predictions against each other and against what happened."""
     known = _space_of(predictions, space)
     lists = {str(name): _as_lists(what, known, str(name), repairs[str(name)]) for name, what in predictions.items()}
@@ -110,7 +112,7 @@ def together(
     for one in lists.values():
         require_one_order(y, one)
     _require_one_space(lists, known, y)
-    return Together(
+    return ArrayModels(
         lists,
         y,
         scoring,

@@ -15,37 +15,37 @@ from numpy.typing import NDArray
 
 from toplist._files import room
 from toplist._typing import Progress
-from toplist.calibration.testing import Judged
+from toplist.calibration.testing import CalibrationVerdict
 from toplist.errors import FileError
-from toplist.evaluation.arrays import Together
-from toplist.evaluation.case_sample import EXACT, TESTED, Held, Holding, by_place, held, judged
-from toplist.evaluation.model_details import Gathered, exhibit, gather
-from toplist.evaluation.stream import Keeping, Scoring, Seen, run
-from toplist.inference.results import Exhibit, FileRecord
+from toplist.evaluation.arrays import ArrayModels
+from toplist.evaluation.case_sample import EXACT, TESTED, CaseSample, CaseSampler, by_place, held, judged
+from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
+from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, run
+from toplist.inference.results import FileRecord, ModelDetails
 from toplist.inference.score_difference import Decided, split
-from toplist.inference.score_matrix import Panel
+from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.align import Plan
 from toplist.io.batches import Batch
 from toplist.io.metadata import filled
 from toplist.io.naming import for_batch, text
 from toplist.io.sources import Source
 from toplist.lists.outcomes import is_soft
-from toplist.scoring.case_scores import Sheet
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class CaseDetails:
     """Everything about the cases that is not in the sums."""
 
-    panel: Panel
-    exhibits: tuple[Exhibit, ...]
+    panel: ScoreMatrix
+    exhibits: tuple[ModelDetails, ...]
     right: NDArray[np.floating[Any]]  # (cases, predictors): whether first guesses were right; ties share
     called: Callable[[Sequence[int]], list[str]]  # what cases are called, by their places
-    held: Callable[[str], Held | None]  # the lists of a predictor by place; None where the truth is soft
+    held: Callable[[str], CaseSample | None]  # the lists of a predictor by place; None where the truth is soft
     files: tuple[FileRecord, ...] = ()
 
-    def judged(self, names: Sequence[str], *, level: float, seed: int) -> dict[str, Judged]:
+    def judged(self, names: Sequence[str], *, level: float, seed: int) -> dict[str, CalibrationVerdict]:
         """The test of calibration that a diagnosis makes, of every predictor whose truth is what happened."""
         found = {name: self.held(name) for name in names}
         return {name: judged(one, level=level, seed=seed) for name, one in found.items() if one is not None}
@@ -73,7 +73,7 @@ class Material:
         )
 
 
-def from_memory(given: Together) -> Material:
+def from_memory(given: ArrayModels) -> CaseDetails:
     """From predictions in memory."""
     sheets = given.sheets()
     right = np.stack([np.asarray(one.hit, np.float64) for one in sheets], axis=1)
@@ -82,10 +82,10 @@ def from_memory(given: Together) -> Material:
     def called(places: Sequence[int]) -> list[str]:
         return [str(place) if ids is None else text(ids[place]) for place in places]
 
-    return Material(given.panel(sheets), given.exhibits(sheets), right, called, partial(_held, given))
+    return CaseDetails(given.panel(sheets), given.exhibits(sheets), right, called, partial(_held, given))
 
 
-def _held(given: Together, name: str) -> Held | None:
+def _held(given: ArrayModels, name: str) -> CaseSample | None:
     lists, clusters = given.lists[name], given.clusters
     if is_soft(given.y, lists.space):
         return None
@@ -93,27 +93,27 @@ def _held(given: Together, name: str) -> Held | None:
     return held(*by_place(lists, given.y), units)
 
 
-def from_files(plan: Plan, scoring: Scoring, progress: Progress) -> Material:
+def from_files(plan: Plan, scoring: ScoringSpec, progress: Progress) -> CaseDetails:
     """From the files, which are read once more."""
     rule = scoring.rules[0]
-    seen, _ = run(plan, scoring, lambda: Witness(plan, rule), progress)
+    seen, _ = run(plan, scoring, lambda: DetailsCollector(plan, rule), progress)
     exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
     records = tuple(r for one in (*plan.sources, plan.truth) for r in _records(one))
-    return Material(seen.panel(), exhibits, seen.right(), seen.called, seen.held, records)
+    return CaseDetails(seen.panel(), exhibits, seen.right(), seen.called, seen.held, records)
 
 
 @dataclass(slots=True)
-class Look:
+class DetailsWatcher:
     """Gathers what the lists of one source show, batch by batch."""
 
     rule: Rule
     ranked: bool = False
-    holding: Holding | None = None  # where the truth says what happened
+    holding: CaseSampler | None = None  # where the truth says what happened
     cluster: str | None = None  # a column of the truth
-    found: Gathered = field(default_factory=Gathered)
+    found: DetailsAccumulator = field(default_factory=DetailsAccumulator)
     _lock: Lock = field(default_factory=Lock)
 
-    def __call__(self, seen: Seen) -> None:
+    def __call__(self, seen: ScoredBatch) -> None:
         """See `streaming.Sink.watchers`."""
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
         part = gather(
@@ -132,7 +132,7 @@ class Look:
             self.found = self.found + part
 
 
-class Witness(Keeping):
+class DetailsCollector(MatrixCollector):
     """A sink that keeps every score and first guess, and looks at the lists of every source as they are scored."""
 
     def __init__(self, plan: Plan, rule: Rule) -> None:
@@ -141,7 +141,9 @@ class Witness(Keeping):
         self.rows: list[tuple[str, NDArray[np.int64]]] = []  # where in the truth the cases stand
         happened, limit = plan.truth.layout.kind == "labels", TESTED if plan.cluster is None else EXACT
         self.looks = {
-            one.name: Look(rule, one.layout.kind == "ranked", Holding(limit) if happened else None, plan.cluster)
+            one.name: DetailsWatcher(
+                rule, one.layout.kind == "ranked", CaseSampler(limit) if happened else None, plan.cluster
+            )
             for one in plan.sources
         }
 
@@ -150,11 +152,11 @@ class Witness(Keeping):
         super().__del__()
 
     @property
-    def watchers(self) -> Mapping[str, Callable[[Seen], None]]:
+    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
         """See `streaming.Sink`."""
         return self.looks
 
-    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
         right = np.stack([np.asarray(one.hit, np.float32) for one in sheets], axis=1)
         return super().make(truth, sheets, present), right, (truth.source, truth.rows)
@@ -173,7 +175,7 @@ class Witness(Keeping):
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
 
-    def held(self, name: str) -> Held | None:
+    def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""
         holding = self.looks[name].holding
         return None if holding is None or not holding.parts else holding.held()

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from toplist._optional import need
 from toplist._typing import Codes
-from toplist.calibration import Binned, Gap, calibration_test, confidence_gap
-from toplist.calibration.testing import SIGNIFICANT, Judged
+from toplist.calibration import Binned, CalibrationBias, calibration_test, confidence_gap
+from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.metadata import clusters_in_order
 from toplist.lists import TopLists
@@ -35,7 +35,7 @@ _PART: Final = 1 << 15  # cases that are put into bins at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CaseSample:
     """Lists and outcomes by place; every so many cases of all, and sums over all cases where some are not held."""
 
     lists: TopLists
@@ -76,7 +76,7 @@ def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:
         every *= 2
 
 
-def held(lists: TopLists, y: Codes, units: NDArray[np.intp] | None = None, *, limit: int = EXACT) -> Held:
+def held(lists: TopLists, y: Codes, units: NDArray[np.intp] | None = None, *, limit: int = EXACT) -> CaseSample:
     """All cases in memory where there are few enough; else every so many of them, and sums over all.
 
     `lists` and `y` are those of `by_place`.
@@ -84,15 +84,15 @@ def held(lists: TopLists, y: Codes, units: NDArray[np.intp] | None = None, *, li
     rows = np.arange(len(lists), dtype=np.int64)
     every = thinned(lists.sizes, rows, limit)
     if every == 1:
-        return Held(lists, y, 1, None, rows, units)
+        return CaseSample(lists, y, 1, None, rows, units)
     parts = (slice(lo, lo + _PART) for lo in range(0, len(lists), _PART))
     binned = sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
     some = None if units is None else np.unique(units[::every], return_inverse=True)[1]
-    return Held(lists[np.arange(0, len(lists), every)], y[::every], every, binned, rows[::every], some)
+    return CaseSample(lists[np.arange(0, len(lists), every)], y[::every], every, binned, rows[::every], some)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SamplePart:
     """Some cases of one source, by place."""
 
     source: str
@@ -101,21 +101,21 @@ class Piece:
     y: Codes
     clusters: Any  # a column of names, or None
 
-    def at(self, cases: NDArray[np.intp]) -> Piece:
+    def at(self, cases: NDArray[np.intp]) -> SamplePart:
         """Some of them."""
         clusters = None if self.clusters is None else self.clusters.take(cases)
-        return Piece(self.source, self.rows[cases], self.lists[cases], self.y[cases], clusters)
+        return SamplePart(self.source, self.rows[cases], self.lists[cases], self.y[cases], clusters)
 
 
 @dataclass(slots=True)
-class Holding:
+class CaseSampler:
     """Takes batches in any order and from any thread; the result does not depend on either."""
 
     limit: int = EXACT
     every: int = 1
     binned: Binned | None = None
     entries: int = 0
-    parts: list[Piece] = field(default_factory=list)
+    parts: list[SamplePart] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
     def add(self, lists: TopLists, y: Any, rows: Codes, source: str = "", clusters: Any = None) -> None:
@@ -124,7 +124,7 @@ class Holding:
         with self._lock:
             if self.binned is not None:
                 self.binned = self.binned + Binned.of(made, places)
-            self._hold(Piece(source, rows, made, places, clusters))
+            self._hold(SamplePart(source, rows, made, places, clusters))
             while self.entries > self.limit and self._more_than_one():
                 if self.binned is None:
                     self.binned = sum((Binned.of(part.lists, part.y) for part in self.parts), Binned())
@@ -133,7 +133,7 @@ class Holding:
                 for part in parts:
                     self._hold(part)
 
-    def _hold(self, part: Piece) -> None:
+    def _hold(self, part: SamplePart) -> None:
         at = np.flatnonzero(part.rows % self.every == 0)
         if len(at):
             kept = part if len(at) == len(part.rows) else part.at(at)
@@ -143,7 +143,7 @@ class Holding:
     def _more_than_one(self) -> bool:
         return sum(len(part.rows) for part in self.parts) > 1
 
-    def held(self) -> Held:
+    def held(self) -> CaseSample:
         """All that is held, in the order of the sources and their rows."""
         parts = sorted(self.parts, key=lambda part: (part.source, int(part.rows[0])))
         lists, y = _joined([(part.lists, part.y) for part in parts])
@@ -155,7 +155,7 @@ class Holding:
         if (np.diff(order) != 1).any():
             lists, y, rows = lists[order], y[order], rows[order]
             units = None if units is None else units[order]
-        return Held(lists, y, self.every, self.binned, rows, units)
+        return CaseSample(lists, y, self.every, self.binned, rows, units)
 
 
 def _units(clusters: Sequence[Any]) -> NDArray[np.intp] | None:
@@ -189,7 +189,7 @@ TESTED_EACH: Final = TESTED // 8
 """The same with clusters, of which one case each is tested many times over."""
 
 
-def judged(held: Held, *, level: float, draws: int = DRAWS, seed: int = 0) -> Judged:
+def judged(held: CaseSample, *, level: float, draws: int = DRAWS, seed: int = 0) -> CalibrationVerdict:
     """Of all cases, or of some: the test is of one in so many where there are many, differences are from sums then.
 
     Sums do not say which cases belong together: with clusters, differences are of the cases that are held.
@@ -197,7 +197,7 @@ def judged(held: Held, *, level: float, draws: int = DRAWS, seed: int = 0) -> Ju
     lists, y, units = held.lists, held.y, held.units
     number = None if units is None else len(np.unique(units))
     if not len(lists):
-        return Judged(None, 0, None, None, number, ("There are no cases.",))
+        return CalibrationVerdict(None, 0, None, None, number, ("There are no cases.",))
     notes: list[str] = []
 
     def ask(what: str, find: Callable[[], T]) -> T | None:
@@ -216,24 +216,24 @@ def judged(held: Held, *, level: float, draws: int = DRAWS, seed: int = 0) -> Ju
         notes.insert(0, f"With {draws:,} draws p is never below {least:.2g}, and nothing is found: ask for more.")
     added = None if units is not None else held.binned
 
-    def gap(of: str) -> Gap:
+    def gap(of: str) -> CalibrationBias:
         if added is not None:
             return added.gap(of, level=level)
         return confidence_gap(lists, y, of=of, level=level, clusters=units)
 
     first = ask("difference", lambda: gap("top")) if _promised(held) else None
     mass = ask("difference of the mass", lambda: gap("mass"))
-    return Judged(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
+    return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
 
 
-def _promised(held: Held) -> bool:
+def _promised(held: CaseSample) -> bool:
     """Whether any list has a class."""
     if held.binned is not None:
         return held.binned.longest > 0
     return int(held.lists.strictly_valid().sizes.max(initial=0)) > 0
 
 
-def _some(held: Held, notes: list[str]) -> tuple[Places, Places | None]:
+def _some(held: CaseSample, notes: list[str]) -> tuple[Places, Places | None]:
     """The cases that are tested, and their clusters; which of all cases these are does not depend on who holds them."""
     lists, units = held.lists, held.units
     alone = units is None or int(units.max()) + 1 == len(units)

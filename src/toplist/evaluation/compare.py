@@ -14,18 +14,26 @@ import numpy as np
 from toplist._arguments import as_count, as_number, as_probability, as_whole
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.evaluation.arrays import Together, together
-from toplist.evaluation.case_details import Material, from_files, from_memory
+from toplist.evaluation.arrays import ArrayModels, together
+from toplist.evaluation.case_details import CaseDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.stream import MISSING, Adding, Both, Keeping, Read, Scoring, run
-from toplist.inference.aggregates import Tally, overall
-from toplist.inference.intervals import Bounded, FromCases, FromSums, Inference
-from toplist.inference.pairwise import Apart, pairs
+from toplist.evaluation.stream import (
+    MISSING,
+    MatrixCollector,
+    ReadSummary,
+    ScoringSpec,
+    SumCollector,
+    TeeCollector,
+    run,
+)
+from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.intervals import BoundedIntervals, IntervalEstimator, IntervalsFromCases, IntervalsFromSums
+from toplist.inference.pairwise import DistinctModels, pairs
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
-from toplist.inference.ranking import Terms, sections
-from toplist.inference.results import Results
-from toplist.inference.score_matrix import Panel
-from toplist.inference.settings import HOWS, TIMED, Assumptions
+from toplist.inference.ranking import ComparisonSpec, sections
+from toplist.inference.results import Comparison
+from toplist.inference.score_matrix import ScoreMatrix
+from toplist.inference.settings import METHODS, TIMED, InferenceSettings
 from toplist.io.align import Plan, as_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import ReadOptions
@@ -113,22 +121,24 @@ def compare(
     level = as_probability(level, "level")
     if penalty is not None:
         penalty = as_number(penalty, "the penalty for invalid lists", 0, np.inf)
-    scoring = Scoring(tuple(chosen), tops, penalty)
-    if intervals not in ("auto", *HOWS):
-        raise TopListError(f"intervals are auto, {', '.join(HOWS)}, not {intervals!r}.")
+    scoring = ScoringSpec(tuple(chosen), tops, penalty)
+    if intervals not in ("auto", *METHODS):
+        raise TopListError(f"intervals are auto, {', '.join(METHODS)}, not {intervals!r}.")
     horizon, seed = as_whole(horizon, "horizon", 1), as_whole(seed, "seed", 0)
     if min_cases is not None:
         min_cases = as_whole(min_cases, "min_cases", 1)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
 
-    def assume() -> Assumptions:
+    def assume() -> InferenceSettings:
         weighted = sample_weight is not None
-        return Assumptions.of(intervals, _name(clusters), _name(order), weighted=weighted, horizon=horizon, seed=seed)
+        return InferenceSettings.of(
+            intervals, _name(clusters), _name(order), weighted=weighted, horizon=horizon, seed=seed
+        )
 
     if sets is None:
         predictions, y = with_indicators(predictions, y, space)
     inputs = tuple(os.path.abspath(one) for one in (*predictions.values(), y) if isinstance(one, str | os.PathLike))
-    again: Callable[[Progress], Material]
+    again: Callable[[Progress], CaseDetails]
     spelled: Spelled
     options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
     tables = as_tables(predictions, y, space)
@@ -167,20 +177,20 @@ def compare(
 
     bounds = tuple(_bounds(rule, penalty, tallies) for rule in chosen)
 
-    def inference(group: Hashable, tally: Tally) -> Inference:
-        sums = FromSums(tally, level, normal=assumed.how == "normal")
-        found: Inference = sums
+    def inference(group: Hashable, tally: Aggregates) -> IntervalEstimator:
+        sums = IntervalsFromSums(tally, level, normal=assumed.how == "normal")
+        found: IntervalEstimator = sums
         if panel is not None:
-            found = FromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
-        return Apart(Bounded(found, bounds, panel is None or len(panel.empty) == 1), tally)
+            found = IntervalsFromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
+        return DistinctModels(BoundedIntervals(found, bounds, panel is None or len(panel.empty) == 1), tally)
 
     where = None if reference is None else names.index(reference)
     everything = overall(tallies)
-    terms = Terms(names, labels, tops, where, missing == "pairwise", _unranked(everything, min_cases))
+    terms = ComparisonSpec(names, labels, tops, where, missing == "pairwise", _unranked(everything, min_cases))
     whole, groups = sections(tallies, terms, inference)
     sure = inference(None, everything)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
-    results = Results(
+    results = Comparison(
         rules=terms.rules,
         classes=many,
         cases=read.cases,
@@ -219,17 +229,17 @@ def compare(
 
 
 def _of_files(
-    plan: Plan, scoring: Scoring, by_case: bool, progress: Progress
-) -> tuple[Mapping[Hashable, Tally], Panel | None, Read]:
+    plan: Plan, scoring: ScoringSpec, by_case: bool, progress: Progress
+) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, ReadSummary]:
     """Sums, scores side by side where they are needed, and what was read."""
     if not by_case:
-        added, read = run(plan, scoring, lambda: Adding(plan), progress)
+        added, read = run(plan, scoring, lambda: SumCollector(plan), progress)
         return added.tallies, None, read
-    found, read = run(plan, scoring, lambda: Both(Adding(plan), Keeping(plan)), progress)
+    found, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), MatrixCollector(plan)), progress)
     return found.one.tallies, found.other.panel(), read
 
 
-def _unranked(tally: Tally, least: int | None) -> frozenset[int]:
+def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
     """Predictors with fewer cases than are asked for."""
     counts = [int(tally.sums["cases"][a, a]) for a in range(len(tally.sums["cases"]))]
     if least is not None and max(counts) < least:
@@ -243,13 +253,13 @@ def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     return in_file(plan.truth, plan.space), in_file(source, plan.space)
 
 
-def _spelled_in_memory(held: Together, name: str) -> tuple[list[str], list[str]]:
+def _spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
     """The same of predictions in memory."""
     lists = held.lists[name]
     return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
-def _bounds(rule: Rule, penalty: float | None, tallies: Mapping[Hashable, Tally]) -> tuple[float, float]:
+def _bounds(rule: Rule, penalty: float | None, tallies: Mapping[Hashable, Aggregates]) -> tuple[float, float]:
     """The least and the largest score there is, with what invalid lists pay where there are any."""
     low, high = rule.bounds()
     if any(count for one in tallies.values() for count in one.sums["invalid_cases"]):

@@ -22,12 +22,12 @@ from toplist._arguments import as_probability, as_units, as_whole, is_several
 from toplist._typing import Progress
 from toplist.core.kernel import Rows
 from toplist.errors import FileError, OutcomeError, ShapeError, SpaceError, TopListError
-from toplist.evaluation.case_sample import EXACT, Held, Holding, by_place, held
+from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, held
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, measure
-from toplist.evaluation.stream import Scoring, Seen, Sink, run
+from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.io.align import Plan, as_tables, opened, plan_of
 from toplist.io.batches import Batch
-from toplist.io.checks import Looking
+from toplist.io.checks import FileChecks
 from toplist.io.encoding import as_sets, empty_set_explained
 from toplist.io.lists import require_all_columns
 from toplist.io.metadata import filled
@@ -37,12 +37,12 @@ from toplist.io.sources import Source, tell
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import SERIOUS, seen_to
 from toplist.lists.checks.detect import Classes
-from toplist.lists.checks.summary import Look, Oddity
+from toplist.lists.checks.summary import Issue, QualityCounts
 from toplist.lists.converters import raw_rows
 from toplist.lists.outcomes import as_codes, is_soft
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
-from toplist.scoring.case_scores import Sheet
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
 
@@ -62,19 +62,19 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReadFindings:
     """What a file shows: its look, what is odd, and the cases with their outcomes, or why there are none."""
 
-    look: Look
-    oddities: tuple[Oddity, ...]
+    look: QualityCounts
+    oddities: tuple[Issue, ...]
     classes: str
-    held: Held | None
+    held: CaseSample | None
     why: str
 
 
 def read(
     what: Any, y: Any, space: Any, repairs: Repairs, columns: Columns, name: str, limit: int, progress: Progress
-) -> Found:
+) -> ReadFindings:
     """Look at every case as it comes; with outcomes, and where nothing stands against it, read them side by side."""
     known = None if space is None else as_sets(as_space(space), columns.sets)
     *_, source = opened({name: what}, y, known, columns.options, {name: repairs})
@@ -86,10 +86,10 @@ def read(
     if stopped is not None and not any(one.serious for one in found):
         raise stopped
     if any(one.serious for one in found):
-        return Found(looking.found, found, many, None, str(stopped or "") or _unscored(found))
+        return ReadFindings(looking.found, found, many, None, str(stopped or "") or _unscored(found))
     if y is None:
-        return Found(looking.found, found, many, None, "")
-    scoring = Scoring((as_rule("brier"),), ())
+        return ReadFindings(looking.found, found, many, None, "")
+    scoring = ScoringSpec((as_rule("brier"),), ())
     plan = plan_of(
         {name: what}, y, space, {name: repairs}, columns.options,
         missing=columns.missing, sizes=columns.sizes, cluster=columns.clusters, look=("cluster",),
@@ -103,17 +103,17 @@ def read(
         seen, _ = run(plan, scoring, lambda: _Reading(plan, limit), progress)
     look = replace(looking.found, classes=seen.reader.classes)
     many = many if plan.space is None else show_size(plan.space.size)
-    return Found(look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, seen.reader.holding.held(), "")
+    return ReadFindings(look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, seen.reader.holding.held(), "")
 
 
 def _look_reading(
     source: Source, space: ClassSpace | None, repairs: Repairs, sets: str | None, progress: Progress
-) -> tuple[Looking, TopListError | None]:
+) -> tuple[FileChecks, TopListError | None]:
     """A look at every case; and what stopped it, if something did."""
     known = ClassSpace(math.inf) if space is None else space
     if space is None and source.names:
         known = ClassSpace(labels=source.names)
-    looking = Looking(source, known, repairs.units, sets)
+    looking = FileChecks(source, known, repairs.units, sets)
     try:
         if space is not None:
             require_all_columns(source, space)
@@ -126,7 +126,7 @@ def _look_reading(
     return looking, None
 
 
-def _unscored(found: Sequence[Oddity]) -> str:
+def _unscored(found: Sequence[Issue]) -> str:
     kinds = [one.kind for one in found if one.serious]
     return f"Nothing is said of calibration before this is repaired: {', '.join(kinds)}."
 
@@ -145,11 +145,11 @@ class _Reader:
 
     local: bool  # codes mean something else in every case
     cluster: str | None  # a column of the truth
-    holding: Holding
+    holding: CaseSampler
     classes: Classes = field(default_factory=Classes)
     _lock: Lock = field(default_factory=Lock)
 
-    def __call__(self, seen: Seen) -> None:
+    def __call__(self, seen: ScoredBatch) -> None:
         clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
         self.holding.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
         if self.local:
@@ -160,21 +160,21 @@ class _Reader:
             self.classes = self.classes + part
 
 
-class _Reading(Sink):
+class _Reading(Collector):
     """A sink that keeps nothing of the scores: the reader has looked over the judge's shoulder."""
 
     __slots__ = ("name", "reader")
 
     def __init__(self, plan: Plan, limit: int) -> None:
         self.name = plan.sources[0].name
-        self.reader = _Reader(plan.space is None, plan.cluster, Holding(limit))
+        self.reader = _Reader(plan.space is None, plan.cluster, CaseSampler(limit))
 
     @property
-    def watchers(self) -> Mapping[str, Callable[[Seen], None]]:
+    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
         """See `streaming.Sink`."""
         return {self.name: self.reader}
 
-    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> None:
+    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> None:
         """See `streaming.Sink`."""
 
     def add(self, made: Any) -> None:
@@ -280,7 +280,7 @@ def _classes(many: str) -> str:
 
 def _in_memory(
     predictions: Any, y: Any, space: Any, repairs: Repairs, clusters: Any
-) -> tuple[Look, tuple[Any, ...], str, Held | None, str]:
+) -> tuple[QualityCounts, tuple[Any, ...], str, CaseSample | None, str]:
     """The look, what is odd, how many classes, and the cases with their outcomes or why there are none."""
     rows, known = raw_rows(predictions, space, units=repairs.units)
     declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
@@ -288,7 +288,7 @@ def _in_memory(
     try:
         lists = predictions if isinstance(predictions, TopLists) else _admitted(rows, known, repairs)
     except TopListError as error:
-        look = Look.of(rows, known, units=repairs.units)
+        look = QualityCounts.of(rows, known, units=repairs.units)
         found = look.findings()
         if not any(one.serious for one in found):
             raise
@@ -307,11 +307,13 @@ def _in_memory(
     return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, held(*places, units, limit=EXACT), ""
 
 
-def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lists: TopLists, y: Any) -> Look:
+def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lists: TopLists, y: Any) -> QualityCounts:
     codes = None if y is None else as_codes(y, lists)
     if isinstance(predictions, TopLists):
-        return Look.at(lists, codes, names=for_lists(lists, y), local=space.per_case)
-    return Look.of(rows, space, units=repairs.units, names=for_lists(lists, y), codes=codes, local=space.per_case)
+        return QualityCounts.at(lists, codes, names=for_lists(lists, y), local=space.per_case)
+    return QualityCounts.of(
+        rows, space, units=repairs.units, names=for_lists(lists, y), codes=codes, local=space.per_case
+    )
 
 
 def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:

@@ -19,19 +19,19 @@ import numpy as np
 
 from toplist._files import spell
 from toplist.calibration import (
+    CalibrationBias,
     CalibrationError,
     CalibrationTest,
     Decomposition,
-    Gap,
     Reliability,
     calibration_error,
     decompose,
     reliability,
 )
-from toplist.calibration.testing import SIGNIFICANT, Judged, sure
+from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, sure
 from toplist.errors import TopListError
-from toplist.evaluation.case_sample import Held, judged
-from toplist.lists.checks.summary import Oddity
+from toplist.evaluation.case_sample import CaseSample, judged
+from toplist.lists.checks.summary import Issue
 from toplist.report import plot
 from toplist.report.plot import Plot
 from toplist.report.plot.reliability import of_words
@@ -46,7 +46,7 @@ RANKS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class CalibrationResults:
     """Reliability of the most confident class, rank by rank, of all listed classes, and of the listed mass."""
 
     top: Reliability | None
@@ -56,21 +56,21 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurements:
     """What was found, and in words what was not and why."""
 
-    calibration: Calibration
+    calibration: CalibrationResults
     decomposition: Decomposition | None
     calibration_error: CalibrationError | None
-    gap: Gap | None  # of the most confident class
-    mass_gap: Gap | None
+    gap: CalibrationBias | None  # of the most confident class
+    mass_gap: CalibrationBias | None
     test: CalibrationTest | None
     tested: int  # cases that the test is of
     clusters: int | None  # how many the cases are in
     notes: tuple[str, ...]
 
 
-def measure(held: Held, *, level: float, band_level: float, draws: int, seed: int) -> Measured:
+def measure(held: CaseSample, *, level: float, band_level: float, draws: int, seed: int) -> Measurements:
     """Exactly where all cases are held; from sums over bins elsewhere, with a test of the cases that are held.
 
     Sums do not say which cases belong together: with clusters, what has an interval is of the cases that are held.
@@ -78,8 +78,8 @@ def measure(held: Held, *, level: float, band_level: float, draws: int, seed: in
     lists, y, binned, units = held.lists, held.y, held.binned, held.units
     number = None if units is None else len(np.unique(units))
     if not len(lists):
-        nothing = Calibration(None, (), None, None)
-        return Measured(nothing, None, None, None, None, None, 0, number, ("There are no cases.",))
+        nothing = CalibrationResults(None, (), None, None)
+        return Measurements(nothing, None, None, None, None, None, 0, number, ("There are no cases.",))
     notes: list[str] = []
 
     def ask(what: str, find: Callable[[], T]) -> T | None:
@@ -100,7 +100,7 @@ def measure(held: Held, *, level: float, band_level: float, draws: int, seed: in
             return added.calibration_error("top", level=level)
         return calibration_error(lists, y, of="top", level=level, clusters=units)
 
-    return Measured(
+    return Measurements(
         found,
         ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
         ask("calibration error", error) if promised else None,
@@ -113,7 +113,7 @@ def measure(held: Held, *, level: float, band_level: float, draws: int, seed: in
     )
 
 
-def _curves(held: Held, level: float, draws: int, seed: int, notes: list[str]) -> tuple[Calibration, bool]:
+def _curves(held: CaseSample, level: float, draws: int, seed: int, notes: list[str]) -> tuple[CalibrationResults, bool]:
     """The curves, and whether any list has a class."""
     lists, y, binned = held.lists, held.y, held.binned
     entries = len(lists.confidences)
@@ -135,7 +135,7 @@ def _curves(held: Held, level: float, draws: int, seed: int, notes: list[str]) -
     elif held.units is not None:
         notes.append("The bands of the curves take cases as independent, and are too narrow where clusters are not.")
     further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
-    found = Calibration(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
+    found = CalibrationResults(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
     return found, longest > 0
 
 
@@ -264,7 +264,7 @@ def _what(found: Diagnosis) -> str:
     return f"{found.name}: {number_of(found.cases, 'case')}{within}, {found.classes}, {lists}."
 
 
-def _item(one: Oddity) -> list[str]:
+def _item(one: Issue) -> list[str]:
     mark = "!" if one.serious else "-"
     return textwrap.wrap(
         one.words, _WIDTH, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
@@ -333,7 +333,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, break_long_words=False) or [""]
 
 
-def _digits(gap: Gap) -> int:
+def _digits(gap: CalibrationBias) -> int:
     """How many decimals show how wide the interval is, from three to six."""
     if gap.low is None or gap.high is None:
         return 3
@@ -341,20 +341,20 @@ def _digits(gap: Gap) -> int:
     return 3 if not half > 0 else min(6, max(3, math.ceil(-math.log10(half))))
 
 
-def _size(gap: Gap) -> float:
+def _size(gap: CalibrationBias) -> float:
     return abs(gap.difference)
 
 
-def _word(gap: Gap) -> str:
+def _word(gap: CalibrationBias) -> str:
     return "Overconfident" if gap.difference > 0 else "Underconfident"
 
 
-def _means(gap: Gap, between: str) -> str:
+def _means(gap: CalibrationBias, between: str) -> str:
     digits = _digits(gap)
     return f"{_number(gap.promised, digits)}{between}{_number(gap.kept, digits)}"
 
 
-def _interval(gap: Gap) -> str:
+def _interval(gap: CalibrationBias) -> str:
     digits = _digits(gap)
     value = _number(gap.difference, digits, sign=True)
     if gap.low is None or gap.high is None:
@@ -397,15 +397,15 @@ class Diagnosis:
     cases: int
     classes: str  # how many there are, in words
     sizes: Mapping[int, int]  # how many lists have each length
-    oddities: tuple[Oddity, ...]
+    oddities: tuple[Issue, ...]
     why: str = ""  # why there is nothing about calibration
     level: float = 0.95
     exact: bool = True  # whether every case was held, rather than added up in bins
-    calibration: Calibration | None = None
+    calibration: CalibrationResults | None = None
     decomposition: Decomposition | None = None
     calibration_error: CalibrationError | None = None
-    gap: Gap | None = None  # promised minus kept, of the most confident class
-    mass_gap: Gap | None = None  # the same of the listed mass
+    gap: CalibrationBias | None = None  # promised minus kept, of the most confident class
+    mass_gap: CalibrationBias | None = None  # the same of the listed mass
     test: CalibrationTest | None = None
     tested: int = 0  # cases that the test is of
     clusters: int | None = None  # how many the cases that are held are in; None where cases are taken as independent
@@ -422,9 +422,9 @@ class Diagnosis:
         return None if self.test is None else self.test.p <= SIGNIFICANT
 
     @property
-    def judged(self) -> Judged:
+    def judged(self) -> CalibrationVerdict:
         """The test and the differences, from which the words follow."""
-        return Judged(self.test, self.tested, self.gap, self.mass_gap, self.clusters)
+        return CalibrationVerdict(self.test, self.tested, self.gap, self.mass_gap, self.clusters)
 
     @property
     def verdict(self) -> str:

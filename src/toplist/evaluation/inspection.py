@@ -14,13 +14,13 @@ from toplist._text import shown
 from toplist.core import flags, kernel
 from toplist.errors import FileError, ResourceError, TopListError
 from toplist.io.batches import Batch
-from toplist.io.checks import Looking, rows_of
+from toplist.io.checks import FileChecks, rows_of
 from toplist.io.encoding import EMPTY_REMEDY, empty_set_explained
 from toplist.io.lists import lists_of, require_all_columns
 from toplist.io.sources import Source
 from toplist.io.spill import some
 from toplist.lists import TopLists
-from toplist.lists.checks import Oddity, seen_to
+from toplist.lists.checks import Issue, seen_to
 from toplist.lists.space import ClassSpace, show_size
 from toplist.lists.validation import Repairs
 
@@ -59,7 +59,7 @@ class Findings:
     mass: float = 0.0
     invalid: int = 0
     problems: list[Problem] = field(default_factory=list)  # of each case the first
-    oddities: tuple[Oddity, ...] = ()  # all that is odd, of every case
+    oddities: tuple[Issue, ...] = ()  # all that is odd, of every case
 
     @property
     def serious(self) -> bool:
@@ -100,7 +100,7 @@ def inspect(
     if source.names and space is None:
         known = ClassSpace(labels=source.names)
         found.classes = f"{len(source.names)}, by the columns"
-    look = _Look(source, Looking(source, known, repairs.units, sets), known, repairs, found)
+    look = _Look(source, FileChecks(source, known, repairs.units, sets), known, repairs, found)
     try:
         if space is not None:
             require_all_columns(source, space)
@@ -127,7 +127,7 @@ class _Look:
     """A look at batch after batch: what is good goes into the findings, what is bad is counted by its kind."""
 
     source: Source
-    looking: Looking
+    looking: FileChecks
     space: ClassSpace
     repairs: Repairs
     found: Findings

@@ -17,13 +17,13 @@ from toplist._optional import has_arch
 from toplist._typing import Progress
 from toplist.core.exact_sums import to_float
 from toplist.errors import TopListError
-from toplist.evaluation.case_details import Material
-from toplist.inference.aggregates import Tally, overall
+from toplist.evaluation.case_details import CaseDetails
+from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.confidence_set import confidence_set
-from toplist.inference.intervals import Inference
+from toplist.inference.intervals import IntervalEstimator
 from toplist.inference.pairwise import POWER, further
-from toplist.inference.ranking import Terms
-from toplist.inference.results import ConfidenceSet, Estimate, Exhibit, Pair, Results, Section, Standing
+from toplist.inference.ranking import ComparisonSpec
+from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup, plot
 from toplist.report.plot import Plot
 from toplist.report.terminal import as_renderable, as_text
@@ -34,24 +34,24 @@ from toplist.report.versions import versions
 class Leaderboard:
     """Predictors from best to worst, with scores, intervals and paired differences. Made by `compare`."""
 
-    results: Results
-    tallies: Mapping[Hashable, Tally]  # exact sums, by group
-    terms: Terms
-    inference: Inference = field(compare=False)  # over all cases
-    again: Callable[[Progress], Material] = field(compare=False)  # looks at the cases once more
+    results: Comparison
+    tallies: Mapping[Hashable, Aggregates]  # exact sums, by group
+    terms: ComparisonSpec
+    inference: IntervalEstimator = field(compare=False)  # over all cases
+    again: Callable[[Progress], CaseDetails] = field(compare=False)  # looks at the cases once more
     seed: int = 0  # of what is drawn
     inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
-    _kept: list[Material] = field(default_factory=list, compare=False)
+    _kept: list[CaseDetails] = field(default_factory=list, compare=False)
 
     # What is in it
 
-    def __iter__(self) -> Iterator[Standing]:
+    def __iter__(self) -> Iterator[ModelRow]:
         return iter(self.results.overall.standings)
 
     def __len__(self) -> int:
         return len(self.results.overall.standings)
 
-    def __getitem__(self, name: str | int) -> Standing:
+    def __getitem__(self, name: str | int) -> ModelRow:
         """One predictor, by name or by place (0 is the leader)."""
         standings = self.results.overall.standings
         if isinstance(name, int | np.integer):
@@ -62,7 +62,7 @@ class Leaderboard:
         return found
 
     @property
-    def groups(self) -> tuple[Section, ...]:
+    def groups(self) -> tuple[Group, ...]:
         """The standings of each group of cases."""
         return self.results.groups
 
@@ -111,7 +111,7 @@ class Leaderboard:
             seed=self.seed if seed is None else as_whole(seed, "seed", 0),
         )
 
-    def material(self, progress: Progress = lambda what, done, total: None) -> Material:
+    def material(self, progress: Progress = lambda what, done, total: None) -> CaseDetails:
         """Scores case by case, and what the lists show: files are read once more, at the first time of asking."""
         if not self._kept:
             found = self.again(progress)
@@ -120,7 +120,7 @@ class Leaderboard:
             self._kept.append(found)
         return self._kept[0]
 
-    def _agrees(self, found: Material) -> bool:
+    def _agrees(self, found: CaseDetails) -> bool:
         """Whether a second look finds the scores of the first, up to rounding."""
         scores, x = found.panel.scores, overall(self.tallies).sums["x"]
         weights = np.ones(len(scores)) if found.panel.weights is None else found.panel.weights
@@ -180,7 +180,7 @@ class Leaderboard:
         named = {} if title is None else {"title": title}
         write(Page(board.results, exhibits, made, decided=decided, judged=judged, **named), path)
 
-    def _exhibits(self, material: Material) -> tuple[Exhibit, ...]:
+    def _exhibits(self, material: CaseDetails) -> tuple[ModelDetails, ...]:
         """In the order of the table."""
         found = {one.name: one for one in material.exhibits}
         return tuple(found[row.name] for row in self)

@@ -19,16 +19,16 @@ from toplist._text import shown
 from toplist._typing import Floats
 from toplist.calibration.reliability_curve import Bins
 from toplist.core import array_api, kernel
-from toplist.inference.results import KINDS, Costly, Exhibit, Shape
+from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
 from toplist.io.naming import Names, for_lists
 from toplist.lists import TopLists
-from toplist.lists.checks import Look
+from toplist.lists.checks import QualityCounts
 from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
-from toplist.scoring.case_scores import Sheet
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule
-from toplist.scoring.truncation_curve import CELLS, Cuts, Cutting, Outcomes, Total, below, scores_one_by_one, slabs
+from toplist.scoring.truncation_curve import CELLS, CutOutcomes, Cuts, Cutting, Total, below, scores_one_by_one, slabs
 
 Positions = NDArray[np.int64]
 MOST = 10  # costly cases
@@ -37,17 +37,17 @@ _CHUNK = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Costliest:
+class WorstCases:
     """The cases with the largest scores, worst first; among equals those that stand first in the truth."""
 
-    cases: tuple[tuple[int, Costly], ...] = ()  # with their positions in the truth
+    cases: tuple[tuple[int, WorstCase], ...] = ()  # with their positions in the truth
 
-    def __add__(self, other: Costliest) -> Costliest:
+    def __add__(self, other: WorstCases) -> WorstCases:
         both = sorted((*self.cases, *other.cases), key=lambda one: (-one[1].score, one[0], one[1].case))
-        return Costliest(tuple(both[:MOST]))
+        return WorstCases(tuple(both[:MOST]))
 
     @classmethod
-    def of(cls, lists: TopLists, truth: Any, scores: Floats, position: Positions, names: Names) -> Costliest:
+    def of(cls, lists: TopLists, truth: Any, scores: Floats, position: Positions, names: Names) -> WorstCases:
         """The costliest cases of a batch; `truth` are codes, or lists."""
         return cls(
             tuple(
@@ -83,12 +83,12 @@ def _candidates(scores: Floats, most: int) -> NDArray[np.intp]:
     return np.flatnonzero(scores >= np.partition(tops, chunks - most)[chunks - most])
 
 
-def _costly(lists: TopLists, truth: Any, at: int, score: float, position: int, names: Names) -> Costly:
+def _costly(lists: TopLists, truth: Any, at: int, score: float, position: int, names: Names) -> WorstCase:
     part = lists[at : at + 1]
     t = part.normalized_confidences
     first = np.argsort(-t, stable=True)[:_LISTED]
     called = names.classes(at, part.classes[first].tolist())
-    return Costly(
+    return WorstCase(
         names.case(at, position),
         score,
         _outcome(truth, at, names),
@@ -154,7 +154,7 @@ _SIZES = 40  # list lengths that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class DetailsAccumulator:
     """Exact sums and the few cases to show; adding two is adding their cases, in any order and any split.
 
     Cases count alike, whatever their weights are in the comparison.
@@ -167,15 +167,15 @@ class Gathered:
     mass: Bins = field(default_factory=Bins)
     sizes: Mapping[int, int] = field(default_factory=dict)
     shapes: tuple[tuple[int, Total], ...] = ((0, Total()),) * len(KINDS)
-    costliest: Costliest = field(default_factory=Costliest)
+    costliest: WorstCases = field(default_factory=WorstCases)
     invalid: FirstInvalid = field(default_factory=FirstInvalid)
-    look: Look = field(default_factory=Look)
+    look: QualityCounts = field(default_factory=QualityCounts)
 
-    def __add__(self, other: Gathered) -> Gathered:
+    def __add__(self, other: DetailsAccumulator) -> DetailsAccumulator:
         sizes = dict(self.sizes)
         for length, count in other.sizes.items():
             sizes[length] = sizes.get(length, 0) + count
-        return Gathered(
+        return DetailsAccumulator(
             self.cases + other.cases,
             None if self.cuts is None or other.cuts is None else self.cuts + other.cuts,
             self.listed + other.listed,
@@ -192,13 +192,13 @@ class Gathered:
 def gather(
     lists: TopLists,
     y: Any,
-    sheet: Sheet,
+    sheet: CaseScores,
     *,
     rule: Rule,
     position: NDArray[np.int64] | None = None,
     names: Names | None = None,
     ranked: bool = False,
-) -> Gathered:
+) -> DetailsAccumulator:
     """What the lists of a batch show, beside `sheet`, their scores: those under its first rule, which is `rule`.
 
     `y` is what happened or, as lists, what is believed to have; then hits are expected ones, and there is no curve.
@@ -226,7 +226,7 @@ def gather(
     some = sheet.sizes > 0
     every = bool(some.all())
     sizes = _histogram(sheet.sizes)
-    return Gathered(
+    return DetailsAccumulator(
         n,
         cuts,
         listed,
@@ -234,9 +234,9 @@ def gather(
         Bins.of(sheet.mass, sheet.listed),
         sizes,
         _shapes(lists, sheet, sizes),
-        Costliest.of(lists, truth, sheet.scores[0], where, called),
+        WorstCases.of(lists, truth, sheet.scores[0], where, called),
         FirstInvalid.of(lists, sheet.invalid, where, called),
-        Look.at(
+        QualityCounts.at(
             lists,
             codes=None if isinstance(truth, TopLists) else truth,
             ranked=ranked,
@@ -246,7 +246,7 @@ def gather(
     )
 
 
-def exhibit(gathered: Gathered, name: str, rule: str) -> Exhibit:
+def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
     """The result: means of exact sums, each rounded once. The curve ends with the lists as they are."""
     cases, cuts = gathered.cases, gathered.cuts
     ks: tuple[int, ...] = ()
@@ -255,7 +255,7 @@ def exhibit(gathered: Gathered, name: str, rule: str) -> Exhibit:
         ks = (*below(cuts.longest), cuts.longest)
         curve = tuple(total.mean(cases) for total in (*cuts.at, cuts.whole))
     frequent = sorted(gathered.sizes.items(), key=lambda one: (-one[1], one[0]))[:_SIZES]
-    return Exhibit(
+    return ModelDetails(
         name=name,
         rule=rule,
         cases=cases,
@@ -268,7 +268,7 @@ def exhibit(gathered: Gathered, name: str, rule: str) -> Exhibit:
         shortest=min(gathered.sizes, default=0),
         longest=max(gathered.sizes, default=0),
         shapes=tuple(
-            Shape(kind, count, total.mean(count), total.infinite)
+            PredictionType(kind, count, total.mean(count), total.infinite)
             for kind, (count, total) in zip(KINDS, gathered.shapes, strict=True)
             if count
         ),
@@ -279,12 +279,12 @@ def exhibit(gathered: Gathered, name: str, rule: str) -> Exhibit:
 
 
 def _walked(
-    lists: TopLists, codes: NDArray[np.int64], sheet: Sheet, rule: Rule
+    lists: TopLists, codes: NDArray[np.int64], sheet: CaseScores, rule: Rule
 ) -> tuple[Bins, NDArray[np.float64], Cuts]:
     """One walk over the lists: the bins of what is listed, the largest confidences, the scores of cuts."""
     rows, n = lists.admitted.rows, len(lists)
     plain, empty = sheet.unpenalised[0], sheet.empty[0]
-    outcomes = Outcomes(codes, *kernel.places(rows, codes))
+    outcomes = CutOutcomes(codes, *kernel.places(rows, codes))
     longest = int(sheet.sizes.max(initial=0))
     ks = below(longest)
     peaks = np.zeros(n)
@@ -348,7 +348,7 @@ def _histogram(sizes: NDArray[np.int64]) -> dict[int, int]:
     return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
 
-def _shapes(lists: TopLists, sheet: Sheet, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
+def _shapes(lists: TopLists, sheet: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
     """Cases and scores by shape.
 
     A list of several classes that leaves no mass, as far as the door can tell, is a distribution whose zeros are not

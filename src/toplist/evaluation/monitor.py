@@ -24,15 +24,15 @@ from toplist._files import temporary_folder
 from toplist._optional import need
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
-from toplist.evaluation.arrays import Together, together
-from toplist.evaluation.stream import Scoring, Seen, coder_of, judges_of, lengths, needs_text, require_ids
+from toplist.evaluation.arrays import ArrayModels, together
+from toplist.evaluation.stream import ScoredBatch, ScoringSpec, coder_of, judges_of, lengths, needs_text, require_ids
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_moment, follow
 from toplist.io.align import Join, OutOfStepError, Plan, as_tables, in_step, names_of, plan_of, repairs_of
 from toplist.io.batches import Batch
 from toplist.io.columns import plain as plain_column
 from toplist.io.duckdb_engine import connect
-from toplist.io.encoding import Coder
+from toplist.io.encoding import ClassEncoder
 from toplist.io.metadata import filled, in_time
 from toplist.io.options import ReadOptions
 from toplist.io.spill import gathered, some
@@ -127,7 +127,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class AlignedModel:
     """The lists of one predictor, what happened, and where in the truth each case stands."""
 
     lists: TopLists
@@ -137,10 +137,10 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class AlignedModels:
     """All predictors by name. Codes mean the same classes to all, or labels do."""
 
-    predicted: Mapping[str, Predicted]
+    predicted: Mapping[str, AlignedModel]
     cases: int
     classes: str
     moments: Places | None  # the place of each case of the truth in time; None: the truth is in order
@@ -156,32 +156,32 @@ class Held:
         return lists, other.lists if len(theirs) == len(other.places) else other.lists[theirs], y, order
 
 
-def from_memory(held: Together) -> Held:
+def from_memory(held: ArrayModels) -> AlignedModels:
     """Predictors in memory, which all have the same cases."""
     n = len(next(iter(held.lists.values())))
     places = np.arange(n)
-    return Held(
-        {name: Predicted(lists, held.y, places) for name, lists in held.lists.items()}, n, held.classes, held.moments
+    return AlignedModels(
+        {name: AlignedModel(lists, held.y, places) for name, lists in held.lists.items()}, n, held.classes, held.moments
     )
 
 
-def from_files(plan: Plan, scoring: Scoring) -> Held:
+def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     """Files and frames, read whole."""
     require_ids(plan)
     truth, found = _aligned(plan)
     coders = _coders(plan, truth, found)
-    seen: list[Seen] = []
+    seen: list[ScoredBatch] = []
     judges = judges_of(plan, scoring, {source.name: seen.append for source in plan.sources})
     for judge, coder, one in zip(judges, coders, found, strict=True):
         judge.coder = coder or judge.coder
         judge.sheet(one.batch, truth if len(one.places) == len(truth) else some(truth, one.places))
     predicted = {
-        judge.source.name: Predicted(it.lists, it.y, one.places, one.unknown)
+        judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)
     }
     moments = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
     many = "per case" if plan.space is None else show_size(plan.space.size)
-    return Held(predicted, len(truth), many, moments)
+    return AlignedModels(predicted, len(truth), many, moments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _joined(plan: Plan) -> tuple[Batch, list[_Found]]:
 
 
 @dataclass(slots=True)
-class _Settled(Coder):
+class _Settled(ClassEncoder):
     """Codes that were settled among all sources, for one of them and the truth of its cases."""
 
     mine: Codes | None = None
@@ -233,13 +233,13 @@ class _Settled(Coder):
     def codes(
         self, lists: Batch, names: tuple[str, ...], truth: Batch, truth_names: tuple[str, ...]
     ) -> tuple[Codes, Codes]:
-        """See `Coder`."""
+        """See `ClassEncoder`."""
         if self.mine is None or self.theirs is None:
             return super().codes(lists, names, truth, truth_names)
         return self.mine, self.theirs
 
 
-def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[Coder | None]:
+def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[ClassEncoder | None]:
     """A coder for each source where those of the plan would number classes differently; else none."""
     coder = coder_of(plan)
     if coder.labels is not None or coder.integers:
@@ -338,7 +338,7 @@ def monitor(
     level = as_probability(level, "level")
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
-    scoring = Scoring((chosen,), (), penalty)
+    scoring = ScoringSpec((chosen,), (), penalty)
     options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
     tables = as_tables(predictions, y, space)
     if tables is not None:
@@ -360,7 +360,9 @@ def monitor(
     )
 
 
-def _path(held: Held, candidate: str, baseline: str, rule: Rule, penalty: float | None, level: float) -> SequentialPath:
+def _path(
+    held: AlignedModels, candidate: str, baseline: str, rule: Rule, penalty: float | None, level: float
+) -> SequentialPath:
     a, b, y, order = held.pair(candidate, baseline)
     half, why = _half(rule, penalty, a, b)
     scores = [score(one, y, rule=rule, penalty=penalty) for one in (a, b)]
@@ -390,7 +392,7 @@ def _path(held: Held, candidate: str, baseline: str, rule: Rule, penalty: float 
     )
 
 
-def _moments(held: Held, a: str, b: str) -> NDArray[np.int64] | None:
+def _moments(held: AlignedModels, a: str, b: str) -> NDArray[np.int64] | None:
     """The moment of each case that both have, where some share one; else None: every case is a step of its own."""
     if held.moments is None:
         return None

@@ -23,9 +23,9 @@ from toplist._text import few
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError
-from toplist.inference.aggregates import Tally, merge, tally
-from toplist.inference.results import Origin
-from toplist.inference.score_matrix import Panel, one_if_alike, side_by_side
+from toplist.inference.aggregates import Aggregates, merge, tally
+from toplist.inference.results import SourceSummary
+from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
 from toplist.io.align import Join, Joined, OutOfStepError, Plan, differing_lengths, in_step, require_same_cases
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
@@ -39,7 +39,7 @@ from threading import Lock
 
 from toplist._typing import Codes
 from toplist.errors import OutcomeError
-from toplist.io.encoding import Coder, has_integers
+from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.lists import NEAR_ONE, class_counts, in_file, lists_of, require_all_columns, require_outcomes
 from toplist.io.metadata import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
 from toplist.io.sources import Source
@@ -47,13 +47,13 @@ from toplist.io.spill import some
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import Sheet
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule
 
 _IN_MEMORY = 1 << 31  # bytes for all predictors together; more goes to disk
 
 
-class Scratch:
+class ScoreStore:
     """The sheet of one predictor: a record for each case, so that a case is written in one place.
 
     What the empty list scores is kept once where it is the same for all, and scores without the penalty only where
@@ -67,7 +67,7 @@ class Scratch:
         self.empty: Any = None
         self._plain: list[tuple[NDArray[np.int64], Any]] = []
 
-    def put(self, places: NDArray[np.int64], sheet: Sheet) -> None:
+    def put(self, places: NDArray[np.int64], sheet: CaseScores) -> None:
         """Write down the cases at these places."""
         self.present[places] = True
         if self.records is None:
@@ -83,7 +83,7 @@ class Scratch:
         if len(odd):
             self._plain.append((places[odd], sheet.unpenalised[:, odd]))
 
-    def sheet(self, lo: int, hi: int) -> Sheet:
+    def sheet(self, lo: int, hi: int) -> CaseScores:
         """Cases lo to hi. What is not there is zero."""
         if self.records is None:
             raise ValueError("nothing was written")
@@ -98,9 +98,9 @@ class Scratch:
         own = part["empty"].T if self.empty is None else np.broadcast_to(self.empty, scores.shape)
         names = ("listed", "sizes", "mass", "invalid")
         columns = [np.ascontiguousarray(part[name]) for name in names]
-        return Sheet(scores, plain, own, part["hit"], tuple(part["missed"].T), *columns)
+        return CaseScores(scores, plain, own, part["hit"], tuple(part["missed"].T), *columns)
 
-    def _make_room(self, sheet: Sheet) -> None:
+    def _make_room(self, sheet: CaseScores) -> None:
         rules, tops = len(sheet.scores), len(sheet.missed)
         fields: list[Any] = [("scores", "f8", (rules,)), ("missed", "f8", (tops,)), ("mass", "f8"), ("hit", "f8")]
         fields += [("listed", sheet.listed.dtype), ("sizes", "i4"), ("invalid", "i1")]
@@ -125,13 +125,13 @@ class Scratch:
         return self._plain[0]
 
 
-S = TypeVar("S", bound="Sink")
+S = TypeVar("S", bound="Collector")
 _PART = 1 << 17
 MISSING = ("error", "common", "pairwise", "reject")
 
 
 @dataclass(frozen=True, slots=True)
-class Scoring:
+class ScoringSpec:
     """By what cases are scored."""
 
     rules: tuple[Rule, ...]
@@ -140,12 +140,12 @@ class Scoring:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ScoredBatch:
     """A batch that was scored, with all that is known of it, for those who want to look closer."""
 
     lists: TopLists
     y: Any
-    sheet: Sheet
+    sheet: CaseScores
     batch: Batch
     names: tuple[str, ...]  # of the columns, where they are the classes
     codes: Codes
@@ -155,23 +155,23 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Judge:
+class BatchScorer:
     """Scores the batches of one source against the truth."""
 
     source: Source
     truth: Source
-    coder: Coder
-    scoring: Scoring
+    coder: ClassEncoder
+    scoring: ScoringSpec
     repairs: Repairs
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
     sizes: str | None = None  # the column of the truth that says how many classes each case has
-    watch: Callable[[Seen], None] | None = None
+    watch: Callable[[ScoredBatch], None] | None = None
     cases: int = 0
     repaired: Counter[str] = field(default_factory=Counter)
     truth_repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
-    def sheet(self, batch: Batch, truth: Batch) -> Sheet:
+    def sheet(self, batch: Batch, truth: Batch) -> CaseScores:
         """Scores and all else that is known of each case."""
         lists, y, codes, outcomes = self._read(batch, truth)
         try:
@@ -179,7 +179,7 @@ class Judge:
         except OutcomeError as error:
             raise in_file(error, truth) from None
         if self.watch is not None:
-            self.watch(Seen(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
+            self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         with self._lock:
             self.cases += len(batch)
             self.repaired.update(lists.repairs)
@@ -228,23 +228,23 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadSummary:
     """What was read, aligned and repaired on the way."""
 
-    origins: tuple[Origin, ...]
+    origins: tuple[SourceSummary, ...]
     cases: int
     compared: int
     truth: str = ""  # how the truth was read
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
 
 
-class Sink(ABC):
+class Collector(ABC):
     """Takes the scored cases. What can be done apart from other cases is done in `make`, by several threads."""
 
     __slots__ = ()
 
     @abstractmethod
-    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """Something from some cases; `present` is empty where all predict all."""
 
     @abstractmethod
@@ -252,22 +252,24 @@ class Sink(ABC):
         """The next of what was made, in the order of the truth."""
 
     @property
-    def watchers(self) -> Mapping[str, Callable[[Seen], None]]:
+    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
         """By the name of a source, who sees its batches as they are scored, in any order and from any thread."""
         return {}
 
 
-def coder_of(plan: Plan) -> Coder:
+def coder_of(plan: Plan) -> ClassEncoder:
     """Class names as codes, for one source and the truth."""
     whole = plan.space is None or plan.space.labels is None
     whole = whole and all(has_integers(source) for source in (plan.truth, *plan.sources))
-    return Coder(plan.space, whole, plan.sets)
+    return ClassEncoder(plan.space, whole, plan.sets)
 
 
-def judges_of(plan: Plan, scoring: Scoring, watchers: Mapping[str, Callable[[Seen], None]]) -> list[Judge]:
+def judges_of(
+    plan: Plan, scoring: ScoringSpec, watchers: Mapping[str, Callable[[ScoredBatch], None]]
+) -> list[BatchScorer]:
     """One for each source, with the function that is called with every batch it scored."""
     return [
-        Judge(
+        BatchScorer(
             source,
             plan.truth,
             coder_of(plan),
@@ -282,8 +284,8 @@ def judges_of(plan: Plan, scoring: Scoring, watchers: Mapping[str, Callable[[See
 
 
 def run(
-    plan: Plan, scoring: Scoring, sink: Callable[[], S], progress: Progress = lambda what, done, total: None
-) -> tuple[S, Read]:
+    plan: Plan, scoring: ScoringSpec, sink: Callable[[], S], progress: Progress = lambda what, done, total: None
+) -> tuple[S, ReadSummary]:
     """Read, align and score. A new sink is made for a second attempt, where the first one finds no common order."""
     require_ids(plan)
     to = sink()
@@ -296,7 +298,7 @@ def run(
     return to, _joined(plan, scoring, to, progress)
 
 
-def _in_step(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Read:
+def _in_step(plan: Plan, scoring: ScoringSpec, sink: Collector, progress: Progress) -> ReadSummary:
     judges, done = judges_of(plan, scoring, sink.watchers), 0
 
     def work(cases: tuple[Batch, list[Batch]]) -> tuple[int, Any]:
@@ -313,7 +315,7 @@ def _in_step(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Re
     for judge in judges:
         judge.coder.finish()
     origins = tuple(
-        Origin(
+        SourceSummary(
             j.source.name,
             j.source.path,
             j.source.layout.kind,
@@ -323,19 +325,19 @@ def _in_step(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Re
         )
         for j in judges
     )
-    return Read(origins, done, done, plan.truth.reading, dict(judges[0].truth_repaired))
+    return ReadSummary(origins, done, done, plan.truth.reading, dict(judges[0].truth_repaired))
 
 
-def _joined(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Read:
+def _joined(plan: Plan, scoring: ScoringSpec, sink: Collector, progress: Progress) -> ReadSummary:
     judges = judges_of(plan, scoring, sink.watchers)
     with connect() as engine, temporary_folder() as folder:
         join = Join(engine, plan.truth, folder, text=needs_text(plan))
         scratches = []
         for at, judge in enumerate(judges):
-            scratch = Scratch(folder / f"scores-{at}", join.cases, len(judges))
+            scratch = ScoreStore(folder / f"scores-{at}", join.cases, len(judges))
             done = 0
 
-            def work(found: Joined, judge: Judge = judge) -> tuple[Joined, Sheet]:
+            def work(found: Joined, judge: BatchScorer = judge) -> tuple[Joined, CaseScores]:
                 return found, judge.sheet(found.batch, found.truth)
 
             for found, sheet in parallel_map(work, join.look_up(judge.source)):
@@ -365,7 +367,7 @@ def _joined(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Rea
     filled = [len(away) if plan.missing == "reject" else 0 for away in lacking]
     beyond = [join.unknown.get(judge.source.name, (0, []))[0] for judge in judges]
     origins = tuple(
-        Origin(
+        SourceSummary(
             judge.source.name,
             judge.source.path,
             judge.source.layout.kind,
@@ -378,10 +380,10 @@ def _joined(plan: Plan, scoring: Scoring, sink: Sink, progress: Progress) -> Rea
         for judge, fills, unknown, count in zip(judges, filled, beyond, cases, strict=True)
     )
     mended = max((dict(judge.truth_repaired) for judge in judges), key=lambda counts: sum(counts.values()))
-    return Read(origins, join.cases, compared, plan.truth.reading, mended)
+    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended)
 
 
-def _in_order(plan: Plan, sink: Sink, scratches: list[Scratch], progress: Progress) -> int:
+def _in_order(plan: Plan, sink: Collector, scratches: list[ScoreStore], progress: Progress) -> int:
     """The scored cases, in the order of the truth; how many there were."""
     lo = compared = 0
     for truth in plan.truth.batches(together=True):
@@ -401,7 +403,7 @@ def _in_order(plan: Plan, sink: Sink, scratches: list[Scratch], progress: Progre
     return compared
 
 
-def _reject(judge: Judge, scratch: Scratch, away: NDArray[np.intp], truth: Batch) -> None:
+def _reject(judge: BatchScorer, scratch: ScoreStore, away: NDArray[np.intp], truth: Batch) -> None:
     """Absent predictions are empty lists."""
     for lo in range(0, len(away), _PART):
         at = away[lo : lo + _PART]
@@ -409,7 +411,7 @@ def _reject(judge: Judge, scratch: Scratch, away: NDArray[np.intp], truth: Batch
         scratch.put(at, judge.sheet(_empty_lists(judge, happened), happened))
 
 
-def _empty_lists(judge: Judge, truth: Batch) -> Batch:
+def _empty_lists(judge: BatchScorer, truth: Batch) -> Batch:
     pa, n = need("pyarrow"), len(truth)
     kind = pa.string() if truth.classes is None else plain(truth.classes).type
     return Batch(judge.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
@@ -437,19 +439,19 @@ def lengths(plan: Plan) -> str:
     return differing_lengths((plan.truth, *plan.sources))
 
 
-T = TypeVar("T", bound=Sink)
+T = TypeVar("T", bound=Collector)
 
 
 @dataclass(slots=True)
-class Adding(Sink):
+class SumCollector(Collector):
     """A sink that adds up."""
 
     plan: Plan
-    tallies: dict[Hashable, Tally] = field(default_factory=dict)
+    tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
     def make(
-        self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]
-    ) -> dict[Hashable, Tally]:
+        self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]
+    ) -> dict[Hashable, Aggregates]:
         """See `streaming.Sink`."""
         plan = self.plan
         clusters = None if plan.cluster is None or plan.missing == "pairwise" else plan.cluster
@@ -466,13 +468,13 @@ class Adding(Sink):
         require_few_groups(found.keys, self.plan.by)
         return found
 
-    def add(self, made: dict[Hashable, Tally]) -> None:
+    def add(self, made: dict[Hashable, Aggregates]) -> None:
         """See `streaming.Sink`."""
         self.tallies = merge(self.tallies, made)
         require_few_groups(self.tallies, self.plan.by)
 
 
-class Keeping(Sink):
+class MatrixCollector(Collector):
     """A sink that keeps every score, in the order of the truth, in a file that has no name."""
 
     def __init__(self, plan: Plan) -> None:
@@ -484,7 +486,7 @@ class Keeping(Sink):
     def __del__(self) -> None:
         self.file.close()  # what a panel maps of it stays
 
-    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
         plan, unit = self.plan, self.plan.order or self.plan.cluster
         columns = {
@@ -505,13 +507,13 @@ class Keeping(Sink):
             if column is not None:
                 self.columns[name].append(column)
 
-    def panel(self) -> Panel:
+    def panel(self) -> ScoreMatrix:
         """All cases, side by side."""
         with room():
             self.file.flush()
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None
-        return Panel(
+        return ScoreMatrix(
             np.memmap(self.file, np.float64, "r").reshape(-1, *self.shape),
             one_if_alike(found["empty"]),
             np.concatenate(found["weight"]) if found["weight"] else None,
@@ -530,13 +532,13 @@ class Keeping(Sink):
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Sink, Generic[S, T]):
+class TeeCollector(Collector, Generic[S, T]):
     """Two sinks in one."""
 
     one: S
     other: T
 
-    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
         return self.one.make(truth, sheets, present), self.other.make(truth, sheets, present)
 
@@ -546,7 +548,7 @@ class Both(Sink, Generic[S, T]):
         self.other.add(made[1])
 
 
-def _empty(sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
+def _empty(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
     """What the empty list scores, from a predictor that has the case: it is the same for all who have it."""
     first: NDArray[np.float64] = sheets[0].empty.T
     if not present or first.strides[0] == 0:

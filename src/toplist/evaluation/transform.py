@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from toplist._optional import need
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.evaluation.stream import Sink
+from toplist.evaluation.stream import Collector
 from toplist.io.align import Reading, silent
 from toplist.io.batches import Batch
 from toplist.io.columns import as_arrow
-from toplist.io.write import Writer, Written, transform
+from toplist.io.write import Writer, WriteSummary, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights
 from toplist.postprocess.combination.weights import POOLS
@@ -37,9 +37,9 @@ from toplist.postprocess.recalibration import (
     Temperature,
     VectorScaling,
 )
-from toplist.postprocess.recalibration.automatic import Choice, choose_recalibrator
+from toplist.postprocess.recalibration.automatic import Selection, choose_recalibrator
 from toplist.postprocess.truncation import Truncation, choose_k, choose_mass, truncate_by_gain
-from toplist.scoring.case_scores import Sheet
+from toplist.scoring.case_scores import CaseScores
 
 PathLike = str | os.PathLike[str]
 
@@ -52,7 +52,7 @@ def recalibrate_file(
     name: str = "predictions",
     reading: Reading | None = None,
     progress: Progress = silent,
-) -> Written:
+) -> WriteSummary:
     """Write what a fitted recalibrator (or anything that transforms lists) makes of a file's lists."""
     files = (reading or Reading()).open({name: path})
     return transform(files, output, lambda lists: model.transform(lists[0]), progress, "recalibrating")
@@ -68,7 +68,7 @@ def truncate_file(
     name: str = "predictions",
     reading: Reading | None = None,
     progress: Progress = silent,
-) -> Written:
+) -> WriteSummary:
     """Write shorter lists: k classes each, as many as list a mass, or as long as one more gains enough."""
     if sum(option is not None for option in (k, mass, gain)) != 1:
         raise TopListError("truncate to k classes, to a mass or by a gain: give one of the three.")
@@ -90,7 +90,7 @@ def pool_files(
     k: int | None = None,
     reading: Reading | None = None,
     progress: Progress = silent,
-) -> Written:
+) -> WriteSummary:
     """Write the pool of several files' lists for the same cases, in the order of the first file."""
     if pool not in POOLS:
         raise TopListError(f"a pool is {' or '.join(POOLS)}, not {pool!r}.")
@@ -110,11 +110,11 @@ KINDS: dict[str, type[Recalibrator]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FitResult:
     """A recalibrator, what it scores on cases that it has not seen, and what it was fitted to."""
 
     model: Recalibrator
-    choice: Choice
+    choice: Selection
     cases: int
     classes: Any  # how many there are
     repairs: Mapping[str, Mapping[str, int]]
@@ -132,7 +132,7 @@ def fit_recalibrator(
     seed: int = 0,
     reading: Reading | None = None,
     progress: Progress = silent,
-) -> Fitted:
+) -> FitResult:
     """A recalibrator fitted to a file, and what it scores on cases that it has not seen, beside no change at all.
 
     `kind` is one of `KINDS`, or "auto" for the one that `choose_recalibrator` takes.
@@ -149,7 +149,7 @@ def fit_recalibrator(
         candidates = [chosen]
     choice = choose_recalibrator(own, y, rule=rule, candidates=candidates, folds=folds, seed=seed)
     model = choice.best if candidates is None else candidates[0].unfitted().fit(own, y)
-    return Fitted(model, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out)
+    return FitResult(model, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out)
 
 
 def fit_weights(
@@ -188,14 +188,14 @@ def fit_truncation(
     return choosers[by](lists[name], y, rule=rule)
 
 
-class Scores(Sink):
+class Scores(Collector):
     """A sink that writes each case's scores to a file."""
 
     def __init__(self, path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]) -> None:
         self.writer = Writer(path)
         self.rules, self.keep = tuple(rules), tuple(keep)
 
-    def make(self, truth: Batch, sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`. One file alone has no case without a prediction that counts."""
         (sheet,) = sheets
         columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from toplist._typing import Floats
 from toplist.core.exact_sums import UNIT, Integers, exact_sums
 from toplist.errors import TopListError
-from toplist.scoring.case_scores import Grouping, Sheet
+from toplist.scoring.case_scores import CaseScores, Grouping
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class Aggregates:
     """Exact sums over cases; adding two tallies is adding their cases, in any order and any split.
 
     With K predictors and R rules, `sums` holds arrays of integers in units of 2**-1074 (counts are plain):
@@ -42,16 +42,16 @@ class Tally:
     sums: Mapping[str, Integers]
     clusters: Mapping[Hashable, tuple[int, Integers]] = field(default_factory=dict)
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: Aggregates) -> Aggregates:
         sums = {name: value + other.sums[name] for name, value in self.sums.items()}
         clusters = dict(self.clusters)
         for key, (weight, x) in other.clusters.items():
             mine = clusters.get(key)
             clusters[key] = (weight, x) if mine is None else (mine[0] + weight, mine[1] + x)
-        return Tally(self.cases + other.cases, sums, clusters)
+        return Aggregates(self.cases + other.cases, sums, clusters)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tally):
+        if not isinstance(other, Aggregates):
             return NotImplemented
         return (
             self.cases == other.cases
@@ -67,16 +67,16 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
 
-def merge(*parts: Mapping[Hashable, Tally]) -> dict[Hashable, Tally]:
+def merge(*parts: Mapping[Hashable, Aggregates]) -> dict[Hashable, Aggregates]:
     """Tallies by group of all parts together."""
-    out: dict[Hashable, Tally] = {}
+    out: dict[Hashable, Aggregates] = {}
     for part in parts:
         for key, one in part.items():
             out[key] = out[key] + one if key in out else one
     return out
 
 
-def overall(parts: Mapping[Hashable, Tally]) -> Tally:
+def overall(parts: Mapping[Hashable, Aggregates]) -> Aggregates:
     """All groups together."""
     first, *others = parts.values()
     for other in others:
@@ -89,13 +89,13 @@ _SMALLEST = 1e-140  # a weight whose square has all its digits
 
 
 def tally(
-    sheets: Sequence[Sheet],
+    sheets: Sequence[CaseScores],
     *,
     present: Sequence[NDArray[np.bool_] | None] = (),
     weights: Floats | None = None,
     groups: Grouping | None = None,
     clusters: Grouping | None = None,
-) -> dict[Hashable, Tally]:
+) -> dict[Hashable, Aggregates]:
     """Tallies by group of the same cases under several predictors; `present` says which cases each predicts."""
     if weights is not None:
         _require_squares(weights)
@@ -111,7 +111,7 @@ def tally(
     counts = adding.count(None)
     by_cluster = _by_cluster(sheets, weights, at, clusters) if clusters is not None else {}
     return {
-        key: Tally(int(counts[g]), {name: value[g] for name, value in sums.items()}, by_cluster.get(key, {}))
+        key: Aggregates(int(counts[g]), {name: value[g] for name, value in sums.items()}, by_cluster.get(key, {}))
         for g, key in enumerate(at.keys)
     }
 
@@ -178,7 +178,7 @@ def _objects(values: list[int]) -> Integers:
     return out
 
 
-def _singles(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> dict[str, Integers]:
+def _singles(adding: _Adding, sheets: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
     """Sums over the cases of one predictor."""
     one = np.ones(adding.cases, np.int8)
     out: dict[str, list[Any]] = {}
@@ -219,7 +219,7 @@ def _stack(columns: list[Integers], adding: _Adding) -> Integers:
     return np.stack(columns, axis=1) if columns else np.zeros((len(adding.groups.keys), 0), object)
 
 
-def _pairs(adding: _Adding, sheets: Sequence[Sheet], there: Sequence[Any]) -> dict[str, Integers]:
+def _pairs(adding: _Adding, sheets: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
     """Sums over the cases of two predictors, for every two of them."""
     g, k, rules = len(adding.groups.keys), len(sheets), len(sheets[0].scores)
     out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
@@ -304,7 +304,7 @@ def _add_incomplete(
 
 
 def _by_cluster(
-    sheets: Sequence[Sheet], weights: Floats | None, groups: Grouping, clusters: Grouping
+    sheets: Sequence[CaseScores], weights: Floats | None, groups: Grouping, clusters: Grouping
 ) -> dict[Hashable, dict[Hashable, tuple[int, Integers]]]:
     """The weight and the sums of every cluster, by group."""
     width = len(clusters.keys)

@@ -11,14 +11,14 @@ import numpy as np
 from toplist._optional import arch
 from toplist._typing import Floats
 from toplist.inference.estimands import Difference, Mean
-from toplist.inference.score_matrix import Totals
+from toplist.inference.score_matrix import UnitSums
 
 FEWEST = 10  # units; of fewer, too few different samples can be drawn
 MOST = 20_000  # units; more are taken together, neighbours first
 _CELLS = 1 << 23  # resampled numbers at a time
 
 
-def resample(units: Totals, *, block: float | None, draws: int, seed: int) -> Totals:
+def resample(units: UnitSums, *, block: float | None, draws: int, seed: int) -> UnitSums:
     """The totals of as many samples of units, drawn with replacement, all predictors together.
 
     Without a block length units are independent. With one they are drawn in stretches of geometric length around it
@@ -38,7 +38,7 @@ def resample(units: Totals, *, block: float | None, draws: int, seed: int) -> To
     return replace(units, sums=made.bootstrap_distribution)
 
 
-def thinned(units: Totals) -> Totals:
+def thinned(units: UnitSums) -> UnitSums:
     """At most 20,000 units: neighbours are taken together, which changes neither sums nor independence."""
     count = units.sums.shape[1]
     if count <= MOST:
@@ -48,7 +48,7 @@ def thinned(units: Totals) -> Totals:
     return replace(units, sums=np.add.reduceat(units.sums, starts, axis=1))
 
 
-def block_length(units: Totals) -> float:
+def block_length(units: UnitSums) -> float:
     """How far dependence reaches, by the rule of Politis and White (2004): the longest of all means and differences.
 
     Differences may depend on each other where means do not: what makes cases hard for all hides it.

@@ -15,7 +15,7 @@ from toplist._typing import Floats
 from toplist.inference.bootstrap import FEWEST, MOST, longest_block, thinned
 from toplist.inference.estimands import Mean
 from toplist.inference.results import ConfidenceSet
-from toplist.inference.score_matrix import Panel
+from toplist.inference.score_matrix import ScoreMatrix
 
 DRAWS = 1000
 _ROUNDING = 1e-12  # of the largest score: what differs by less is the same
@@ -23,7 +23,14 @@ _NUDGE = 1e-6  # of the least error of a difference: gives equal means an order,
 
 
 def confidence_set(
-    panel: Panel, rule: int, *, names: Sequence[str], order: Sequence[str], rule_name: str, level: float, seed: int
+    panel: ScoreMatrix,
+    rule: int,
+    *,
+    names: Sequence[str],
+    order: Sequence[str],
+    rule_name: str,
+    level: float,
+    seed: int,
 ) -> ConfidenceSet:
     """By the range statistic of Hansen, Lunde and Nason (2011) on the cases that all predictors have.
 
@@ -69,7 +76,7 @@ def confidence_set(
     return made(out | p, f"{some}{DRAWS:,} draws, seed {seed}; {units} {how}", why, seed)
 
 
-def _rows(panel: Panel) -> Floats:
+def _rows(panel: ScoreMatrix) -> Floats:
     """One row per unit and one column per predictor, with the means and the spread of the mean scores."""
     units = thinned(panel.totals(0))
     weighty = units.w(0, 0) > 0

@@ -13,57 +13,57 @@ from dataclasses import dataclass
 import numpy as np
 
 from toplist._typing import Floats
-from toplist.inference.score_matrix import Totals
+from toplist.inference.score_matrix import UnitSums
 
 _FEW = 10  # units; the spread of fewer is not to be relied upon alone
 
 
-class Quantity(ABC):
+class Estimand(ABC):
     """A smooth function of totals."""
 
     __slots__ = ()
 
     @abstractmethod
-    def value(self, totals: Totals) -> Floats:
+    def value(self, totals: UnitSums) -> Floats:
         """One entry for each column of the totals."""
 
     @abstractmethod
-    def contributions(self, units: Totals) -> Floats:
+    def contributions(self, units: UnitSums) -> Floats:
         """One entry for each unit."""
 
     @abstractmethod
-    def weights(self, units: Totals) -> Floats:
+    def weights(self, units: UnitSums) -> Floats:
         """How much each unit counts: those without any weight are no units."""
 
-    def effective(self, units: Totals) -> float:
+    def effective(self, units: UnitSums) -> float:
         """By how many units the quantity goes, where not all count alike."""
         return float(np.count_nonzero(self.weights(units) > 0))
 
-    def spread(self, units: Totals) -> Floats:
+    def spread(self, units: UnitSums) -> Floats:
         """Contributions that have the spread of all units, of which the quantity takes means of some."""
         return self.contributions(units)
 
-    def unseen(self, units: Totals) -> float:
+    def unseen(self, units: UnitSums) -> float:
         """A standard error that contributions cannot show; infinite where nothing tells how large it is."""
         return 0.0
 
 
-class Ratio(Quantity):
+class Ratio(Estimand):
     """One sum over another, N / D: what a unit contributes is (n - N / D d) / D."""
 
     __slots__ = ()
 
     @abstractmethod
-    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
         """What is divided by what."""
 
-    def value(self, totals: Totals) -> Floats:
-        """See `Quantity`."""
+    def value(self, totals: UnitSums) -> Floats:
+        """See `Estimand`."""
         above, below = self.parts(totals)
         return above / below
 
-    def contributions(self, units: Totals) -> Floats:
-        """See `Quantity`."""
+    def contributions(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
         (above, below), (_, whole) = self.parts(units), self.parts(units.all)
         return (above - self.value(units.all) * below) / whole
 
@@ -74,12 +74,12 @@ class Mean(Ratio):
 
     a: int
 
-    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
         """See `Ratio`."""
         return totals.x(self.a, self.a), totals.w(self.a, self.a)
 
-    def weights(self, units: Totals) -> Floats:
-        """See `Quantity`."""
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
         return units.w(self.a, self.a)
 
 
@@ -90,12 +90,12 @@ class Difference(Ratio):
     a: int
     b: int
 
-    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
         """See `Ratio`."""
         return totals.x(self.a, self.b) - totals.x(self.b, self.a), totals.w(self.a, self.b)
 
-    def weights(self, units: Totals) -> Floats:
-        """See `Quantity`."""
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
         return units.w(self.a, self.b)
 
 
@@ -105,13 +105,13 @@ class Skill(Ratio):
 
     a: int
 
-    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
         """See `Ratio`."""
         empty = totals.empty(self.a)
         return empty - totals.x(self.a, self.a), empty
 
-    def weights(self, units: Totals) -> Floats:
-        """See `Quantity`."""
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
         return units.w(self.a, self.a)
 
 
@@ -122,51 +122,51 @@ class ReferenceSkill(Ratio):
     a: int
     b: int
 
-    def parts(self, totals: Totals) -> tuple[Floats, Floats]:
+    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
         """See `Ratio`."""
         theirs = totals.x(self.b, self.a)
         return theirs - totals.x(self.a, self.b), theirs
 
-    def weights(self, units: Totals) -> Floats:
-        """See `Quantity`."""
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
         return units.w(self.a, self.b)
 
 
 @dataclass(frozen=True, slots=True)
-class LogRelative(Quantity):
+class LogRelative(Estimand):
     """The mean log ratio of the score of a to those of others, itself included, each on the cases of both."""
 
     a: int
     others: tuple[int, ...]
 
-    def value(self, totals: Totals) -> Floats:
-        """See `Quantity`: of those of the others who share a case with a in a resample."""
+    def value(self, totals: UnitSums) -> Floats:
+        """See `Estimand`: of those of the others who share a case with a in a resample."""
         ratios = np.stack([np.log(totals.x(self.a, b) / totals.x(b, self.a)) for b in self.others])
         there = np.stack([totals.w(self.a, b) > 0 for b in self.others])
         found: Floats = np.where(there, ratios, 0.0).sum(axis=0) / there.sum(axis=0)
         return found
 
-    def contributions(self, units: Totals) -> Floats:
-        """See `Quantity`."""
+    def contributions(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
         return sum((self._against(b, units) for b in self.others), np.zeros(1)) / len(self.others)
 
-    def _against(self, b: int, units: Totals) -> Floats:
+    def _against(self, b: int, units: UnitSums) -> Floats:
         a, all_ = self.a, units.all
         return units.x(a, b) / all_.x(a, b) - units.x(b, a) / all_.x(b, a)
 
-    def weights(self, units: Totals) -> Floats:
-        """See `Quantity`."""
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
         return units.w(self.a, self.a)
 
-    def effective(self, units: Totals) -> float:
-        """See `Quantity`: one over the sum of squared shares of units, each ratio resting on those that both have."""
+    def effective(self, units: UnitSums) -> float:
+        """See `Estimand`: one over the sum of squared shares of units, each ratio resting on those that both have."""
         met = [b for b in self.others if b != self.a]
         rests = ((units.w(self.a, b) > 0) / self._shared(b, units) for b in met)
         shares = sum(rests, np.zeros(1)) / max(len(met), 1)
         return float(1.0 / (shares @ shares))
 
-    def spread(self, units: Totals) -> Floats:
-        """See `Quantity`: what U units show of a ratio is short by U / (U - 1), whatever the number of all is."""
+    def spread(self, units: UnitSums) -> Floats:
+        """See `Estimand`: what U units show of a ratio is short by U / (U - 1), whatever the number of all is."""
         every = int(np.count_nonzero(self.weights(units) > 0))
         found = np.zeros(units.sums.shape[1])
         for b in self.others:
@@ -175,8 +175,8 @@ class LogRelative(Quantity):
                 found += np.sqrt(both / (both - 1) * (every - 1) / every) * self._against(b, units)
         return found / len(self.others)
 
-    def unseen(self, units: Totals) -> float:
-        """See `Quantity`: a ratio on one unit shows no spread, and on a few units perhaps too little by chance.
+    def unseen(self, units: UnitSums) -> float:
+        """See `Estimand`: a ratio on one unit shows no spread, and on a few units perhaps too little by chance.
 
         On fewer than ten units, and half of those of a, it has at least the spread of a unit in all ratios.
         """
@@ -193,5 +193,5 @@ class LogRelative(Quantity):
         lacking = (usual / both - (both / (both - 1) * squares[b] if both > 1 else 0.0) for b, both in few.items())
         return math.sqrt(sum(max(one, 0.0) for one in lacking)) / len(self.others)
 
-    def _shared(self, b: int, units: Totals) -> int:
+    def _shared(self, b: int, units: UnitSums) -> int:
         return int(np.count_nonzero(units.w(self.a, b) > 0))

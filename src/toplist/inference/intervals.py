@@ -21,9 +21,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from toplist.core.exact_sums import UNIT
-from toplist.inference.aggregates import Tally
+from toplist.inference.aggregates import Aggregates
 from toplist.inference.bootstrap import FEWEST, block_length, resample
-from toplist.inference.estimands import Difference, LogRelative, Mean, Quantity, ReferenceSkill, Skill
+from toplist.inference.estimands import Difference, Estimand, LogRelative, Mean, ReferenceSkill, Skill
 from toplist.inference.long_run_variance import (
     cosine_error,
     long_run_error,
@@ -32,8 +32,8 @@ from toplist.inference.long_run_variance import (
     usual_waves,
 )
 from toplist.inference.results import Estimate
-from toplist.inference.score_matrix import Panel, Totals
-from toplist.inference.settings import DRAWS, How
+from toplist.inference.score_matrix import ScoreMatrix, UnitSums
+from toplist.inference.settings import DRAWS, IntervalMethod
 
 
 def estimate(value: float, error: float, freedom: float, level: float) -> Estimate:
@@ -83,14 +83,14 @@ _Part = tuple[int, Callable[[int, Any], int]]
 
 
 @dataclass(frozen=True, slots=True)
-class FromSums:
+class IntervalsFromSums:
     """Intervals that assume independent cases, or independent clusters, from a tally.
 
     The mean of x over units (cases, or clusters) of weight w is X / W; its variance is that of the sums of
     w (x - X / W) over units, over W squared, times U / (U - 1) for U units. Ratios go by the delta method.
     """
 
-    tally: Tally
+    tally: Aggregates
     level: float
     normal: bool = False  # normal quantiles instead of Student's
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -219,7 +219,7 @@ def _zeros(n: int) -> int:
 _ROUNDING = 1e-12  # of the largest contribution
 
 
-class Inference(Protocol):
+class IntervalEstimator(Protocol):
     """Estimates of what a leaderboard shows; predictors and rules go by their numbers."""
 
     def mean(self, rule: int, a: int) -> Estimate:
@@ -252,17 +252,17 @@ class Inference(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FromCases:
+class IntervalsFromCases:
     """Intervals from the cases themselves. Values, and what is infinite or absent, come from exact sums."""
 
-    panel: Panel = field(compare=False)
-    exact: FromSums
-    how: How
+    panel: ScoreMatrix = field(compare=False)
+    exact: IntervalsFromSums
+    how: IntervalMethod
     horizon: int = 1
     seed: int = 0
     draws: int = DRAWS
-    _totals: dict[int, Totals] = field(default_factory=dict, repr=False, compare=False)
-    _draws: dict[int, Totals] = field(default_factory=dict, repr=False, compare=False)
+    _totals: dict[int, UnitSums] = field(default_factory=dict, repr=False, compare=False)
+    _draws: dict[int, UnitSums] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def _timeless(self) -> bool:
@@ -277,41 +277,41 @@ class FromCases:
         return self._timeless or self.panel.units is None or bool(self.exact.tally.clusters)
 
     def mean(self, rule: int, a: int) -> Estimate:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         found = self.exact.mean(rule, a)
         return found if self._by_sums or _is_final(found) else self._of(Mean(a), found.value, rule)
 
     def difference(self, rule: int, a: int, b: int) -> Estimate:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         found = self.exact.difference(rule, a, b)
         return found if self._by_sums or _is_final(found) else self._of(Difference(a, b), found.value, rule)
 
     def distance(self, rule: int, a: int, b: int) -> float:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.exact.distance(rule, a, b)
 
     def units(self, rule: int, a: int, b: int) -> int:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         if self.panel.units is None or self._by_sums:
             return self.exact.units(rule, a, b)
         return int(np.count_nonzero(Difference(a, b).weights(self.totals(rule)) > 0))
 
     def skill(self, rule: int, a: int) -> Estimate | None:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         found = self.exact.skill(rule, a)
         if found is None or (self._by_sums and len(self.panel.empty) == 1):
             return found
         return self._of(Skill(a), found.value, rule)
 
     def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         found = self.exact.reference_skill(rule, a, reference)
         if found is None or self._by_sums or a == reference:
             return found
         return self._of(ReferenceSkill(a, reference), found.value, rule)
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
-        """See `Inference`: by its logarithm, so that it stays above zero."""
+        """See `IntervalEstimator`: by its logarithm, so that it stays above zero."""
         if not any(b != a for b in others):
             return Estimate(value, why="there is nobody to compare with")
         found = self._of(LogRelative(a, others), math.log(value), rule)
@@ -320,21 +320,21 @@ class FromCases:
         error = None if found.error is None else value * found.error
         return Estimate(value, math.exp(found.low), math.exp(found.high), error=error, p=found.p)
 
-    def totals(self, rule: int = 0) -> Totals:
+    def totals(self, rule: int = 0) -> UnitSums:
         """The sums of each unit."""
         if rule not in self._totals:
             panel = replace(self.panel, units=None) if self._timeless else self.panel
             self._totals[rule] = panel.totals(rule)
         return self._totals[rule]
 
-    def _drawn(self, rule: int) -> Totals:
+    def _drawn(self, rule: int) -> UnitSums:
         if rule not in self._draws:
             units = self.totals(rule)
             block = block_length(units) if self.panel.ordered else None
             self._draws[rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
         return self._draws[rule]
 
-    def _of(self, quantity: Quantity, value: float, rule: int) -> Estimate:
+    def _of(self, quantity: Estimand, value: float, rule: int) -> Estimate:
         """The interval of a quantity, with the degrees of freedom that its own units give it."""
         units = self.totals(rule)
         weighty = quantity.weights(units) > 0
@@ -364,7 +364,7 @@ class FromCases:
         error = long_run_error(parts, usual_lag(count, self.horizon)) / factor
         return estimate(value, math.hypot(error, unseen), freedom, self.exact.level)
 
-    def _bootstrapped(self, quantity: Quantity, value: float, rule: int) -> Estimate:
+    def _bootstrapped(self, quantity: Estimand, value: float, rule: int) -> Estimate:
         """The percentile interval; p is one minus the level at which it would begin or end at zero."""
         with np.errstate(all="ignore"):
             values = quantity.value(self._drawn(rule))
@@ -391,19 +391,19 @@ _CASE = 1e-6  # of the range of the score, or of the mean score where there is n
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedIntervals:
     """Intervals of another inference, cut off where the score ends; predictors that are the same are not told apart."""
 
-    inner: Inference
+    inner: IntervalEstimator
     bounds: tuple[tuple[float, float], ...]  # the least and the largest score, by rule, with what invalid lists pay
     alike: bool  # whether the empty list scores the same in every case
 
     def mean(self, rule: int, a: int) -> Estimate:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return _within(self.inner.mean(rule, a), *self.bounds[rule])
 
     def difference(self, rule: int, a: int, b: int) -> Estimate:
-        """See `Inference`: where the two are the same up to rounding, zero is in the interval and p is one."""
+        """See `IntervalEstimator`: where the two are the same up to rounding, zero is in the interval and p is one."""
         low, high = self.bounds[rule]
         found = self.inner.difference(rule, a, b)
         if found.low is None or found.high is None or not math.isfinite(found.value):
@@ -420,15 +420,15 @@ class Bounded:
         return abs(difference) <= _MEAN * size or self.inner.distance(rule, a, b) <= _CASE * scale
 
     def distance(self, rule: int, a: int, b: int) -> float:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.distance(rule, a, b)
 
     def units(self, rule: int, a: int, b: int) -> int:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.units(rule, a, b)
 
     def skill(self, rule: int, a: int) -> Estimate | None:
-        """See `Inference`: at most one, where no score is below zero."""
+        """See `IntervalEstimator`: at most one, where no score is below zero."""
         found, (low, high) = self.inner.skill(rule, a), self.bounds[rule]
         if found is None or low < 0:
             return found
@@ -438,12 +438,12 @@ class Bounded:
         return _within(found, least, 1.0)
 
     def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
-        """See `Inference`: at most one, where no score is below zero."""
+        """See `IntervalEstimator`: at most one, where no score is below zero."""
         found = self.inner.reference_skill(rule, a, reference)
         return found if found is None or self.bounds[rule][0] < 0 else _within(found, -math.inf, 1.0)
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.relative(rule, a, value, others)
 
 

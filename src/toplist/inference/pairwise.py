@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from toplist.inference.aggregates import Tally
-from toplist.inference.intervals import Inference, quantile
-from toplist.inference.ranking import Terms
-from toplist.inference.results import Estimate, Mark, Pair, Results, Standing
+from toplist.inference.aggregates import Aggregates
+from toplist.inference.intervals import IntervalEstimator, quantile
+from toplist.inference.ranking import ComparisonSpec
+from toplist.inference.results import Comparison, Estimate, ModelRow, Pair, RuleScore
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
@@ -42,7 +42,9 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 POWER = 0.8
 
 
-def pairs(tally: Tally, terms: Terms, inference: Inference, order: Sequence[str], level: float) -> tuple[Pair, ...]:
+def pairs(
+    tally: Aggregates, terms: ComparisonSpec, inference: IntervalEstimator, order: Sequence[str], level: float
+) -> tuple[Pair, ...]:
     """All pairs under every rule; the one that stands higher in the order comes first."""
     out: list[Pair] = []
     for r, rule in enumerate(terms.rules):
@@ -92,7 +94,7 @@ Kind = Literal["sure", "unsure", "infinite", "untested"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairwiseVerdict:
     """A pair, and what may be said of it.
 
     It is sure exactly where there is a difference and the adjusted p is at most one minus the level; infinite where a
@@ -125,7 +127,7 @@ class Verdict:
         return None if better is None else self.pair.b if better == self.pair.a else self.pair.a
 
 
-def verdicts(results: Results, rule: str) -> list[Verdict]:
+def verdicts(results: Comparison, rule: str) -> list[PairwiseVerdict]:
     """Every pair under one rule, in the order of the table."""
     order = {row.name: i for i, row in enumerate(results.overall.standings)}
     last = len(order)
@@ -136,16 +138,18 @@ def verdicts(results: Results, rule: str) -> list[Verdict]:
     return [judge(pair, results) for pair in own]
 
 
-def judge(pair: Pair, results: Results) -> Verdict:
+def judge(pair: Pair, results: Comparison) -> PairwiseVerdict:
     """The verdict on one pair."""
     if pair.adjusted is not None and not math.isnan(pair.adjusted):
-        return Verdict(pair, "sure" if pair.adjusted <= 1 - results.level and pair.difference.value else "unsure")
+        return PairwiseVerdict(
+            pair, "sure" if pair.adjusted <= 1 - results.level and pair.difference.value else "unsure"
+        )
     rows = [row for row in results.overall.standings if row.name in (pair.a, pair.b)]
     infinite = math.isinf(pair.difference.value) or any(mark_of(row, pair.rule).infinite for row in rows)
-    return Verdict(pair, "infinite" if infinite else "untested")
+    return PairwiseVerdict(pair, "infinite" if infinite else "untested")
 
 
-def mark_of(standing: Standing, rule: str) -> Mark:
+def mark_of(standing: ModelRow, rule: str) -> RuleScore:
     """How a predictor did under a rule."""
     return next(mark for mark in standing.marks if mark.rule == rule)
 
@@ -154,7 +158,7 @@ SAME = "the scores are the same in every case, up to rounding"
 _ROUNDING = 10**9  # no case differs by more than this part of the root mean square of the scores
 
 
-def same_scores(tally: Tally, rule: int, a: int, b: int) -> bool:
+def same_scores(tally: Aggregates, rule: int, a: int, b: int) -> bool:
     """Whether no score of a differs from that of b on the cases of both, infinite ones included."""
     s = {name: tally.sums[name][rule] for name in ("both", "xx", "xy", "infinite")}
     both, infinite, cases = s["both"][a, b], s["infinite"], tally.sums["cases"]
@@ -167,38 +171,38 @@ def same_scores(tally: Tally, rule: int, a: int, b: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class DistinctModels:
     """Estimates as `inner` has them, but no interval and no test between predictors with the same scores."""
 
-    inner: Inference
-    tally: Tally
+    inner: IntervalEstimator
+    tally: Aggregates
 
     def mean(self, rule: int, a: int) -> Estimate:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.mean(rule, a)
 
     def difference(self, rule: int, a: int, b: int) -> Estimate:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         found = self.inner.difference(rule, a, b)
         alike = a != b and found.low is not None and same_scores(self.tally, rule, a, b)
         return Estimate(found.value, why=SAME) if alike else found
 
     def distance(self, rule: int, a: int, b: int) -> float:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.distance(rule, a, b)
 
     def units(self, rule: int, a: int, b: int) -> int:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.units(rule, a, b)
 
     def skill(self, rule: int, a: int) -> Estimate | None:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.skill(rule, a)
 
     def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.reference_skill(rule, a, reference)
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
-        """See `Inference`."""
+        """See `IntervalEstimator`."""
         return self.inner.relative(rule, a, value, others)

@@ -16,9 +16,9 @@ import numpy as np
 from toplist._optional import need
 from toplist._text import are_codes, shown, variant
 from toplist.core.exact_sums import UNIT
-from toplist.inference.aggregates import Tally
+from toplist.inference.aggregates import Aggregates
 from toplist.inference.pairwise import same_scores, verdicts
-from toplist.inference.results import BoardWarning, Results
+from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
 from toplist.io.naming import text
 from toplist.io.sources import Source
@@ -77,7 +77,7 @@ _RARE = 0.01  # how often predictors that guess at random are called worse than 
 
 
 def warnings(
-    results: Results, tally: Tally, names: Sequence[str], size: Any, spelled: Spelled
+    results: Comparison, tally: Aggregates, names: Sequence[str], size: Any, spelled: Spelled
 ) -> tuple[BoardWarning, ...]:
     """All that is doubtful. `names` are the predictors in the order of the tally, `size` how many classes there are.
 
@@ -98,7 +98,7 @@ def warnings(
     )
 
 
-def never_listed(results: Results, tally: Tally, names: Sequence[str], spelled: Spelled) -> list[BoardWarning]:
+def never_listed(results: Comparison, tally: Aggregates, names: Sequence[str], spelled: Spelled) -> list[BoardWarning]:
     """Predictors on whose lists no outcome ever stands, with the spelling that may explain it."""
     s, found = tally.sums, {}
     for row in results.overall.standings:
@@ -139,7 +139,7 @@ def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
     )
 
 
-def perfect(results: Results, tally: Tally, names: Sequence[str]) -> list[BoardWarning]:
+def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
     """Predictors that are always right, and certain of it."""
     s, found = tally.sums, {}
     for row in results.overall.standings:
@@ -151,7 +151,7 @@ def perfect(results: Results, tally: Tally, names: Sequence[str]) -> list[BoardW
     return _merged("perfect", found)
 
 
-def worse_than_uniform(results: Results) -> list[BoardWarning]:
+def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
     """All predictors are surely worse than the list that says nothing, under the first rule with finite means."""
     rows = results.overall.standings
     for i, rule in enumerate(results.rules):
@@ -169,7 +169,7 @@ def worse_than_uniform(results: Results) -> list[BoardWarning]:
 
 
 def below_chance(
-    results: Results, tally: Tally, names: Sequence[str], size: Any, others: Sequence[str]
+    results: Comparison, tally: Aggregates, names: Sequence[str], size: Any, others: Sequence[str]
 ) -> list[BoardWarning]:
     """Predictors whose first guess is right more rarely than a random class would be, by the binomial test.
 
@@ -190,7 +190,7 @@ def below_chance(
     return found
 
 
-def _cases(tally: Tally, a: int) -> float:
+def _cases(tally: Aggregates, a: int) -> float:
     """How many cases of equal weight tell as much (Kish)."""
     s = tally.sums
     found = [(s["w"][r, a, a] ** 2 / (s["ww"][r, a, a] * UNIT)) for r in range(len(s["w"])) if s["ww"][r, a, a]]
@@ -205,7 +205,7 @@ def _at_most(hits: float, n: float, p: float) -> float:
     return 1.0 if k >= n else float(betainc(n - k, k + 1, 1 - p))
 
 
-def same(results: Results, tally: Tally, names: Sequence[str]) -> list[BoardWarning]:
+def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
     """Predictors that have the same scores in every case under every rule, each set of them once."""
     sets: list[list[str]] = []
     order = [row.name for row in results.overall.standings]
@@ -224,7 +224,7 @@ def same(results: Results, tally: Tally, names: Sequence[str]) -> list[BoardWarn
     return [BoardWarning("same scores", sentence, tuple(group)) for group in sets]
 
 
-def beaten_leader(results: Results) -> list[BoardWarning]:
+def beaten_leader(results: Comparison) -> list[BoardWarning]:
     """Predictors that are surely better than the leader where both have a case."""
     leader = results.overall.standings[0].name
     own = [v for v in verdicts(results, results.rules[0]) if leader in (v.pair.a, v.pair.b) and v.sure]
@@ -233,7 +233,7 @@ def beaten_leader(results: Results) -> list[BoardWarning]:
     return [BoardWarning("leader beaten", sentence, (leader, str(name))) for name in better]
 
 
-def leader_with_few_cases(results: Results) -> list[BoardWarning]:
+def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
     """The leader has less than half as many cases as the median predictor."""
     rows = [row for row in results.overall.standings if row.rank is not None]
     middle = median(row.cases for row in rows)
@@ -246,7 +246,7 @@ def leader_with_few_cases(results: Results) -> list[BoardWarning]:
     return [BoardWarning("leader with few cases", sentence, (rows[0].name,))]
 
 
-def little_mass(results: Results, tally: Tally, names: Sequence[str]) -> list[BoardWarning]:
+def little_mass(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
     """Predictors whose median rest mass is above one half."""
     s = tally.sums
     rows = [row.name for row in results.overall.standings]

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from toplist.inference.aggregates import Tally, overall
-from toplist.inference.intervals import Inference
-from toplist.inference.results import Estimate, Mark, Section, Standing
+from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.intervals import IntervalEstimator
+from toplist.inference.results import Estimate, Group, ModelRow, RuleScore
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ComparisonSpec:
     """What is compared."""
 
     names: tuple[str, ...]
@@ -24,8 +24,10 @@ class Terms:
 
 
 def sections(
-    tallies: Mapping[Hashable, Tally], terms: Terms, inference: Callable[[Hashable, Tally], Inference]
-) -> tuple[Section, tuple[Section, ...]]:
+    tallies: Mapping[Hashable, Aggregates],
+    terms: ComparisonSpec,
+    inference: Callable[[Hashable, Aggregates], IntervalEstimator],
+) -> tuple[Group, tuple[Group, ...]]:
     """The standings over all cases, and over each group of them, in the order of the groups' names.
 
     `inference` gives the intervals of a group, or of all cases (None).
@@ -46,7 +48,7 @@ def _in_order(groups: Iterable[Hashable]) -> list[Hashable]:
         return sorted(names, key=str)
 
 
-def section(group: str | None, tally: Tally, terms: Terms, inference: Inference) -> Section:
+def section(group: str | None, tally: Aggregates, terms: ComparisonSpec, inference: IntervalEstimator) -> Group:
     """The standings of one tally, best first."""
     everyone = range(len(terms.names))
     rules = range(len(terms.rules))
@@ -78,25 +80,25 @@ def section(group: str | None, tally: Tally, terms: Terms, inference: Inference)
         )
         for rank, a in enumerate(order, 1)
     )
-    return Section(group, tally.cases, standings)
+    return Group(group, tally.cases, standings)
 
 
 def _standing(
-    tally: Tally,
-    terms: Terms,
-    inference: Inference,
+    tally: Aggregates,
+    terms: ComparisonSpec,
+    inference: IntervalEstimator,
     a: int,
     rank: int | None,
     leader: int,
     relative: Sequence[Estimate | None],
-) -> Standing:
+) -> ModelRow:
     s = tally.sums
     cases, weight = s["cases"][a, a], s["weight"][a]
 
     def share(total: int) -> float:
         return total / weight if weight else math.nan
 
-    return Standing(
+    return ModelRow(
         rank=rank,
         name=terms.names[a],
         cases=cases,
@@ -113,12 +115,18 @@ def _standing(
 
 
 def _mark(
-    tally: Tally, terms: Terms, inference: Inference, r: int, a: int, leader: int, relative: Estimate | None
-) -> Mark:
+    tally: Aggregates,
+    terms: ComparisonSpec,
+    inference: IntervalEstimator,
+    r: int,
+    a: int,
+    leader: int,
+    relative: Estimate | None,
+) -> RuleScore:
     s = tally.sums
     infinite, weight = s["infinite"][r, a, a], s["weight"][a]
     plain = math.inf if s["unpenalised_infinite"][a, r] else s["unpenalised"][a, r] / weight if weight else math.nan
-    return Mark(
+    return RuleScore(
         rule=terms.rules[r],
         score=inference.mean(r, a),
         unpenalised=plain,
@@ -131,12 +139,14 @@ def _mark(
     )
 
 
-def _finite(tally: Tally, r: int, a: int) -> float:
+def _finite(tally: Aggregates, r: int, a: int) -> float:
     w = tally.sums["w"][r, a, a]
     return tally.sums["x"][r, a, a] / w if w else math.nan
 
 
-def _relative(tally: Tally, r: int, a: int, inference: Inference, unranked: frozenset[int]) -> Estimate | None:
+def _relative(
+    tally: Aggregates, r: int, a: int, inference: IntervalEstimator, unranked: frozenset[int]
+) -> Estimate | None:
     """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included.
 
     A predictor with an infinite score has no mean: it has no relative skill, and the others are compared without it.

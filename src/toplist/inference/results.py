@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from toplist.calibration.reliability_curve import Bin
-from toplist.lists.checks import Oddity
+from toplist.lists.checks import Issue
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RuleScore:
     """How one predictor did under one rule; lower scores are better."""
 
     rule: str
@@ -41,14 +41,14 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ModelRow:
     """One row of a leaderboard."""
 
     rank: int | None  # None: it has too few cases to be ranked
     name: str
     cases: int
     missing: int  # cases of the truth without a prediction
-    marks: tuple[Mark, ...]  # one per rule, in the order of the leaderboard's rules
+    marks: tuple[RuleScore, ...]  # one per rule, in the order of the leaderboard's rules
     accuracy: float
     top_k_error: Mapping[int, float]
     coverage: float  # how often what happened is listed
@@ -59,12 +59,12 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Group:
     """The standings over one group of cases, or over all of them; best first."""
 
     group: str | None
     cases: int
-    standings: tuple[Standing, ...]
+    standings: tuple[ModelRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class SequentialPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SourceSummary:
     """Where a predictor's lists came from, and what was done to them."""
 
     name: str
@@ -157,7 +157,7 @@ class BoardWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class Comparison:
     """All that a leaderboard shows."""
 
     rules: tuple[str, ...]  # the first decides the order
@@ -173,9 +173,9 @@ class Results:
     by: str | None  # what the groups are
     clusters: str | None  # by what cases belong together: a name, empty where they were given without one
     order: str | None  # by what cases follow each other
-    origins: tuple[Origin, ...]
-    overall: Section
-    groups: tuple[Section, ...] = ()
+    origins: tuple[SourceSummary, ...]
+    overall: Group
+    groups: tuple[Group, ...] = ()
     pairs: tuple[Pair, ...] = ()  # of all predictors, by rule
     confidence_set: ConfidenceSet | None = None  # where it was asked for
     paths: tuple[SequentialPath, ...] = ()  # where they were asked for
@@ -194,7 +194,7 @@ KINDS = ("empty list", "hard label", "top list", "distribution")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PredictionType:
     """Predictions of one shape: how many there are, and how they score."""
 
     kind: str  # one of KINDS
@@ -204,7 +204,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Costly:
+class WorstCase:
     """A case that cost much."""
 
     case: str
@@ -216,7 +216,7 @@ class Costly:
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
+class ModelDetails:
     """What one predictor's lists show."""
 
     name: str
@@ -230,7 +230,7 @@ class Exhibit:
     sizes: tuple[tuple[int, int], ...]  # list lengths and how often they occur, the 40 most frequent ones
     shortest: int  # of all lengths
     longest: int
-    shapes: tuple[Shape, ...]
-    costly: tuple[Costly, ...]  # worst first
+    shapes: tuple[PredictionType, ...]
+    costly: tuple[WorstCase, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing
-    oddities: tuple[Oddity, ...] = ()  # what is odd about lists that passed the door
+    oddities: tuple[Issue, ...] = ()  # what is odd about lists that passed the door

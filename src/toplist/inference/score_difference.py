@@ -36,7 +36,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
+class DecidingCase:
     """One case that counts much: above zero the difference is in favour of b."""
 
     case: int  # its place, from 0
@@ -49,7 +49,7 @@ class Deciding:
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class ScoreDifference:
     """Predictor a against predictor b: accuracies, mean scores, and what the difference of the scores is made of.
 
     Sums are over the cases where a minus b is finite; `difference` is the sum over all splits. A case where both
@@ -64,8 +64,8 @@ class Disagreement:
     score_b: float
     difference: float  # sum of a minus b: below zero, a is better
     splits: tuple[Split, ...]
-    favour_a: tuple[Deciding, ...]  # the cases that speak most for a, the strongest first
-    favour_b: tuple[Deciding, ...]
+    favour_a: tuple[DecidingCase, ...]  # the cases that speak most for a, the strongest first
+    favour_b: tuple[DecidingCase, ...]
     turning: int  # so few cases carry the difference: without them it is gone or turned; 0 where there is none
     weighted: bool = False
 
@@ -115,11 +115,11 @@ class Decided:
     worse: str
     better: str
     weight: float  # of all cases that both have: their number, unless they are weighted
-    found: Disagreement
+    found: ScoreDifference
     called: Mapping[int, str]  # what the cases that are spoken of are called
 
 
-def deciding_cases(a: TopLists, b: TopLists, y: Any, *, rule: Any = "brier", most: int = 10) -> Disagreement:
+def deciding_cases(a: TopLists, b: TopLists, y: Any, *, rule: Any = "brier", most: int = 10) -> ScoreDifference:
     """Why two predictors differ: the difference of scores by first guesses, and the cases that count most.
 
     Accuracy and a proper score may disagree on who is better; then a predictor wins where both are right or both are
@@ -163,7 +163,7 @@ def split(
     most: int = 10,
     weights: Floats | None = None,
     names: Any = None,
-) -> Disagreement:
+) -> ScoreDifference:
     """The same from scores and first guesses, one of each per case; a weight multiplies what a case adds."""
     most = as_whole(most, "most", 0)
     w = np.ones(len(a)) if weights is None else weights
@@ -180,9 +180,9 @@ def split(
     total = math.fsum(part.difference for part in parts)
     order = np.argsort(d, kind="stable")
 
-    def named(at: NDArray[np.intp]) -> tuple[Deciding, ...]:
+    def named(at: NDArray[np.intp]) -> tuple[DecidingCase, ...]:
         return tuple(
-            Deciding(
+            DecidingCase(
                 int(i),
                 "" if names is None else str(names[i]),
                 float(a[i]),
@@ -195,7 +195,7 @@ def split(
         )
 
     last = np.argsort(-d, kind="stable")
-    return Disagreement(
+    return ScoreDifference(
         rule,
         len(a),
         _mean(right_a, w),
@@ -259,7 +259,7 @@ def _mean(values: Floats, w: Floats) -> float:
     return math.fsum(counted * w[w > 0]) / math.fsum(w)
 
 
-def _record(one: Deciding) -> dict[str, Any]:
+def _record(one: DecidingCase) -> dict[str, Any]:
     return {
         "case": one.case,
         "name": one.name,

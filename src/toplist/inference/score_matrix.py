@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Codes, Floats
-from toplist.scoring.case_scores import Sheet
+from toplist.scoring.case_scores import CaseScores
 
 Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class ScoreMatrix:
     """The scores of all predictors under all rules, in the order of the truth.
 
     A unit is what may be taken as a whole: a case, a cluster, or all cases of one moment. Where `ordered`, the codes
@@ -45,20 +45,20 @@ class Panel:
         """How many units there are."""
         return len(self) if self.units is None else len(np.unique(self.units))
 
-    def group(self, key: Any) -> Panel:
+    def group(self, key: Any) -> ScoreMatrix:
         """The cases of one group."""
         if self.groups is None:
             return self
         return self.some(np.flatnonzero(self.groups == self.keys.index(key)))
 
-    def some(self, at: NDArray[np.intp]) -> Panel:
+    def some(self, at: NDArray[np.intp]) -> ScoreMatrix:
         """Some of the cases, in this order."""
         empty = self.empty if len(self.empty) == 1 else self.empty[at]
         weights = None if self.weights is None else self.weights[at]
         units = None if self.units is None else self.units[at]
-        return Panel(self.scores[at], empty, weights, units, self.ordered)
+        return ScoreMatrix(self.scores[at], empty, weights, units, self.ordered)
 
-    def totals(self, rule: int) -> Totals:
+    def totals(self, rule: int) -> UnitSums:
         """What the cases of each unit add up to, under one rule.
 
         Where cases do not follow each other, the order in which they come does not show, neither in the last digits of
@@ -85,8 +85,8 @@ class Panel:
         k = scores.shape[1]
         if fine.all():
             sums = [add(x[:, a]) for a in range(k)]
-            return Totals(np.stack([*sums, add(w), add(empty)]), k, complete=True)
-        out = Totals(np.empty((k * k + k * (k + 1) // 2 + k, count)), k, complete=False)
+            return UnitSums(np.stack([*sums, add(w), add(empty)]), k, complete=True)
+        out = UnitSums(np.empty((k * k + k * (k + 1) // 2 + k, count)), k, complete=False)
         for a in range(k):
             for b in range(k):
                 both = fine[:, a] & fine[:, b]
@@ -133,7 +133,7 @@ def _order(keys: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.
 
 
 @dataclass(frozen=True, eq=False)
-class Totals:
+class UnitSums:
     """Weighted sums of scores over the cases of every two predictors, one column for each unit, or for each resample.
 
     Where all predictors have all cases and no score is infinite, every pair has the same cases, and fewer sums do.
@@ -161,12 +161,12 @@ class Totals:
         return column
 
     @cached_property
-    def all(self) -> Totals:
+    def all(self) -> UnitSums:
         """All units together."""
-        return Totals(self.sums.sum(axis=1, keepdims=True), self.predictors, self.complete)
+        return UnitSums(self.sums.sum(axis=1, keepdims=True), self.predictors, self.complete)
 
 
-def side_by_side(sheets: Sequence[Sheet], present: Sequence[NDArray[np.bool_]] = ()) -> Floats:
+def side_by_side(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]] = ()) -> Floats:
     """The scores of all sheets as (cases, rules, predictors), NaN where a predictor lacks the case."""
     scores = np.stack([sheet.scores.T for sheet in sheets], axis=2)
     for a, there in enumerate(present):

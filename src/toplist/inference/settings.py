@@ -8,19 +8,19 @@ from typing import Literal, get_args
 from toplist.errors import TopListError
 from toplist.inference.long_run_variance import usual_lag, usual_waves
 
-How = Literal["t", "normal", "cosine", "hac", "bootstrap"]
-HOWS: tuple[How, ...] = get_args(How)
-TIMED: tuple[How, ...] = ("cosine", "hac")  # which take cases as they follow each other
+IntervalMethod = Literal["t", "normal", "cosine", "hac", "bootstrap"]
+METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
+TIMED: tuple[IntervalMethod, ...] = ("cosine", "hac")  # which take cases as they follow each other
 DRAWS = 1999  # of a bootstrap
 _MANY = 1000  # moments; with fewer, lags do not catch all dependence
 _FEW = " (of so few they tend to be too short; cosine ones hold better)"
 
 
 @dataclass(frozen=True, slots=True)
-class Assumptions:
+class InferenceSettings:
     """How the intervals are made. Clusters and order go by a name, which may be empty; None where there are none."""
 
-    how: How
+    how: IntervalMethod
     clusters: str | None = None
     order: str | None = None
     weighted: bool = False
@@ -30,14 +30,14 @@ class Assumptions:
     @classmethod
     def of(
         cls, intervals: str, clusters: str | None, order: str | None, *, weighted: bool, horizon: int, seed: int
-    ) -> Assumptions:
+    ) -> InferenceSettings:
         """As the caller says, or ("auto") as it follows from what is known of the cases.
 
-        >>> Assumptions.of("auto", None, "day", weighted=False, horizon=1, seed=0).how
+        >>> InferenceSettings.of("auto", None, "day", weighted=False, horizon=1, seed=0).how
         'cosine'
         """
-        usual: How = "t" if order is None else "cosine" if horizon == 1 else "hac"
-        how = next((one for one in HOWS if one == intervals), usual)
+        usual: IntervalMethod = "t" if order is None else "cosine" if horizon == 1 else "hac"
+        how = next((one for one in METHODS if one == intervals), usual)
         if clusters is not None and (order is not None or how in TIMED):
             raise TopListError(
                 "clusters and order do not go together: name the one by which cases depend on each other."

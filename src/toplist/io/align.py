@@ -32,12 +32,12 @@ pass
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy
 from toplist.io.duckdb_engine import connect, guarded
-from toplist.io.encoding import EMPTY_REMEDY, CommonCoder, Gathering, Names, as_sets, has_integers
+from toplist.io.encoding import EMPTY_REMEDY, ClassNames, CommonEncoder, Gathering, as_sets, has_integers
 from toplist.io.lists import lists_of, require_all_columns
 from toplist.io.options import ReadOptions
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import Source, open_sources, tell
-from toplist.io.spill import Shelf, Spill, gathered, some
+from toplist.io.spill import BatchStore, ListStore, gathered, some
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
 from toplist.lists.labelsets import LabelSets
@@ -308,7 +308,7 @@ class OutOfStepError(Exception):
 def in_step(truth: Source, sources: Sequence[Source]) -> Iterator[tuple[Batch, list[Batch]]]:
     """Batches of the same cases from all files at once, as long as they have the same order."""
     streams = [_Stream(source.batches()) for source in (truth, *sources)]
-    unique = Unique(truth)
+    unique = UniqueIds(truth)
     if truth.layout.case is None:
         _require_one_length(streams)
     while True:
@@ -371,7 +371,7 @@ class _Stream:
 
 
 @dataclass
-class Unique:
+class UniqueIds:
     """Ids that rise are unique; others are counted."""
 
     source: Source
@@ -484,7 +484,7 @@ class Join:
         self.engine, self.source, self.folder, self.text = engine, truth, folder, text
         batches: list[Batch] = []
 
-        unique = Unique(truth)
+        unique = UniqueIds(truth)
 
         def seen() -> Iterator[tuple[Any, Rows]]:
             for batch in truth.batches(together=True):
@@ -505,7 +505,9 @@ class Join:
     def look_up(self, source: Source) -> Iterator[Joined]:
         """The predictions of a source in their own order; those without a truth are counted and left out."""
         if source.layout.kind == "long":
-            spill = Spill.of(source.batches(together=True), self.folder / f"{len(list(self.folder.iterdir()))}.arrow")
+            spill = BatchStore.of(
+                source.batches(together=True), self.folder / f"{len(list(self.folder.iterdir()))}.arrow"
+            )
             places, batches = self._places(source, ((b.ids, b.rows) for b in spill.batches())), spill.batches()
         else:
             places, batches = self._places(source, source.ids()), source.batches()
@@ -601,7 +603,7 @@ _PART = 1 << 15  # cases that are worked on at a time: their lists stay in the c
 
 
 @dataclass(slots=True)
-class Cases:
+class AlignedCases:
     """Files that belong together, as batches of the same cases, and how many cases were left out of each."""
 
     sources: Sequence[Source]
@@ -631,7 +633,7 @@ class Cases:
         with connect() as engine, temporary_folder() as folder:
             text = _need_text(self.sources)
             _tabulate(engine, first, _ids(first), "truth", text=text)
-            shelves = [Shelf(source, folder / str(at)) for at, source in enumerate(others)]
+            shelves = [ListStore(source, folder / str(at)) for at, source in enumerate(others)]
             members = [
                 _Member.of(engine, source, shelf, f"member{at}", text=text)
                 for at, (source, shelf) in enumerate(zip(others, shelves, strict=True))
@@ -687,13 +689,13 @@ class _Member:
     """A file on a shelf, and which of its rows each case of the first file has."""
 
     source: Source
-    shelf: Shelf
+    shelf: ListStore
     table: str
     rows: NDArray[np.int64]
     cases: int
 
     @classmethod
-    def of(cls, engine: Any, source: Source, shelf: Shelf, table: str, *, text: bool) -> _Member:
+    def of(cls, engine: Any, source: Source, shelf: ListStore, table: str, *, text: bool) -> _Member:
         _tabulate(engine, source, shelf.fill(), table, text=text)
         found = engine.sql(
             f"SELECT t.place AS place, s.place AS own FROM {table} s JOIN truth t ON s.id = t.id"
@@ -758,7 +760,7 @@ class Reading:
         if self.missing not in MISSING:
             raise TopListError(f'missing is "error" or "common" here, not {self.missing!r}.')
 
-    def open(self, predictions: Mapping[str, Any], truth: Any = None, *, counted: bool = True) -> Files:
+    def open(self, predictions: Mapping[str, Any], truth: Any = None, *, counted: bool = True) -> AlignedFiles:
         """The files, with the truth before them where it is given; `counted`: the number of classes is needed."""
         known = None if self.space is None else as_sets(as_space(self.space), self.sets)
         if known is not None and known.per_case:
@@ -785,20 +787,20 @@ class Reading:
         for source in sources:
             require_all_columns(source, space)
         whole = self.sets is None and all(map(has_integers, sources))
-        return Files(
-            Cases(sources, self.missing),
-            CommonCoder(space, whole, self.sets),
+        return AlignedFiles(
+            AlignedCases(sources, self.missing),
+            CommonEncoder(space, whole, self.sets),
             list(repairs.values()),
             truth is not None,
         )
 
 
 @dataclass(slots=True)
-class Files:
+class AlignedFiles:
     """Open files whose cases belong together."""
 
-    cases: Cases
-    coder: CommonCoder
+    cases: AlignedCases
+    coder: CommonEncoder
     repairs: Sequence[Repairs]
     truth: bool
     repairs_made: dict[str, Counter[str]] = field(default_factory=dict)  # by `gather`, in how many cases
@@ -818,7 +820,7 @@ class Files:
         yield self.cases.in_step()
         yield self.cases.in_order()
 
-    def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, Names]:
+    def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
         """The lists of each file, what happened if the truth is among them, and what codes are called."""
         columns = [source.names for source in self.cases.sources]
         if self.truth:

@@ -27,7 +27,7 @@ from toplist.io.columns import (
     truths,
 )
 from toplist.io.layouts import Layout
-from toplist.io.readers import Piece
+from toplist.io.readers import TableChunk
 from toplist.io.readers.base import Entries
 
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
@@ -79,7 +79,7 @@ def shown_of(rounding: NDArray[np.float64] | None) -> NDArray[np.float64] | None
     return None if rounding is None else np.stack([rounding, np.zeros(len(rounding))], axis=1)
 
 
-def to_batch(piece: Piece, layout: Layout, *, halves: bool = False) -> Batch:
+def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batch:
     """One row, one case: every layout but the long one.
 
     With `halves`, a class without a confidence, or a confidence without a class, is left out and counted, not refused.
@@ -96,7 +96,7 @@ def to_batch(piece: Piece, layout: Layout, *, halves: bool = False) -> Batch:
     return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing, _last(places, offsets))
 
 
-def to_batches(pieces: Iterator[Piece], layout: Layout, *, halves: bool = False) -> Iterator[Batch]:
+def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = False) -> Iterator[Batch]:
     """The long layout: rows of one case follow each other; lists come out with the most confident class first."""
     pa, carried = need("pyarrow"), None
     for piece in pieces:
@@ -115,7 +115,7 @@ def to_batches(pieces: Iterator[Piece], layout: Layout, *, halves: bool = False)
         yield _grouped(*carried, layout, halves)
 
 
-def _rows(piece: Piece) -> NDArray[np.int64]:
+def _rows(piece: TableChunk) -> NDArray[np.int64]:
     start, n = piece.start, len(piece.table)
     return np.arange(start + 1, start + n + 1, dtype=np.int64) if piece.rows is None else piece.rows
 

@@ -15,27 +15,27 @@ from toplist.core.kernel import Rows
 from toplist.errors import FileError, SpaceError
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain, truths
-from toplist.io.encoding import Coder, has_integers
+from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.naming import for_predictions
 from toplist.io.sources import Source
-from toplist.lists.checks import Look, Oddity
+from toplist.lists.checks import Issue, QualityCounts
 from toplist.lists.space import ClassSpace
 
 
 @dataclass(slots=True)
-class Looking:
+class FileChecks:
     """A look at batch after batch of one source, which was opened with `halves`."""
 
     source: Source
     space: ClassSpace
     units: str = "probability"
     sets: str | None = None
-    found: Look = field(default_factory=Look)
+    found: QualityCounts = field(default_factory=QualityCounts)
     foreign: str = ""  # the first class that is not in the space, in words
     crowded: str = ""  # that more classes are named than there are, in words
     again: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # cases of this batch seen before
     _seen: set[Any] = field(default_factory=set)
-    _coder: Coder | None = None
+    _coder: ClassEncoder | None = None
 
     def at(self, batch: Batch) -> Codes:
         """Look at a batch; the codes of its classes, or of its columns where every one is a class."""
@@ -47,7 +47,7 @@ class Looking:
             also["confidence without a class"] = batch.halves[:, 1] > 0
         if self.source.layout.kind in ("wide", "long"):  # the one is not in order, the other was brought into it
             also["not in falling order"] = np.zeros(n, bool)
-        self.found = self.found + Look.of(
+        self.found = self.found + QualityCounts.of(
             rows_of(batch, codes, self.space),
             self.space,
             units=self.units,
@@ -58,12 +58,12 @@ class Looking:
         )
         return codes
 
-    def findings(self, *, repaired: Any = ()) -> tuple[Oddity, ...]:
-        """See `Look.findings`; more names than classes is odd about all cases together."""
+    def findings(self, *, repaired: Any = ()) -> tuple[Issue, ...]:
+        """See `QualityCounts.findings`; more names than classes is odd about all cases together."""
         found = self.found.findings(repaired=repaired)
         of = self.found.cases
         said = (("more names than classes", self.crowded), ("class outside the space", self.stray))
-        return (*(Oddity(kind, 0, of, words, True, "") for kind, words in said if words), *found)
+        return (*(Issue(kind, 0, of, words, True, "") for kind, words in said if words), *found)
 
     @property
     def stray(self) -> str:
@@ -74,7 +74,7 @@ class Looking:
     def _codes(self, batch: Batch) -> Codes:
         """Codes that tell the classes of each case apart, those outside the space from its size on."""
         names = self.source.names
-        self._coder = self._coder or Coder(self.space, self._whole, self.sets)
+        self._coder = self._coder or ClassEncoder(self.space, self._whole, self.sets)
         try:
             codes = self._coder.own_codes(batch, names)
         except FileError as error:
@@ -84,7 +84,7 @@ class Looking:
             return _with_foreign(self._coder.values(batch, names), self._coder.labels)
         except SpaceError as error:
             self.crowded = str(error)
-            self._coder = Coder(ClassSpace(math.inf), False, self.sets)
+            self._coder = ClassEncoder(ClassSpace(math.inf), False, self.sets)
             codes = self._coder.own_codes(batch, names)
         return _within_case(codes, batch) if self.crowded else codes
 

@@ -85,7 +85,7 @@ class _Numbers:
 
 
 @dataclass(slots=True)
-class Coder:
+class ClassEncoder:
     """Codes for the classes of two sources that belong together: predictions, and the truth.
 
     With the labels of all classes, codes are their places. Whole numbers are their own codes. Other names are
@@ -448,7 +448,7 @@ def _row(at: int, batch: Batch) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ClassNames:
     """What codes are called; whole numbers, where there is no `known` column of names, are their own names."""
 
     known: Column | None
@@ -462,12 +462,12 @@ class Names:
 
 
 @dataclass(slots=True)
-class CommonCoder(Coder):
-    """Codes for the classes of any number of sources at once; see `Coder`."""
+class CommonEncoder(ClassEncoder):
+    """Codes for the classes of any number of sources at once; see `ClassEncoder`."""
 
     def together(
         self, batches: Sequence[Batch], names: Sequence[tuple[str, ...]], truth: bool = False
-    ) -> tuple[list[Codes], Names]:
+    ) -> tuple[list[Codes], ClassNames]:
         """The codes of each batch, and what they are called. With `truth`, the first batch is what happened."""
         values = [self.values(batch, columns) for batch, columns in zip(batches, names, strict=True)]
         whole = [_is_whole(one) for one in values]
@@ -475,10 +475,10 @@ class CommonCoder(Coder):
             errors = [OutcomeError if truth and not at else ClassError for at in range(len(values))]
             codes = [self._places(*each) for each in zip(values, batches, errors, strict=True)]
             named = self.integers and all(whole) and not _numeric(self._labels)
-            return codes, Names(None if named else self._labels, fixed=True)
+            return codes, ClassNames(None if named else self._labels, fixed=True)
         if self.integers and all(whole):
             pairs = zip(values, batches, strict=True)
-            return [_whole(one, batch) if len(one) else np.zeros(0, np.int64) for one, batch in pairs], Names(None)
+            return [_whole(one, batch) if len(one) else np.zeros(0, np.int64) for one, batch in pairs], ClassNames(None)
         pa = need("pyarrow")
         if self.integers:
             odd = batches[whole.index(False)].source
@@ -494,7 +494,7 @@ class CommonCoder(Coder):
         place[order] = np.arange(len(order))  # in the order of their names, so that ties are the same in any batch
         known = every.dictionary.take(as_arrow(order))
         parts = np.split(place[as_numpy(every.indices)], ends[:-1])
-        return parts, Names(known if self.sets is None else self._sets(known))
+        return parts, ClassNames(known if self.sets is None else self._sets(known))
 
     def _sets(self, canonical: Column) -> Column:
         """Label sets with the delimiter, which no label may have in it."""
@@ -519,7 +519,7 @@ class Gathering:
         self.cases = 0
         self._seen: Any = None
 
-    def add(self, lists: Sequence[TopLists], outcomes: Codes | None, names: Names) -> None:
+    def add(self, lists: Sequence[TopLists], outcomes: Codes | None, names: ClassNames) -> None:
         """The next cases."""
         code = self._renumber(names)
         for parts, one in zip(self.parts, lists, strict=True):
@@ -533,7 +533,7 @@ class Gathering:
         y = np.concatenate(self.outcomes) if self.outcomes else np.zeros(0, np.int64)
         return [joined(parts, self.space) for parts in self.parts], y
 
-    def _renumber(self, names: Names) -> Codes | None:
+    def _renumber(self, names: ClassNames) -> Codes | None:
         """The code of each name over all batches; None where codes are that already."""
         if names.known is None or names.fixed:
             return None

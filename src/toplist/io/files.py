@@ -24,14 +24,14 @@ _COMPRESSED = ("csv", "tsv", "jsonl", "fasttext")
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FileSet:
     """One prediction, in one file or in several of the same kind that follow each other."""
 
     paths: tuple[Path, ...]
     format: str
 
 
-def find(path: str | os.PathLike[str]) -> Files:
+def find(path: str | os.PathLike[str]) -> FileSet:
     """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
     text = os.fspath(path)
     place = Path(text)
@@ -58,7 +58,7 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _found(text: str, place: Path) -> Files:
+def _found(text: str, place: Path) -> FileSet:
     if place.is_dir():
         inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and _is_table(p))
         if not inside:
@@ -97,7 +97,7 @@ def compression_of(path: Path) -> str | None:
     return COMPRESSIONS.get(path.suffix.lower())
 
 
-def _same_format(text: str, paths: list[Path]) -> Files:
+def _same_format(text: str, paths: list[Path]) -> FileSet:
     formats = {format_of(path) for path in paths}
     if None in formats:
         odd = next(path for path in paths if format_of(path) is None)
@@ -105,7 +105,7 @@ def _same_format(text: str, paths: list[Path]) -> Files:
         raise FileError(str(odd), f"toplist reads {_known()}, not {odd.suffix or 'files without a suffix'}.{hint}")
     if len(formats) > 1:
         raise FileError(text, f"files of different formats ({', '.join(sorted(map(str, formats)))}) in one place.")
-    return Files(tuple(paths), str(formats.pop()))
+    return FileSet(tuple(paths), str(formats.pop()))
 
 
 def _known() -> str:

@@ -24,7 +24,7 @@ KINDS = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class LayoutHints:
     """What the caller says about a table; None is to be found."""
 
     layout: str = "auto"
@@ -108,7 +108,7 @@ def table_of(reader: Reader) -> Table:
     return Table(reader, names)
 
 
-def require_columns(table: Table, hints: Hints) -> None:
+def require_columns(table: Table, hints: LayoutHints) -> None:
     """Columns that the caller names are there, and are not to be ignored as well."""
     if hints.layout not in ("auto", *KINDS):
         raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{meant(hints.layout, KINDS)}")
@@ -145,7 +145,7 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _for_one(hints: Hints, wanted: str) -> str:
+def _for_one(hints: LayoutHints, wanted: str) -> str:
     """That columns may be named for each file, where one was named for all of them."""
     what = "case" if wanted == hints.case else "classes" if wanted == hints.classes else "confidences"
     if hints.truth or wanted not in (hints.case, hints.classes, hints.confidences):
@@ -158,7 +158,7 @@ def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     return [name for name in names if any(name == one or fnmatchcase(name, one) for one in patterns)]
 
 
-def recognise(table: Table, hints: Hints, case: str | None) -> Layout:
+def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
     """The layout of a table whose column of case ids is known, or an error that says what to type."""
     out = {case, table.index, *hints.extra, *ignored(table.names, hints.ignore)}
     free = [name for name in table.names if name not in out]
@@ -181,7 +181,7 @@ class _Finding:
     """The layouts that a table may have, one method for each; None where the columns for it are not there."""
 
     table: Table
-    hints: Hints
+    hints: LayoutHints
     case: str | None
     free: list[str]
 

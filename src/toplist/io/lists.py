@@ -19,7 +19,7 @@ from toplist.errors import CaseError, ClassError, FileError, ShapeError, TopList
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
 from toplist.io.encoding import EMPTY_REMEDY
-from toplist.io.layouts import Hints
+from toplist.io.layouts import LayoutHints
 from toplist.io.options import ReadOptions
 from toplist.io.sources import Source, open_source
 from toplist.io.spill import rounding_of
@@ -162,7 +162,7 @@ def read_lists(
 Table = tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int, dict[str, Any]]
 
 
-def from_table(what: Any, space: Any, hints: Hints) -> Table:
+def from_table(what: Any, space: Any, hints: LayoutHints) -> Table:
     """Offsets, classes (codes or names), confidences, the space, the case ids, how many had a blank left out, rounding.
 
     The last is what `Rows` knows of it.

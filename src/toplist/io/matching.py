@@ -11,20 +11,20 @@ from toplist._text import several, shown
 from toplist.errors import AlignmentError
 from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
-from toplist.io.layouts import Hints, ignored, recognise
-from toplist.io.tables import Look, Table, unique_values
+from toplist.io.layouts import LayoutHints, ignored, recognise
+from toplist.io.tables import FirstRows, Table, unique_values
 
 _LOOKED = 1000  # rows whose ids are compared
 _STRONG = frozenset(CASE[: CASE.index("question")])  # names that say what a case is, not what is in it
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CaseColumnRequest:
     """A table, and what the caller says about it."""
 
     name: str
     table: Table
-    hints: Hints
+    hints: LayoutHints
 
     @property
     def files(self) -> frozenset[Any]:
@@ -36,7 +36,7 @@ class Asked:
         return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
 
 
-def case_columns(asked: Sequence[Asked]) -> list[str | None]:
+def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
     """The column of case ids of each table; None for all of them where rows are matched by their position.
 
     Ids are what the caller names; else a known name that all tables have; else the known name of each; else a column
@@ -94,7 +94,7 @@ def case_columns(asked: Sequence[Asked]) -> list[str | None]:
     return [None] * len(asked)
 
 
-def _known(one: Asked) -> list[str]:
+def _known(one: CaseColumnRequest) -> list[str]:
     """The columns with known names of ids, the index of a dataframe first."""
     table, hints = one.table, one.hints
     out = {hints.classes, hints.confidences, *ignored(table.names, hints.ignore)}
@@ -119,7 +119,7 @@ def _common(lists: Sequence[list[str]]) -> list[str]:
     return [name for name in (lists[0] if lists else []) if all(name in other for other in lists)]
 
 
-def _key(asked: Sequence[Asked]) -> str | None:
+def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
     """A column of the same name in all tables that is nothing else, and whose values are unique."""
     if len(asked) < 2:
         return None
@@ -131,7 +131,7 @@ def _key(asked: Sequence[Asked]) -> str | None:
     return found[0] if found else None
 
 
-def _may_be_key(one: Asked, name: str) -> bool:
+def _may_be_key(one: CaseColumnRequest, name: str) -> bool:
     table, hints = one.table, one.hints
     if name not in table.names or not table.is_scalar(name):
         return False
@@ -144,7 +144,7 @@ def _may_be_key(one: Asked, name: str) -> bool:
     return any(other not in (name, *hints.extra) for other in table.names)
 
 
-def _is_key(one: Asked, name: str) -> bool:
+def _is_key(one: CaseColumnRequest, name: str) -> bool:
     """Whether the values tell cases apart; those of a long table are there once per class."""
     look = one.table.look(name)
     if not _tells_apart(look):
@@ -153,7 +153,7 @@ def _is_key(one: Asked, name: str) -> bool:
     return long or unique_values(one.table, name)
 
 
-def _require_one_pairing(asked: Sequence[Asked], names: Sequence[str]) -> None:
+def _require_one_pairing(asked: Sequence[CaseColumnRequest], names: Sequence[str]) -> None:
     """Two columns that could be ids mean the same cases: one may be the number of the row in each file."""
     if len(names) < 2 or len({one.files for one in asked}) == 1:
         return
@@ -171,7 +171,7 @@ def _require_one_pairing(asked: Sequence[Asked], names: Sequence[str]) -> None:
             )
 
 
-def _require_one_strong(asked: Sequence[Asked], known: Mapping[int, list[str]]) -> None:
+def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, list[str]]) -> None:
     """Ids that tables call differently go together where each table has one."""
     if not all(known.values()):
         return
@@ -201,7 +201,7 @@ def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> di
     return found
 
 
-def _refuse_some(asked: Sequence[Asked], chosen: Sequence[str | None]) -> None:
+def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None]) -> None:
     """Some tables have ids, others have not."""
     lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
@@ -213,7 +213,7 @@ def _refuse_some(asked: Sequence[Asked], chosen: Sequence[str | None]) -> None:
     )
 
 
-def _require_nothing_else(asked: Sequence[Asked]) -> None:
+def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
     """Rows are matched by position without a word only where no column could be an id."""
     for one in asked:
         others = _unexplained(one)
@@ -225,7 +225,7 @@ def _require_nothing_else(asked: Sequence[Asked]) -> None:
             )
 
 
-def _require_rows(one: Asked) -> None:
+def _require_rows(one: CaseColumnRequest) -> None:
     """A row is a list of one class only where no column could say which rows belong together."""
     layout = recognise(one.table, one.hints, None)
     if layout.kind == "ranked" and len(layout.classes) == 1 and one.hints.layout != "ranked":
@@ -237,7 +237,7 @@ def _require_rows(one: Asked) -> None:
             )
 
 
-def _unexplained(one: Asked) -> list[str]:
+def _unexplained(one: CaseColumnRequest) -> list[str]:
     """The columns that nothing is known of, and that could be ids."""
     table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
     layout = recognise(table, one.hints, None)
@@ -251,18 +251,18 @@ def _could_be_id(table: Table, name: str) -> bool:
     return _tells_apart(look)
 
 
-def _tells_apart(look: Look) -> bool:
+def _tells_apart(look: FirstRows) -> bool:
     """Whether values are such as ids are: neither blank nor fractions nor zeros and ones."""
     return not (look.blank or look.fractional or (look.number and look.low >= 0 and look.high <= 1))
 
 
-def _unique(one: Asked) -> str:
+def _unique(one: CaseColumnRequest) -> str:
     """The columns of a table whose values are unique, as a hint."""
     names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
     found = [name for name in names[:5] if unique_values(one.table, name)]
     return f" The values of {several(found)} are unique." if found else ""
 
 
-def _paths(asked: Sequence[Asked]) -> str:
+def _paths(asked: Sequence[CaseColumnRequest]) -> str:
     paths = [one.table.source for one in asked]
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")

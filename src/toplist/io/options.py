@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toplist.errors import TopListError
-from toplist.io.layouts import Hints
+from toplist.io.layouts import LayoutHints
 from toplist.lists.space import ClassSpace
 
 TRUTH = "truth"  # the name of the truth where options go by name
@@ -58,9 +58,9 @@ class ReadOptions:
             if stray is not None:
                 raise TopListError(f"{what}= is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
 
-    def of(self, name: str, space: ClassSpace | None, marked: str | None, blanks: str) -> Hints:
+    def of(self, name: str, space: ClassSpace | None, marked: str | None, blanks: str) -> LayoutHints:
         """What is said about one file of predictions."""
-        return Hints(
+        return LayoutHints(
             layout=_of(self.layout, name) or "auto",
             case=_of(self.case, name),
             classes=_of(self.classes, name),
@@ -73,11 +73,11 @@ class ReadOptions:
             by_position=self.by_position,
         )
 
-    def of_truth(self, space: ClassSpace | None, marked: str | None, extra: tuple[str, ...]) -> Hints:
+    def of_truth(self, space: ClassSpace | None, marked: str | None, extra: tuple[str, ...]) -> LayoutHints:
         """What is said about the truth."""
         by_name = {what: getattr(self, what) for what in ("layout", "case", "classes", "confidences")}
         own = {what: given.get(TRUTH) if isinstance(given, Mapping) else None for what, given in by_name.items()}
-        return Hints(
+        return LayoutHints(
             layout=own["layout"] or "auto",
             case=own["case"],
             classes=self.outcome or own["classes"],

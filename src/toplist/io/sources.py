@@ -19,9 +19,9 @@ from toplist.io.batches import Batch, to_batch, to_batches
 from toplist.io.column_names import RUN, named
 from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
 from toplist.io.duckdb_engine import connect, guarded
-from toplist.io.layouts import Hints, Layout, ignored, recognise, require_columns, require_header, table_of
-from toplist.io.matching import Asked, case_columns
-from toplist.io.readers import JsonReader, MemoryReader, Piece, Reader, open_frame, open_path, prepare
+from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header, table_of
+from toplist.io.matching import CaseColumnRequest, case_columns
+from toplist.io.readers import JsonReader, MemoryReader, Reader, TableChunk, open_frame, open_path, prepare
 from toplist.io.tables import sound
 
 log = logging.getLogger("toplist")
@@ -77,7 +77,7 @@ class Source:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
 
-    def _pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def _pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         pieces = self.reader.pieces(columns)
         return pieces if self.reader.text else map(sound, pieces)
 
@@ -88,17 +88,19 @@ class Source:
             yield identifiers(piece.table.column(0), piece.source, rows), rows
 
 
-def open_source(what: Any, name: str, hints: Hints) -> Source:
+def open_source(what: Any, name: str, hints: LayoutHints) -> Source:
     """A source from a path, a pattern, a folder, or a table in memory."""
     return open_sources({name: (what, hints)})[0]
 
 
-def open_sources(asked: Mapping[str, tuple[Any, Hints]], truth: tuple[Any, Hints] | None = None) -> list[Source]:
+def open_sources(
+    asked: Mapping[str, tuple[Any, LayoutHints]], truth: tuple[Any, LayoutHints] | None = None
+) -> list[Source]:
     """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
-    opened = [Asked(name, table_of(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
+    opened = [CaseColumnRequest(name, table_of(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
     if truth is not None:
         what, hints = truth
-        own = Asked("truth", table_of(_reader(what, "truth")), hints)
+        own = CaseColumnRequest("truth", table_of(_reader(what, "truth")), hints)
         opened = [own, *(_apart(one, own) for one in opened)]
     for one in opened:
         require_header(one.table)
@@ -131,7 +133,7 @@ def _reader(what: Any, name: str) -> Reader:
     return what if isinstance(what, MemoryReader) else open_frame(what, name)
 
 
-def _apart(one: Asked, truth: Asked) -> Asked:
+def _apart(one: CaseColumnRequest, truth: CaseColumnRequest) -> CaseColumnRequest:
     """Predictions beside the truth; where both are in one file, the outcome is named, and is no prediction."""
     mine, theirs = one.files, truth.files
     if not mine & theirs:
@@ -163,7 +165,7 @@ def _require_natural_order(reader: Reader) -> None:
         )
 
 
-def _require_one_run(one: Asked, layout: Layout) -> None:
+def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
     meant = set(ignored(one.table.names, one.hints.ignore))
     for name in named([name for name in layout.ignored if name not in meant], RUN):
@@ -182,7 +184,7 @@ def _require_one_run(one: Asked, layout: Layout) -> None:
             )
 
 
-def _require_ignored(opened: Sequence[Asked]) -> None:
+def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:
     """What is to be ignored is there, in some file at least."""
     every = dict.fromkeys(pattern for one in opened for pattern in one.hints.ignore)
     for pattern in every:
@@ -209,7 +211,7 @@ def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-def _together(pieces: Iterator[Piece], source: Source) -> Iterator[Piece]:
+def _together(pieces: Iterator[TableChunk], source: Source) -> Iterator[TableChunk]:
     """The rows of a long table, case by case in the order of their first rows."""
     pa, layout = need("pyarrow"), source.layout
     names = [f"c{i}" for i in range(len(layout.columns))]
@@ -247,7 +249,7 @@ def _together(pieces: Iterator[Piece], source: Source) -> Iterator[Piece]:
             for lo, hi in pairwise(cuts):
                 part = batch.slice(lo, hi - lo)
                 table = part.select(names).rename_columns(layout.columns)
-                yield Piece(files[int(home[lo])], 0, table, as_numpy(part.column("row")))
+                yield TableChunk(files[int(home[lo])], 0, table, as_numpy(part.column("row")))
 
 
 def _cast(column: Any, field: Any, source: str) -> Any:

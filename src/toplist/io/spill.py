@@ -87,7 +87,7 @@ def _one(columns: Sequence[Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Spill:
+class BatchStore:
     """Batches of lists on disk, for those that are costly to make again."""
 
     path: Path
@@ -95,7 +95,7 @@ class Spill:
     precision: int | None = None
 
     @classmethod
-    def of(cls, batches: Iterator[Batch], path: Path) -> Spill:
+    def of(cls, batches: Iterator[Batch], path: Path) -> BatchStore:
         """Write them down."""
         pa, ipc = need("pyarrow"), need("pyarrow.ipc")
         files: list[str] = []
@@ -149,7 +149,7 @@ class Spill:
 
 
 @dataclass(slots=True)
-class Shelf:
+class ListStore:
     """A file of Arrow for each batch, mapped into memory; the columns of a wide table are kept as numbers."""
 
     source: Source

@@ -16,10 +16,10 @@ from toplist._optional import need
 from toplist.errors import FileError
 from toplist.io.column_names import CASE, CERTAIN, CONFIDENCE, NEITHER, is_named, spelled
 from toplist.io.columns import as_numpy, is_list, plain
-from toplist.io.readers import Piece, Reader
+from toplist.io.readers import Reader, TableChunk
 
 
-def sound(piece: Piece) -> Piece:
+def sound(piece: TableChunk) -> TableChunk:
     """The same piece, if its columns fit together and its text is UTF-8; bytes become text, half floats floats."""
     pa, columns, changed = need("pyarrow"), [], False
     for column in piece.table.columns:
@@ -45,7 +45,7 @@ def _known_kind(kind: Any) -> Any:
     return pa.string() if small else pa.large_string() if large else None
 
 
-def _damage(problem: str, column: Any, piece: Piece) -> FileError:
+def _damage(problem: str, column: Any, piece: TableChunk) -> FileError:
     """What Arrow said; nothing in the column can be relied on."""
     if "utf8" not in problem.lower():
         return FileError(piece.source, "this file is damaged: its columns do not fit together.")
@@ -75,7 +75,7 @@ _SAMPLE = 1000  # rows that are looked at
 
 
 @dataclass(slots=True)
-class Look:
+class FirstRows:
     """What the first values of a column are."""
 
     nested: bool = False  # lists or objects
@@ -92,7 +92,7 @@ class Table:
 
     reader: Reader
     names: list[str]
-    _looks: dict[str, Look] = field(default_factory=dict)
+    _looks: dict[str, FirstRows] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -134,7 +134,7 @@ class Table:
         """Whether a column holds one value per row."""
         return not need("pyarrow").types.is_nested(self.schema.field(name).type)
 
-    def look(self, name: str) -> Look:
+    def look(self, name: str) -> FirstRows:
         """What the first values of a column are."""
         if name not in self._looks:
             self._looks.update(_looked(self.reader, self.names))
@@ -172,7 +172,7 @@ class Table:
         return spelled(name) in CERTAIN or not (look.number and look.low >= 0 and look.high <= 1)
 
 
-def _looked(reader: Reader, names: list[str]) -> dict[str, Look]:
+def _looked(reader: Reader, names: list[str]) -> dict[str, FirstRows]:
     """The look of every column, from one read of the first rows."""
     types = need("pyarrow").types
     nested = {name for name in names if types.is_nested(reader.schema.field(name).type)}
@@ -181,30 +181,30 @@ def _looked(reader: Reader, names: list[str]) -> dict[str, Look]:
     if first is not None:
         first = replace(first, table=first.table.slice(0, _SAMPLE), rows=None)
         first = first if reader.text else sound(first)
-    looks = {name: Look(nested=True) for name in nested}
+    looks = {name: FirstRows(nested=True) for name in nested}
     for at, name in enumerate(scalar):
-        looks[name] = Look(blank=True) if first is None else _look(first.table.column(at))
+        looks[name] = FirstRows(blank=True) if first is None else _look(first.table.column(at))
     return looks
 
 
-def _look(column: Any) -> Look:
+def _look(column: Any) -> FirstRows:
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     values = plain(column).drop_null()
     if pa.types.is_string(values.type):
         values = pc.utf8_trim_whitespace(values)
         values = values.filter(pc.not_equal(values, ""))
     if not len(values):
-        return Look(blank=True)
+        return FirstRows(blank=True)
     try:
         if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
-            return Look()
+            return FirstRows()
         x = as_numpy(pc.cast(_numeric(values), pa.float64(), safe=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return Look()
+        return FirstRows()
     x = x[np.isfinite(x)]
     if not len(x):
-        return Look(number=True)
-    return Look(number=True, fractional=bool((x % 1 != 0).any()), low=float(x.min()), high=float(x.max()))
+        return FirstRows(number=True)
+    return FirstRows(number=True, fractional=bool((x % 1 != 0).any()), low=float(x.min()), high=float(x.max()))
 
 
 def _numeric(values: Any) -> Any:

@@ -26,10 +26,10 @@ from toplist._text import shown
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
-from toplist.io.align import Files, OutOfStepError, Unique, repaired, silent
+from toplist.io.align import AlignedFiles, OutOfStepError, UniqueIds, repaired, silent
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, truths
-from toplist.io.encoding import Coder, has_integers, label_sets
+from toplist.io.encoding import ClassEncoder, has_integers, label_sets
 from toplist.io.lists import in_file, lists_of, require_all_columns
 from toplist.io.sources import Source
 from toplist.lists import TopLists
@@ -229,7 +229,7 @@ def convert(
     require_apart([path], inputs_of([source]))
     pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
     whole = known.labels is None and sets is None and has_integers(source)
-    coder, unique, cases = Coder(known, whole, sets), Unique(source), 0
+    coder, unique, cases = ClassEncoder(known, whole, sets), UniqueIds(source), 0
     if space is not None:
         require_all_columns(source, space)
     with ListWriter(path) as writer:
@@ -259,7 +259,7 @@ FAINT = 1e-14  # what one minus a sum of doubles does not tell from nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteSummary:
     """What was read and written: how many cases, how many were repaired or left out of each file.
 
     `faint` counts cases with a positive mass that is too small to be read back: of a file, the mass that is not listed
@@ -286,8 +286,12 @@ class Written:
 
 
 def transform(
-    files: Files, output: str | os.PathLike[str], change: Change, progress: Progress = silent, what: str = "writing"
-) -> Written:
+    files: AlignedFiles,
+    output: str | os.PathLike[str],
+    change: Change,
+    progress: Progress = silent,
+    what: str = "writing",
+) -> WriteSummary:
     """Write what `change` makes of the lists of all files, case by case in the order of the first file."""
     require_apart([output], inputs_of(files.cases.sources))
 
@@ -317,7 +321,7 @@ def transform(
         except OutOfStepError:
             continue
         break
-    return Written(str(output), cases, entries, faint, repairs, dict(files.cases.left_out))
+    return WriteSummary(str(output), cases, entries, faint, repairs, dict(files.cases.left_out))
 
 
 def _doubles(lists: TopLists) -> NDArray[np.float64]:

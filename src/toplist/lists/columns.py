@@ -16,7 +16,7 @@ from toplist.core.validity import SMALL, doubles, gather, inspect, largest_valid
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class CheckedColumns:
     """Checked rows. `slack` is the rest mass, except that a mass above one, or of a complete list, is divided out."""
 
     rows: Rows
@@ -96,7 +96,7 @@ class Admitted:
         """Does any list have a flag?"""
         return bool((self.flags & which).any())
 
-    def valid(self, which: int) -> Admitted:
+    def valid(self, which: int) -> CheckedColumns:
         """The largest valid sublists of the lists with a flag, `BELOW` or `INVALID`."""
         cut = largest_valid(self.rows, self.slack, (self.flags & which) != 0)
         rows = replace(
@@ -109,7 +109,7 @@ class Admitted:
         )
         return self._cut(rows, cut.rest, which)
 
-    def repaired(self, which: int) -> Admitted:
+    def repaired(self, which: int) -> CheckedColumns:
         """Valid lists on the same classes, with the padded distributions of the largest valid sublists."""
         low = (self.flags & which) != 0
         cut = largest_valid(self.rows, self.slack, low)
@@ -126,11 +126,11 @@ class Admitted:
             log_rest = np.where(low, log_or(np, rest, -np.inf), log_rest)
         return self._cut(replace(self.rows, confidences=t, log_rest=log_rest, log_confidences=logs), rest, which)
 
-    def _cut(self, rows: Rows, slack: Floats, which: int) -> Admitted:
+    def _cut(self, rows: Rows, slack: Floats, which: int) -> CheckedColumns:
         found = np.where((self.flags & which) != 0, np.uint16(0), self.flags)
-        return Admitted(rows, slack, found, self.repairs)
+        return CheckedColumns(rows, slack, found, self.repairs)
 
-    def ordered(self) -> Admitted:
+    def ordered(self) -> CheckedColumns:
         """The same lists, the most confident class first; ties keep their order."""
         rows = self.rows
         t = rows.confidences if rows.log_confidences is None else rows.log_confidences
@@ -144,7 +144,7 @@ class Admitted:
         made = replace(rows, classes=self.classes[order], confidences=rows.confidences[order], log_confidences=logs)
         return replace(self, rows=made)
 
-    def first(self, k: int) -> Admitted:
+    def first(self, k: int) -> CheckedColumns:
         """The k most confident classes of each case."""
         if self.rows.classes is None and k < self.rows.size[0] and self.rows.log_confidences is None:
             return self._first_of_all(k)
@@ -152,7 +152,7 @@ class Admitted:
         place = np.arange(len(ordered.rows.confidences)) - np.repeat(ordered.rows.offsets[:-1], ordered.sizes)
         return ordered._keep(place < k)
 
-    def reaching(self, mass: float) -> Admitted:
+    def reaching(self, mass: float) -> CheckedColumns:
         """As many of the most confident classes as it takes to list `mass`."""
         ordered = self.ordered()
         t = ordered.normalized
@@ -162,7 +162,7 @@ class Admitted:
             keep[where] = np.cumsum(t[where], axis=1) - t[where] < mass - 1e-12
         return ordered._keep(keep)
 
-    def _keep(self, keep: NDArray[np.bool_]) -> Admitted:
+    def _keep(self, keep: NDArray[np.bool_]) -> CheckedColumns:
         """Some of the entries of lists in order; what is dropped joins the rest mass."""
         t, rows = self.normalized, self.rows
         dropped = row_sums(np.where(keep, 0.0, t), rows.offsets)
@@ -191,7 +191,7 @@ class Admitted:
         together = np.logaddexp(before, row_log_sums(dropped, self.rows.offsets))
         return np.where(rest < SMALL, together, log_or(np, rest, -np.inf))
 
-    def _first_of_all(self, k: int) -> Admitted:
+    def _first_of_all(self, k: int) -> CheckedColumns:
         n = len(self.rows)
         codes, t, tail = kernel.select(self.rows.confidences.reshape(n, int(self.rows.size[0])), k)
         scale = 1.0 - self.slack
@@ -199,12 +199,12 @@ class Admitted:
         rows = replace(self.rows, offsets=offsets, classes=codes.ravel(), confidences=(t / scale[:, None]).ravel())
         return self._leaving(rows, tail / scale)
 
-    def _leaving(self, rows: Rows, rest: Floats) -> Admitted:
+    def _leaving(self, rows: Rows, rest: Floats) -> CheckedColumns:
         """Rows whose rest mass is known better than one minus the sum."""
         known = rows if rows.log_rest is not None else replace(rows, log_rest=log_or(np, rest, -np.inf))
-        return Admitted(rows, rest, inspect(known)[1], self.repairs)
+        return CheckedColumns(rows, rest, inspect(known)[1], self.repairs)
 
-    def between(self, lo: int, hi: int) -> Admitted:
+    def between(self, lo: int, hi: int) -> CheckedColumns:
         """Cases lo to hi, without a copy of their entries."""
         block = self.rows.block(lo, hi)
         start, stop = block.offsets[0], block.offsets[-1]
@@ -215,11 +215,11 @@ class Admitted:
             confidences=block.confidences[start:stop],
             log_confidences=_some(block.log_confidences, slice(start, stop)),
         )
-        return Admitted(rows, self.slack[lo:hi], self.flags[lo:hi], self.repairs)
+        return CheckedColumns(rows, self.slack[lo:hi], self.flags[lo:hi], self.repairs)
 
-    def at(self, where: NDArray[np.intp]) -> Admitted:
+    def at(self, where: NDArray[np.intp]) -> CheckedColumns:
         """Some of the cases, in any order."""
-        return Admitted(gather(self.rows, where), self.slack[where], self.flags[where], self.repairs)
+        return CheckedColumns(gather(self.rows, where), self.slack[where], self.flags[where], self.repairs)
 
 
 def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:

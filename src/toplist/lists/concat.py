@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.core.kernel import Rows
-from toplist.lists.columns import Admitted
+from toplist.lists.columns import CheckedColumns
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
 
@@ -48,7 +48,7 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
         shown,
     )
     slack, found = np.concatenate([one.slack for one in every]), np.concatenate([one.flags for one in every])
-    return TopLists(space, None, Admitted(rows, slack, found, {}))  # they are checked, and stay what they are
+    return TopLists(space, None, CheckedColumns(rows, slack, found, {}))  # they are checked, and stay what they are
 
 
 def _log(x: NDArray[Any]) -> NDArray[np.float64]:

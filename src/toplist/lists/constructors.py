@@ -15,7 +15,7 @@ from toplist._arguments import as_array
 from toplist.core.kernel import Rows
 from toplist.errors import MassError, ShapeError
 from toplist.lists import flatten
-from toplist.lists.columns import Admitted
+from toplist.lists.columns import CheckedColumns
 from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.error_messages import as_a_whole, wrong_width
 from toplist.lists.labelsets import LabelSets
@@ -181,7 +181,7 @@ class Constructors:
 
     @classmethod
     @abstractmethod
-    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: Admitted) -> Self:
+    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: CheckedColumns) -> Self:
         """Lists that passed the door."""
 
     @abstractmethod

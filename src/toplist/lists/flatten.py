@@ -15,7 +15,7 @@ from toplist.core.kernel import Rows
 from toplist.core.validity import any_too_small, gather, last_places
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError
 from toplist.lists.error_messages import wrong_width
-from toplist.lists.labelsets import Book, LabelSets, Sets
+from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.lists.space import ClassSpace, as_space
 
 _LOW = -600.0  # no logit this near to the largest has a probability too small to be a number
@@ -71,7 +71,7 @@ def encode_labels(labels: Any, space: ClassSpace) -> tuple[NDArray[np.int64], Cl
         if (codes < 0).any():
             shown = set(space.named(sets.take([int(np.argmax(codes < 0))]))[0])
             raise ClassError(f"class {shown!r} is not in the support of the space.")
-        return codes, space.with_book(Book.of(sets)) if space.digests else space
+        return codes, space.with_book(Codebook.of(sets)) if space.digests else space
     _require_names(labels)
     missing = next((label for label in labels if label is None or label != label), labels)
     if missing is not labels:

@@ -13,28 +13,28 @@ from toplist.lists.toplists import TopLists
 
 
 @dataclass(frozen=True, slots=True)
-class Beliefs:
+class ClassProbabilities:
     """The probability that `truth` gives to each class that `lists` has, and to all that it has not."""
 
     listed: Floats  # aligned with lists.classes
     unlisted: Floats  # one per case
 
 
-def beliefs(truth: TopLists, lists: TopLists) -> Beliefs:
+def beliefs(truth: TopLists, lists: TopLists) -> ClassProbabilities:
     """Look up padded probabilities: O(listed classes), or O(n m) where `truth` is dense."""
     case = np.repeat(np.arange(len(lists)), lists.sizes)
     if truth.admitted.rows.classes is None:
         p = truth.normalized_confidences.reshape(len(truth), int(truth.admitted.rows.size[0]))
         listed = p[case, lists.classes]
         if lists.admitted.rows.classes is None:
-            return Beliefs(listed, np.zeros(len(lists)))
+            return ClassProbabilities(listed, np.zeros(len(lists)))
         left = p.copy()
         left[case, lists.classes] = 0.0
-        return Beliefs(listed, left.sum(axis=1))
+        return ClassProbabilities(listed, left.sum(axis=1))
     return _join(truth, lists, case)
 
 
-def _join(truth: TopLists, lists: TopLists, case: NDArray[np.intp]) -> Beliefs:
+def _join(truth: TopLists, lists: TopLists, case: NDArray[np.intp]) -> ClassProbabilities:
     theirs = truth.normalized_confidences
     their_case = np.repeat(np.arange(len(truth)), truth.sizes)
     _, code = np.unique(np.concatenate([lists.classes, truth.classes]), return_inverse=True)
@@ -50,4 +50,4 @@ def _join(truth: TopLists, lists: TopLists, case: NDArray[np.intp]) -> Beliefs:
     neither = truth.admitted.rows.size - truth.sizes - row_sums(~found, lists.offsets)
     apart = np.where(neither > 0, truth.proxy * np.where(np.isfinite(neither), neither, 0.0), 0.0)
     apart = np.where(np.isinf(neither), truth.rest, apart)
-    return Beliefs(listed, row_sums(np.where(shared, 0.0, theirs), truth.offsets) + apart)
+    return ClassProbabilities(listed, row_sums(np.where(shared, 0.0, theirs), truth.offsets) + apart)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from toplist._arguments import as_count, as_number, read_only
 from toplist.core import flags
 from toplist.errors import TopListError
-from toplist.lists.columns import Admitted
+from toplist.lists.columns import CheckedColumns
 from toplist.lists.constructors import Constructors
 from toplist.lists.device import DeviceLists
 from toplist.lists.space import ClassSpace, show_size
@@ -40,10 +40,10 @@ class TopLists(Constructors):
 
     space: ClassSpace
     ids: NDArray[Any] | None
-    admitted: Admitted
+    admitted: CheckedColumns
 
     @classmethod
-    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: Admitted) -> Self:
+    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: CheckedColumns) -> Self:
         return cls(space, ids, admitted)
 
     def __post_init__(self) -> None:
@@ -149,7 +149,7 @@ class TopLists(Constructors):
         """The same, standing for their padded distributions, valid or not: no sublist is taken."""
         return self._with(replace(self.admitted, flags=np.zeros_like(self.admitted.flags)))
 
-    def _with(self, admitted: Admitted) -> Self:
+    def _with(self, admitted: CheckedColumns) -> Self:
         return self._of(self.space, self.ids, admitted)
 
     # Selection
@@ -184,7 +184,7 @@ class TopLists(Constructors):
         where = np.arange(len(self))[at if isinstance(at, slice) else np.asarray(at, dtype=_index_type(at))]
         return self._part(self.admitted.at(where), where)
 
-    def _part(self, admitted: Admitted, at: Any) -> TopLists:
+    def _part(self, admitted: CheckedColumns, at: Any) -> TopLists:
         return TopLists(self.space.take(at), None if self.ids is None else self.ids[at], admitted)
 
     def __iter__(self) -> Iterator[TopList]:

@@ -12,7 +12,7 @@ from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.core.validity import doubles, inspect
 from toplist.errors import CaseError, ShapeError, TopListError
-from toplist.lists.columns import Admitted, row_log_sums, row_sums
+from toplist.lists.columns import CheckedColumns, row_log_sums, row_sums
 from toplist.lists.error_messages import SENTINEL, bad_case, complain, first_bad
 from toplist.lists.flatten import exponentiate, from_percent, keep_logs
 from toplist.lists.space import ClassSpace
@@ -42,7 +42,7 @@ class Repairs:
             raise TopListError(f'blanks are an "error", or one may "drop" them, not {self.blanks!r}.')
 
 
-def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admitted:
+def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> CheckedColumns:
     """Check every value of every row, or raise the error that names the first bad case."""
     _check_shapes(rows, space, ids)
     counts: dict[str, int] = {}
@@ -66,7 +66,7 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Admit
             slack, found, seen = inspect(rows)
     if seen & flags.PROBLEMS:
         raise _complaint(rows, space, ids, found)
-    return Admitted(rows, slack, found, counts)
+    return CheckedColumns(rows, slack, found, counts)
 
 
 def _complaint(rows: Rows, space: ClassSpace, ids: Any, found: NDArray[np.uint16]) -> CaseError:

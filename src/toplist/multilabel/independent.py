@@ -12,7 +12,7 @@ from toplist.core import kernel, subset_search
 from toplist.core.subset_search import Likeliest, Spelling
 from toplist.errors import CaseError, ConfidenceError, ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
-from toplist.lists.labelsets import Book, LabelSets, Sets
+from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.multilabel.support import lists_of_sets
 
 Units = Literal["probability", "logit"]
@@ -83,10 +83,10 @@ def _as_sets(space: Any, width: int) -> LabelSets:
     return space
 
 
-def _book(found: Likeliest, spelling: Spelling, codes: NDArray[np.int64], width: int) -> Book:
+def _book(found: Likeliest, spelling: Spelling, codes: NDArray[np.int64], width: int) -> Codebook:
     """Which sets these are: the likeliest of their case, with some labels flipped."""
     flips = Sets(_offsets(found.listed(spelling.counts)), spelling.flips, width)
-    return Book(codes, spelling.bits, np.repeat(np.arange(len(found.counts)), found.counts), flips)
+    return Codebook(codes, spelling.bits, np.repeat(np.arange(len(found.counts)), found.counts), flips)
 
 
 def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:

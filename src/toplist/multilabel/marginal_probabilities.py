@@ -65,7 +65,7 @@ class Pad:
 
 
 @dataclass(frozen=True, slots=True)
-class Beliefs:
+class LabelMarginals:
     """Some cases: each listed set with its weight beyond the pad's, and per case how much of the pad there is."""
 
     first: int  # of the cases
@@ -105,7 +105,7 @@ def treatment(space: LabelSets, rest: Rest | None) -> Rest:
     return rest
 
 
-def beliefs(lists: TopLists, rest: Rest) -> Iterator[Beliefs]:
+def beliefs(lists: TopLists, rest: Rest) -> Iterator[LabelMarginals]:
     """A few cases at a time: the largest valid sublists with their pad, or the lists as they are without it."""
     space, spread, first = space_of(lists), rest == "spread", 0
     width, count = len(space.names), 2 ** len(space.names) if space.support is None else space.size
@@ -127,7 +127,7 @@ def beliefs(lists: TopLists, rest: Rest) -> Iterator[Beliefs]:
             level = np.zeros(len(part))
             weight = _shares(part)
         keep = weight > 0
-        yield Beliefs(first, told(space, part.classes[keep]), case[keep], weight[keep], level)
+        yield LabelMarginals(first, told(space, part.classes[keep]), case[keep], weight[keep], level)
         first = last
 
 

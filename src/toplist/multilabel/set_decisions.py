@@ -32,7 +32,16 @@ from toplist._typing import Floats
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
-from toplist.multilabel.marginal_probabilities import Beliefs, Pad, Rest, beliefs, row_tops, space_of, told, treatment
+from toplist.multilabel.marginal_probabilities import (
+    LabelMarginals,
+    Pad,
+    Rest,
+    beliefs,
+    row_tops,
+    space_of,
+    told,
+    treatment,
+)
 
 TIE = 1e-12  # expected values that are closer than this are equal
 
@@ -351,7 +360,7 @@ def _best_f1(labels: Places, sizes: NDArray[np.int64], weight: Floats, level: fl
     return chosen
 
 
-def _marginals(part: Beliefs, pad: Pad) -> Floats:
+def _marginals(part: LabelMarginals, pad: Pad) -> Floats:
     """A row per case."""
     entry = part.case[part.sets.rows] * part.sets.width + part.sets.labels
     listed = _sums(entry, np.repeat(part.weight, part.sets.sizes), (len(part), part.sets.width))

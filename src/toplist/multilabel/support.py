@@ -16,14 +16,14 @@ from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import ConfidenceError, MassError, ShapeError, SpaceError
 from toplist.lists import TopLists, from_logs
-from toplist.lists.labelsets import Book, LabelSets, Sets
+from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.lists.space import UNLISTED
 
 
 def lists_of_sets(
     space: LabelSets,
     offsets: NDArray[Any],
-    sets: Sets | tuple[NDArray[np.int64], Book | None],
+    sets: Sets | tuple[NDArray[np.int64], Codebook | None],
     log_p: NDArray[np.float64],
     *,
     log_rest: NDArray[np.float64] | None = None,
@@ -32,7 +32,7 @@ def lists_of_sets(
     """Top lists whose case i holds the sets offsets[i] to offsets[i + 1]; sets as they are, or as codes with a book."""
     if isinstance(sets, Sets):
         codes = space.encode(sets)
-        book = Book.of(sets) if space.digests else None
+        book = Codebook.of(sets) if space.digests else None
     else:
         codes, book = sets
     known = space.with_book(book) if space.digests else space

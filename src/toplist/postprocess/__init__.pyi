@@ -14,7 +14,6 @@ from toplist.postprocess.decisions import SetDecisions as SetDecisions
 from toplist.postprocess.decisions import Special as Special
 from toplist.postprocess.decisions import decide as decide
 from toplist.postprocess.decisions import decide_sets as decide_sets
-from toplist.postprocess.saved import load as load
 from toplist.postprocess.recalibration import Beta as Beta
 from toplist.postprocess.recalibration import BucketTemperature as BucketTemperature
 from toplist.postprocess.recalibration import Chain as Chain
@@ -24,11 +23,12 @@ from toplist.postprocess.recalibration import Recalibrator as Recalibrator
 from toplist.postprocess.recalibration import RestFloor as RestFloor
 from toplist.postprocess.recalibration import Temperature as Temperature
 from toplist.postprocess.recalibration import VectorScaling as VectorScaling
-from toplist.postprocess.recalibration.automatic import Auto as Auto
-from toplist.postprocess.recalibration.automatic import Candidate as Candidate
-from toplist.postprocess.recalibration.automatic import Choice as Choice
+from toplist.postprocess.recalibration.automatic import AutoRecalibrator as AutoRecalibrator
+from toplist.postprocess.recalibration.automatic import CandidateScore as CandidateScore
+from toplist.postprocess.recalibration.automatic import Selection as Selection
 from toplist.postprocess.recalibration.automatic import choose_recalibrator as choose_recalibrator
 from toplist.postprocess.recalibration.automatic import cross_fitted as cross_fitted
+from toplist.postprocess.saved import load as load
 from toplist.postprocess.selective import RejectionCurve as RejectionCurve
 from toplist.postprocess.selective import reject_below as reject_below
 from toplist.postprocess.selective import rejection_curve as rejection_curve

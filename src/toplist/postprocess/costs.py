@@ -27,7 +27,7 @@ CELLS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Charges:
+class ActionCosts:
     """Candidate actions of some cases, a column each, and what they cost; infinite where a case has no such action."""
 
     code: Codes
@@ -36,13 +36,13 @@ class Charges:
     high: Floats
 
     @classmethod
-    def join(cls, *parts: Charges) -> Charges:
+    def join(cls, *parts: ActionCosts) -> ActionCosts:
         """Side by side."""
         columns = zip(*((p.code, p.expected, p.low, p.high) for p in parts), strict=True)
         return cls(*(np.concatenate(column, axis=1) for column in columns))
 
     @classmethod
-    def same(cls, cases: int, code: int, cost: float) -> Charges:
+    def same(cls, cases: int, code: int, cost: float) -> ActionCosts:
         """An action that always costs the same."""
         value = np.full((cases, 1), cost)
         return cls(np.full((cases, 1), code), value, value, value)
@@ -56,7 +56,7 @@ class Costs(Protocol):
         """How many cells one case takes."""
         ...
 
-    def charge(self, lists: TopLists, first: int) -> Charges:
+    def charge(self, lists: TopLists, first: int) -> ActionCosts:
         """What the candidates cost in each case; `first` is the number of the first case."""
         ...
 
@@ -78,7 +78,7 @@ class MatrixCosts:
         """See `Costs`."""
         return 4 * len(self.matrix) + int(self.matrix.shape[1])
 
-    def charge(self, lists: TopLists, first: int) -> Charges:
+    def charge(self, lists: TopLists, first: int) -> ActionCosts:
         """See `Costs`. The cheapest unlisted class is the first in order that is not listed: O(k) per action."""
         n, (count, m) = len(lists), self.matrix.shape
         listed = np.zeros((n, m), dtype=bool)
@@ -92,7 +92,7 @@ class MatrixCosts:
         low, high = known.copy(), known.copy()
         low[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising)
         high[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising[:, ::-1])
-        return Charges(np.tile(np.arange(count), (n, 1)), expected, low, high)
+        return ActionCosts(np.tile(np.arange(count), (n, 1)), expected, low, high)
 
     def _first_unlisted(self, listed: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
         """The cost of the first class in order that is not listed, as (cases, actions)."""
@@ -129,12 +129,12 @@ class TableCosts:
         """See `Costs`."""
         return len(self.classes) + len(self.actions) + 4
 
-    def charge(self, lists: TopLists, first: int) -> Charges:
+    def charge(self, lists: TopLists, first: int) -> ActionCosts:
         """See `Costs`."""
         tabled = self._tabled(lists)
-        return tabled if self.named else Charges.join(self._listed(lists), tabled, self._others(lists))
+        return tabled if self.named else ActionCosts.join(self._listed(lists), tabled, self._others(lists))
 
-    def _tabled(self, lists: TopLists) -> Charges:
+    def _tabled(self, lists: TopLists) -> ActionCosts:
         n, size = len(lists), lists.admitted.rows.size + np.zeros(len(lists))
         columns, at = np.unique(self.classes, return_inverse=True)
         t, listed = _looked_up(lists, columns)
@@ -149,9 +149,9 @@ class TableCosts:
         low, high = known + _times(rest, low), known + _times(rest, high)
         gone = self.is_class >= size[:, None]  # where the number of classes differs, some are not there
         made = (np.where(gone, np.inf, x) for x in (expected, low, high))
-        return Charges(np.tile(self.actions, (n, 1)), *made)
+        return ActionCosts(np.tile(self.actions, (n, 1)), *made)
 
-    def _listed(self, lists: TopLists) -> Charges:
+    def _listed(self, lists: TopLists) -> ActionCosts:
         """The best of the listed classes that are not in the table; what it costs does not depend on the rest."""
         cost = self.default + (self.right - self.default) * lists.normalized_confidences
         cost[np.isin(lists.classes, self.is_class)] = np.inf
@@ -160,9 +160,9 @@ class TableCosts:
         filled = lists.sizes > 0
         first = order[lists.offsets[:-1][filled]]
         code[filled], value[filled] = lists.classes[first], cost[first]
-        return Charges(code[:, None], *[value[:, None]] * 3)
+        return ActionCosts(code[:, None], *[value[:, None]] * 3)
 
-    def _others(self, lists: TopLists) -> Charges:
+    def _others(self, lists: TopLists) -> ActionCosts:
         """Any one of the other classes, twice if there are two: one alone may be sure, of two neither."""
         size = lists.admitted.rows.size + np.zeros(len(lists))
         tabled = np.unique(self.is_class[self.is_class >= 0])
@@ -174,7 +174,7 @@ class TableCosts:
         ends = np.where(size - lists.sizes > 1, ends, expected)
         one = np.stack([expected, ends.min(axis=0), ends.max(axis=0)])
         made = (np.stack([np.where(count >= c, x, np.inf) for c in (1, 2)], axis=1) for x in one)
-        return Charges(np.full((len(lists), 2), OTHER), *made)
+        return ActionCosts(np.full((len(lists), 2), OTHER), *made)
 
     def _sums(self, values: Floats) -> Floats:
         return self._reduced(np.add, values, np.zeros((len(values), len(self.actions))))
@@ -205,7 +205,7 @@ class CalledCosts:
         """See `Costs`."""
         return 64
 
-    def charge(self, lists: TopLists, first: int) -> Charges:
+    def charge(self, lists: TopLists, first: int) -> ActionCosts:
         """See `Costs`. Without names the candidates are the listed classes."""
         count = int(lists.sizes.max(initial=0)) if self.names is None else len(self.names)
         code = np.full((len(lists), count), OTHER)
@@ -226,7 +226,7 @@ class CalledCosts:
                     known += x * asked[key]
                 low, mean, high = self.unlisted(action) if rest[case] > 0 else (0.0, 0.0, 0.0)
                 table[:, case, place] = known + rest[case] * np.array([mean, low, high])
-        return Charges(code, table[0], table[1], table[2])
+        return ActionCosts(code, table[0], table[1], table[2])
 
 
 def name_of(space: ClassSpace, code: int) -> Any:
@@ -247,7 +247,7 @@ def as_cost(value: Any, action: Any, outcome: Any) -> float:
     return found
 
 
-def require_candidates(charges: Charges, first: int) -> None:
+def require_candidates(charges: ActionCosts, first: int) -> None:
     """Every case needs an action."""
     none = ~np.isfinite(charges.expected).any(axis=1) if charges.expected.shape[1] else np.ones(len(charges.code), bool)
     if none.any():

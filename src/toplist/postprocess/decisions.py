@@ -25,8 +25,8 @@ from toplist.postprocess.costs import (
     CELLS,
     OTHER,
     REJECT,
+    ActionCosts,
     CalledCosts,
-    Charges,
     Costs,
     MatrixCosts,
     TableCosts,
@@ -150,7 +150,7 @@ def decide(
         part = plain[lo : lo + step]
         charges = table.charge(part, lo)
         if price is not None:
-            charges = Charges.join(charges, Charges.same(len(part), REJECT, price))
+            charges = ActionCosts.join(charges, ActionCosts.same(len(part), REJECT, price))
         require_candidates(charges, lo)
         parts.append(_least(charges))
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -162,7 +162,7 @@ def _empty() -> tuple[NDArray[Any], ...]:
     return np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, bool)
 
 
-def _least(charges: Charges) -> tuple[NDArray[Any], ...]:
+def _least(charges: ActionCosts) -> tuple[NDArray[Any], ...]:
     """The first action of least expected cost."""
     at = charges.expected.argmin(axis=1)[:, None]
     code, expected, low, high = (

@@ -48,7 +48,7 @@ TINY = 1e-12  # differences of means below this are rounding
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class OneStandardErrorChoice:
     """What the validation cases say of each option; options stand in order, the simplest first."""
 
     score: Floats  # mean score; infinite where any score is
@@ -59,7 +59,7 @@ class Selection:
     chosen: int
 
 
-def select(blocks: Blocks, weights: Floats, *, one_se: bool) -> Selection:
+def select(blocks: Blocks, weights: Floats, *, one_se: bool) -> OneStandardErrorChoice:
     """The best option, and the first that is within one standard error of it if `one_se`.
 
     `blocks` gives scores as (cases, options), any number of cases at a time, and is read twice. Infinite scores are
@@ -82,7 +82,9 @@ def select(blocks: Blocks, weights: Floats, *, one_se: bool) -> Selection:
     chosen = best
     if one_se and np.isfinite(error[best]):
         chosen = int(np.flatnonzero(gap <= np.where(np.isnan(error), -np.inf, error) + TINY)[0])
-    return Selection(np.where(infinite > 0, np.inf, mean), infinite.astype(np.int64), gap, error, best, chosen)
+    return OneStandardErrorChoice(
+        np.where(infinite > 0, np.inf, mean), infinite.astype(np.int64), gap, error, best, chosen
+    )
 
 
 def _differences(blocks: Blocks, weights: Floats, best: int) -> tuple[Floats, Floats]:

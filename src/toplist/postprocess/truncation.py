@@ -15,7 +15,7 @@ from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.lists.outcomes import as_happened
 from toplist.lists.truncate import first_where, keep_first, mass_from, ranks_in, rectangles
-from toplist.postprocess.selection import Selection, as_validation, as_weights, select
+from toplist.postprocess.selection import OneStandardErrorChoice, as_validation, as_weights, select
 from toplist.scoring.rules import as_rule
 from toplist.scoring.scores import plain_scores
 from toplist.scoring.truncation_curve import cut_scores
@@ -118,7 +118,7 @@ def choose_mass(
 
 
 def _made(
-    kind: Literal["k", "mass"], rule: str, cases: int, at: NDArray[Any], found: Selection, size: Floats
+    kind: Literal["k", "mass"], rule: str, cases: int, at: NDArray[Any], found: OneStandardErrorChoice, size: Floats
 ) -> Truncation:
     best, chosen = at[found.best].item(), at[found.chosen].item()
     return Truncation(

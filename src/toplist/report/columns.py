@@ -18,7 +18,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table whose every string is safe to show, but not escaped for any markup."""
 
     title: str

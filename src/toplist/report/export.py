@@ -16,22 +16,22 @@ from typing import Any
 from toplist._optional import load
 from toplist.inference.results import (
     BoardWarning,
+    Comparison,
     ConfidenceSet,
     Estimate,
-    Mark,
-    Origin,
+    Group,
+    ModelRow,
     Pair,
-    Results,
-    Section,
+    RuleScore,
     SequentialPath,
-    Standing,
+    SourceSummary,
 )
 
 SCHEMA = "toplist.evaluation.leaderboard/1"
 _RUNS = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet take text for a formula
 
 
-def as_dict(results: Results) -> dict[str, Any]:
+def as_dict(results: Comparison) -> dict[str, Any]:
     """All of the results in types that JSON has, as `schema()` describes them.
 
     JSON has no infinity: a mean that is infinite is null, and `infinite` beside it is above zero. What does not exist
@@ -69,12 +69,12 @@ def as_dict(results: Results) -> dict[str, Any]:
     }
 
 
-def as_json(results: Results) -> str:
+def as_json(results: Comparison) -> str:
     """The same as a document in ASCII, without control characters but the ends of lines."""
     return json.dumps(as_dict(results), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
 
 
-def rows(results: Results) -> list[dict[str, Any]]:
+def rows(results: Comparison) -> list[dict[str, Any]]:
     """A flat record for each group, predictor and rule; those over all cases have neither `by` nor `group`."""
     sizes = _sizes(results)
     return [
@@ -100,13 +100,13 @@ def rows(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def as_csv(results: Results) -> str:
+def as_csv(results: Comparison) -> str:
     """The rows with commas: nothing where there is no value, an apostrophe before text that a spreadsheet would run."""
     header = [_line(_types(results))]
     return "\n".join(header + [_line(map(_harmless, row.values())) for row in rows(results)]) + "\n"
 
 
-def as_pandas(results: Results) -> Any:
+def as_pandas(results: Comparison) -> Any:
     """The rows as a pandas frame."""
     pandas = load("pandas", "a pandas frame needs pandas: pip install pandas")
     columns = _columns(results)
@@ -117,7 +117,7 @@ def as_pandas(results: Results) -> Any:
     )
 
 
-def as_polars(results: Results) -> Any:
+def as_polars(results: Comparison) -> Any:
     """The rows as a polars frame."""
     polars = load("polars", "a polars frame needs polars: pip install polars")
     types = {str: polars.String, int: polars.Int64, float: polars.Float64}
@@ -126,7 +126,7 @@ def as_polars(results: Results) -> Any:
     )
 
 
-def _types(results: Results) -> dict[str, type]:
+def _types(results: Comparison) -> dict[str, type]:
     """The fields of a row, in order."""
     texts = dict.fromkeys(("by", "group", "predictor", "rule", "why", "behind_why"), str)
     counts = dict.fromkeys(("rank", "cases", "missing", "infinite", "invalid"), int)
@@ -137,16 +137,16 @@ def _types(results: Results) -> dict[str, type]:
     return {name: known.get(name, float) for name in order}
 
 
-def _columns(results: Results) -> dict[str, list[Any]]:
+def _columns(results: Comparison) -> dict[str, list[Any]]:
     found = rows(results)
     return {name: [row[name] for row in found] for name in _types(results)}
 
 
-def _sizes(results: Results) -> list[int]:
+def _sizes(results: Comparison) -> list[int]:
     return sorted({int(k) for s in (results.overall, *results.groups) for row in s.standings for k in row.top_k_error})
 
 
-def _flat(mark: Mark) -> dict[str, Any]:
+def _flat(mark: RuleScore) -> dict[str, Any]:
     behind = mark.behind or Estimate(math.nan)
     values = (
         *(_text(mark.rule), _known(mark.score.value), _known(mark.score.low), _known(mark.score.high)),
@@ -189,12 +189,12 @@ def _warning(found: BoardWarning) -> dict[str, Any]:
     }
 
 
-def _section(section: Section) -> dict[str, Any]:
+def _section(section: Group) -> dict[str, Any]:
     standings = [_standing(row) for row in section.standings]
     return {"group": _text(section.group), "cases": int(section.cases), "standings": standings}
 
 
-def _standing(row: Standing) -> dict[str, Any]:
+def _standing(row: ModelRow) -> dict[str, Any]:
     return {
         "rank": row.rank,
         "name": _text(row.name),
@@ -211,7 +211,7 @@ def _standing(row: Standing) -> dict[str, Any]:
     }
 
 
-def _mark(mark: Mark) -> dict[str, Any]:
+def _mark(mark: RuleScore) -> dict[str, Any]:
     return {
         "rule": _text(mark.rule),
         "score": _estimate(mark.score),
@@ -294,7 +294,7 @@ def _estimate(e: Estimate) -> dict[str, Any]:
     }
 
 
-def _origin(origin: Origin) -> dict[str, Any]:
+def _origin(origin: SourceSummary) -> dict[str, Any]:
     return {
         "name": _text(origin.name),
         "source": _text(origin.source),

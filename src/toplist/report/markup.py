@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 
-from toplist.inference.results import Results
-from toplist.report.columns import Column, Table
+from toplist.inference.results import Comparison
+from toplist.report.columns import Column, TextTable
 from toplist.report.numbers import NOTHING
 from toplist.report.tables import details, tables
 
@@ -29,27 +29,27 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 _CELL = "padding:.2em .7em;white-space:nowrap;text-align:"
 
 
-def as_markdown(results: Results, *, detail: bool = False) -> str:
+def as_markdown(results: Comparison, *, detail: bool = False) -> str:
     """Tables in GitHub's Markdown, notes as lists."""
     return "\n\n".join(map(_markdown, _chosen(results, detail))) + "\n"
 
 
-def as_latex(results: Results, *, detail: bool = False) -> str:
+def as_latex(results: Comparison, *, detail: bool = False) -> str:
     """A table environment for each table, with captions and notes; it needs the package booktabs."""
     return "\n".join(["% \\usepackage{booktabs}", *map(_latex, _chosen(results, detail))])
 
 
-def as_html(results: Results, *, detail: bool = False) -> str:
+def as_html(results: Comparison, *, detail: bool = False) -> str:
     """A fragment of HTML for notebooks, in the colours of the page."""
     found = "\n".join(map(_html, _chosen(results, detail)))
     return f'<div class="toplist tex2jax_ignore mathjax_ignore" style="overflow-x: auto">\n{found}\n</div>\n'
 
 
-def _chosen(results: Results, detail: bool) -> list[Table]:
+def _chosen(results: Comparison, detail: bool) -> list[TextTable]:
     return details(results) if detail else tables(results)
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: TextTable) -> str:
     rules = ["--:" if column.align == "right" else ":--" for column in table.columns]
     head = [_in_markdown(column.header) for column in table.columns]
     rows = [[_in_markdown(cell) for cell in row] for row in table.rows]
@@ -65,7 +65,7 @@ def _in_markdown(text: str) -> str:
     return "".join(_MARKDOWN.get(c, c) for c in text.strip())
 
 
-def _latex(table: Table) -> str:
+def _latex(table: TextTable) -> str:
     sides = "".join("r" if column.align == "right" else "l" for column in table.columns)
     rows = [" & ".join(map(_in_latex, row)) + r" \\" for row in table.rows]
     found = [
@@ -94,7 +94,7 @@ def _in_latex(text: str) -> str:
     return re.sub("-(?=-)", "-{}", "".join(_LATEX.get(c, c) for c in text))  # two hyphens would become one dash
 
 
-def _html(table: Table) -> str:
+def _html(table: TextTable) -> str:
     heads = [_cell("th", "col", column, column.header) for column in table.columns]
     found = [
         '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">',
@@ -111,7 +111,7 @@ def _html(table: Table) -> str:
     return "\n".join(found)
 
 
-def _html_row(table: Table, i: int) -> str:
+def _html_row(table: TextTable, i: int) -> str:
     found = [
         _cell("th" if column.heading else "td", "row" if column.heading else "", column, cell)
         for column, cell in zip(table.columns, table.rows[i], strict=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from toplist.inference.pairwise import verdicts
-from toplist.inference.results import ConfidenceSet, Estimate, Origin, Pair, Results, Section, SequentialPath
-from toplist.report.columns import Column, Table
+from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, Pair, SequentialPath, SourceSummary
+from toplist.report.columns import Column, TextTable
 from toplist.report.numbers import spans
 from toplist.report.text import count, listed, noun, number_of, percent, plain, visible
 
@@ -29,7 +29,7 @@ _POLICIES = {
 }
 
 
-def notes(results: Results) -> tuple[str, ...]:
+def notes(results: Comparison) -> tuple[str, ...]:
     """The sentences below the main table."""
     found = [_basis(results), *_intervals(results), _penalty(results), _policy(results), *_unranked(results)]
     found += [f"{plain(o.name)} was read in {plain(units)} units." for o in results.origins for units in read_in(o)]
@@ -41,12 +41,12 @@ def notes(results: Results) -> tuple[str, ...]:
     return (*found, *reasons(results.overall), *_sure(results), *_members(results.confidence_set))
 
 
-def warnings(results: Results) -> tuple[str, ...]:
+def warnings(results: Comparison) -> tuple[str, ...]:
     """Why the board may not be right, a sentence each."""
     return tuple(f"Warning: {listed(map(plain, one.predictors))}: {visible(one.sentence)}" for one in results.warnings)
 
 
-def _unranked(results: Results) -> list[str]:
+def _unranked(results: Comparison) -> list[str]:
     """Who has too few cases to be ranked."""
     who = [row for row in results.overall.standings if row.rank is None]
     if not who or results.min_cases is None:
@@ -55,7 +55,7 @@ def _unranked(results: Results) -> list[str]:
     return [f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {told}."]
 
 
-def _sure(results: Results) -> list[str]:
+def _sure(results: Comparison) -> list[str]:
     """How many pairs are told apart, of those that can be, and what it would take where the first two are not."""
     found = verdicts(results, results.rules[0])
     tested, far = sum(v.tested for v in found), sum(v.sure for v in found)
@@ -99,7 +99,7 @@ def _members(found: ConfidenceSet | None) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class ScoreGap:
     """Why intervals are missing, for which predictors and under which rules; None stands for all."""
 
     why: str
@@ -107,7 +107,7 @@ class Gap:
     rules: tuple[str, ...] | None
 
 
-def gaps(section: Section, *, detail: bool = False) -> list[Gap]:
+def gaps(section: Group, *, detail: bool = False) -> list[ScoreGap]:
     """Each reason once. Differences are shown for the first rule; in detail, for all."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     rows = section.standings
@@ -121,7 +121,7 @@ def gaps(section: Section, *, detail: bool = False) -> list[Gap]:
                 names[row.name] = rules[mark.rule] = None
     every_rule = {mark.rule for row in rows for mark in row.marks}
     return [
-        Gap(
+        ScoreGap(
             why,
             None if len(names) == len(rows) > 1 else (*names,),
             None if len(rules) == len(every_rule) else (*rules,),
@@ -130,7 +130,7 @@ def gaps(section: Section, *, detail: bool = False) -> list[Gap]:
     ]
 
 
-def reasons(section: Section, *, detail: bool = False) -> tuple[str, ...]:
+def reasons(section: Group, *, detail: bool = False) -> tuple[str, ...]:
     """Why intervals are missing, a sentence for each reason."""
     return tuple(
         f"No interval for {'any predictor' if gap.names is None else listed(map(plain, gap.names))}"
@@ -139,30 +139,30 @@ def reasons(section: Section, *, detail: bool = False) -> tuple[str, ...]:
     )
 
 
-def size(results: Results, section: Section) -> str:
+def size(results: Comparison, section: Group) -> str:
     """The sentence below the table of a group that says how large it is."""
     return f"{plain(results.by or 'group')} {plain(section.group or '')}: {number_of(section.cases, 'case')}."
 
 
-def sections(results: Results) -> tuple[Section, ...]:
+def sections(results: Comparison) -> tuple[Group, ...]:
     """All cases, then the groups."""
     return results.overall, *results.groups
 
 
-def _basis(results: Results) -> str:
+def _basis(results: Comparison) -> str:
     compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
     by = f" by {plain(results.weight)}" if results.weight else ""
     weights = f", weighted{by}" if results.weighted else ", all of the same weight"
     return f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}{compared}{weights}."
 
 
-def classes(results: Results) -> str:
+def classes(results: Comparison) -> str:
     """How many classes there are."""
     many = f"{int(results.classes):,}" if results.classes.isdecimal() else visible(results.classes)
     return "classes per case" if results.classes == "per case" else f"{many} classes"
 
 
-def _intervals(results: Results) -> list[str]:
+def _intervals(results: Comparison) -> list[str]:
     marks = [mark for s in sections(results) for row in s.standings for mark in row.marks]
     if not any(_has_interval(e) for mark in marks for e in (mark.score, mark.behind)):
         return []
@@ -170,7 +170,7 @@ def _intervals(results: Results) -> list[str]:
     return [f"Intervals are at {percent(results.level)}{': ' if method else ''}{method}."]
 
 
-def _penalty(results: Results) -> str:
+def _penalty(results: Comparison) -> str:
     if not any(row.invalid for s in sections(results) for row in s.standings):
         return "No list is invalid, so none pays a penalty."
     if results.penalty is None:
@@ -178,7 +178,7 @@ def _penalty(results: Results) -> str:
     return f"Invalid lists pay a penalty of {results.penalty:g}."
 
 
-def _policy(results: Results) -> str:
+def _policy(results: Comparison) -> str:
     said = _POLICIES.get(results.missing, visible(results.missing))
     for what, counts in (
         ("filled in", {plain(o.name): o.filled for o in results.origins if o.filled}),
@@ -189,12 +189,12 @@ def _policy(results: Results) -> str:
     return said + "."
 
 
-def read_in(origin: Origin) -> list[str]:
+def read_in(origin: SourceSummary) -> list[str]:
     """The units in which numbers were read, where these are no probabilities."""
     return [name.removeprefix(UNITS) for name, n in origin.repairs.items() if n and name.startswith(UNITS)]
 
 
-def repaired(origin: Origin) -> dict[str, int]:
+def repaired(origin: SourceSummary) -> dict[str, int]:
     """What was repaired, and in how many cases."""
     return {name: n for name, n in origin.repairs.items() if n and not name.startswith(UNITS)}
 
@@ -265,7 +265,7 @@ def _shown(when: int, unit: str, better: T, other: T, how: str) -> list[T | str]
     return [f"after {number_of(when, unit)} ", better, " was shown to be better than ", other, f" {how}"]
 
 
-def paths_table(paths: Sequence[SequentialPath]) -> Table:
+def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
     """All candidates against one baseline under one rule."""
     first, moments = paths[0], any(path.unit == "moment" for path in paths)
     columns = (
@@ -285,7 +285,7 @@ def paths_table(paths: Sequence[SequentialPath]) -> Table:
     )
     title = f"Against {plain(first.baseline)} by {plain(first.rule)}, however often one looks"
     said = tuple(sentence for path in paths for sentence in conclusions(path))
-    return Table(title, columns, rows, (*said, *_explained(first.level), assumed(paths)))
+    return TextTable(title, columns, rows, (*said, *_explained(first.level), assumed(paths)))
 
 
 def conclusions(path: SequentialPath) -> list[str]:

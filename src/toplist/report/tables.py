@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from toplist.inference.results import Estimate, Mark, Origin, Results, Section, Standing
-from toplist.report.columns import Column, Table
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore, SourceSummary
+from toplist.report.columns import Column, TextTable
 from toplist.report.numbers import MOST, NOTHING, decimals, excludes_zero, fixed, rate, small, spans, value_of
 from toplist.report.statements import notes, paths_table, reasons, sections, size, warnings
 from toplist.report.text import cells, count, listed, percent, plain, shorten, visible
@@ -23,7 +23,7 @@ REFERENCE = 16
 Filled = tuple[Column, list[str]]
 
 
-def tables(results: Results) -> list[Table]:
+def tables(results: Comparison) -> list[TextTable]:
     """The main table with its notes, one for each group, and what may be said at any time."""
     order = "relative skill in " if results.missing == "pairwise" else ""
     main = table(
@@ -38,7 +38,7 @@ def tables(results: Results) -> list[Table]:
     return once(found)
 
 
-def once(tables: Iterable[Table]) -> list[Table]:
+def once(tables: Iterable[TextTable]) -> list[TextTable]:
     """The tables, without what was said below an earlier one."""
     said: set[str] = set()
     found = []
@@ -49,15 +49,15 @@ def once(tables: Iterable[Table]) -> list[Table]:
     return found
 
 
-def title(results: Results, section: Section) -> str:
+def title(results: Comparison, section: Group) -> str:
     """What the section is about, such as `subject: algebra`."""
     return "overall" if section.group is None else f"{plain(results.by or 'group')}: {plain(section.group)}"
 
 
-def table(title: str, section: Section, filled: list[Filled]) -> Table:
+def table(title: str, section: Group, filled: list[Filled]) -> TextTable:
     """Columns side by side, after those that every table begins with."""
     filled = [*names(section.standings), *filled]
-    return Table(
+    return TextTable(
         title,
         tuple(column for column, _ in filled),
         tuple(zip(*(found for _, found in filled), strict=True)),
@@ -65,12 +65,12 @@ def table(title: str, section: Section, filled: list[Filled]) -> Table:
     )
 
 
-def noted(table: Table, notes: Iterable[str]) -> Table:
+def noted(table: TextTable, notes: Iterable[str]) -> TextTable:
     """The table with these notes."""
     return replace(table, notes=tuple(notes))
 
 
-def names(rows: Iterable[Standing]) -> list[Filled]:
+def names(rows: Iterable[ModelRow]) -> list[Filled]:
     """Who came where."""
     return [
         (Column("#", essential=True), [NOTHING if row.rank is None else count(row.rank) for row in rows]),
@@ -78,13 +78,13 @@ def names(rows: Iterable[Standing]) -> list[Filled]:
     ]
 
 
-def listing(results: Results, rows: Iterable[Standing]) -> list[Filled]:
+def listing(results: Comparison, rows: Iterable[ModelRow]) -> list[Filled]:
     """What people know, and what the lists are like."""
     rows = list(rows)
     return [(Column(name), [of(row) for row in rows]) for name, of in _known(results).items()]
 
 
-def _known(results: Results) -> dict[str, Callable[[Standing], str]]:
+def _known(results: Comparison) -> dict[str, Callable[[ModelRow], str]]:
     """What a row says beside its scores, by column. Of no more classes than k, all are among the first k."""
     sizes = sorted({k for s in sections(results) for row in s.standings for k in row.top_k_error})
     most = int(results.classes) if results.classes.isdecimal() else None
@@ -102,7 +102,7 @@ def _known(results: Results) -> dict[str, Callable[[Standing], str]]:
     }
 
 
-def alike(results: Results) -> dict[str, str]:
+def alike(results: Comparison) -> dict[str, str]:
     """The columns that say the same of several predictors everywhere, with what they say; accuracy is always shown."""
     rows = [row for s in sections(results) for row in s.standings]
     if len(results.overall.standings) < 2:
@@ -111,20 +111,20 @@ def alike(results: Results) -> dict[str, str]:
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
 
 
-def _alike(results: Results) -> tuple[str, ...]:
+def _alike(results: Comparison) -> tuple[str, ...]:
     """Said once instead; that no list is invalid has its own sentence."""
     same = {name: value for name, value in alike(results).items() if name != "invalid" or value != rate(0.0)}
     said = listed(f"{name} {value}" for name, value in same.items())
     return (f"The same for all: {said}.",) if same else ()
 
 
-def _columns(results: Results, section: Section) -> list[Filled]:
+def _columns(results: Comparison, section: Group) -> list[Filled]:
     """The columns of the main table; the tables of groups have the same ones."""
     rows = section.standings
     everywhere = [row for s in sections(results) for row in s.standings]
     firsts = [row.marks[0] for row in rows]
 
-    def known(value: Callable[[Mark], object]) -> bool:
+    def known(value: Callable[[RuleScore], object]) -> bool:
         return any(value(row.marks[0]) is not None for row in everywhere)
 
     found: list[Filled] = []
@@ -159,7 +159,7 @@ def _columns(results: Results, section: Section) -> list[Filled]:
     return found
 
 
-def _skills(results: Results, marks: list[Mark], known: bool) -> list[Filled]:
+def _skills(results: Comparison, marks: list[RuleScore], known: bool) -> list[Filled]:
     found: list[Filled] = []
     if known:
         note = "skill is one minus the mean score over that of the empty list."
@@ -174,7 +174,7 @@ def _skills(results: Results, marks: list[Mark], known: bool) -> list[Filled]:
 _BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
 
 
-def details(results: Results) -> list[Table]:
+def details(results: Comparison) -> list[TextTable]:
     """One table per rule and one of the lists, for all cases and for each group; then where the lists came from."""
     found = _section(results, results.overall)
     found[-1] = noted(found[-1], notes(results))
@@ -188,7 +188,7 @@ def details(results: Results) -> list[Table]:
     return once([*found, _sources(results.origins)])
 
 
-def _section(results: Results, section: Section) -> list[Table]:
+def _section(results: Comparison, section: Group) -> list[TextTable]:
     rows = section.standings
     about = title(results, section)
     found = [
@@ -204,7 +204,7 @@ def _section(results: Results, section: Section) -> list[Table]:
     return [*found, table(f"{about}, lists", section, counts)]
 
 
-def _numbers(marks: Sequence[Mark]) -> list[Filled]:
+def _numbers(marks: Sequence[RuleScore]) -> list[Filled]:
     behind = [mark.behind or Estimate(float("nan")) for mark in marks]
     stars = ["*" if excludes_zero(mark.behind) else " " for mark in marks]
     differences = _fixed([e.value for e in behind], signed=True)
@@ -228,7 +228,7 @@ def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]
     return [fixed(x, MOST, signed=signed) for x in values]
 
 
-def _pairs(results: Results, rule: str) -> Table:
+def _pairs(results: Comparison, rule: str) -> TextTable:
     """Every two predictors, how far apart they are and how sure that is."""
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
@@ -253,10 +253,10 @@ def _pairs(results: Results, rule: str) -> Table:
         )
         for pair, cell in zip(found, cells, strict=True)
     )
-    return Table(f"pairs, {plain(rule, RULE)}", columns, rows)
+    return TextTable(f"pairs, {plain(rule, RULE)}", columns, rows)
 
 
-def _sources(origins: Sequence[Origin]) -> Table:
+def _sources(origins: Sequence[SourceSummary]) -> TextTable:
     columns = (
         Column("predictor", "left", essential=True, heading=True),
         Column("layout", "left", essential=True),
@@ -275,7 +275,7 @@ def _sources(origins: Sequence[Origin]) -> Table:
         )
         for o in origins
     )
-    return Table("sources", columns, rows)
+    return TextTable("sources", columns, rows)
 
 
 GAP = 2  # cells between columns
@@ -284,12 +284,12 @@ _LEAST = 9  # cells that names keep before even an essential column goes
 _ALWAYS = 3  # columns that never go
 
 
-def widths(table: Table) -> list[int]:
+def widths(table: TextTable) -> list[int]:
     """The cells that each column takes."""
     return [max(map(cells, (column.header, *(row[i] for row in table.rows)))) for i, column in enumerate(table.columns)]
 
 
-def fit(tables: Iterable[Table], width: int | None) -> list[Table]:
+def fit(tables: Iterable[TextTable], width: int | None) -> list[TextTable]:
     """The tables without the columns that there is no room for, and a note that says which.
 
     Names are shortened before a column is left out, to no less than a quarter of the page. Of the columns that are not
@@ -298,7 +298,7 @@ def fit(tables: Iterable[Table], width: int | None) -> list[Table]:
     return once(_fit(table, width) for table in tables)
 
 
-def _fit(table: Table, width: int | None) -> Table:
+def _fit(table: TextTable, width: int | None) -> TextTable:
     own = widths(table)
     if width is None or sum(own) + GAP * (len(own) - 1) <= width:
         return table

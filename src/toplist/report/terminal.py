@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from toplist._optional import load
-from toplist.inference.results import Results
-from toplist.report.columns import Table
+from toplist.inference.results import Comparison
+from toplist.report.columns import TextTable
 from toplist.report.tables import GAP, details, fit, tables, widths
 from toplist.report.text import pad, wrap
 
 PAGE = 100  # where notes are wrapped if nobody says how wide the page is
 
 
-def as_text(results: Results, width: int | None = None, *, detail: bool = False) -> str:
+def as_text(results: Comparison, width: int | None = None, *, detail: bool = False) -> str:
     """Aligned tables with their notes below; columns that do not fit the width are left out and named."""
     chosen = details(results) if detail else tables(results)
     return "\n\n\n".join(page(table, width or PAGE) for table in fit(chosen, width))
 
 
-def lines(table: Table) -> list[list[str]]:
+def lines(table: TextTable) -> list[list[str]]:
     """The header, the dashes and the rows, each as cells that are padded to the width of their column."""
     sizes = widths(table)
     dashes = ["-" * size for size in sizes]
@@ -35,7 +35,7 @@ def lines(table: Table) -> list[list[str]]:
     ]
 
 
-def page(table: Table, width: int) -> str:
+def page(table: TextTable, width: int) -> str:
     """One table with its title above and its notes below."""
     found = [*wrap(table.title, width), "", *((" " * GAP).join(line).rstrip() for line in lines(table))]
     if table.sentences:
@@ -46,7 +46,7 @@ def page(table: Table, width: int) -> str:
 _REMEDY = "tables in colour need rich: pip install 'toplist[cli]'"
 
 
-def as_renderable(results: Results, *, detail: bool = False) -> Any:
+def as_renderable(results: Comparison, *, detail: bool = False) -> Any:
     """What a rich console prints: leaders in bold, differences whose interval excludes zero in colour, too."""
     load("rich.text", _REMEDY)
     return Board(tuple(details(results) if detail else tables(results)))
@@ -56,7 +56,7 @@ def as_renderable(results: Results, *, detail: bool = False) -> Any:
 class Board:
     """Tables that choose their columns when the width of the console is known."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[TextTable, ...]
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         text = load("rich.text", _REMEDY).Text
@@ -70,7 +70,7 @@ class Board:
                 yield line
 
 
-def _styled(table: Table, width: int, text: Any) -> Iterator[Any]:
+def _styled(table: TextTable, width: int, text: Any) -> Iterator[Any]:
     for line in wrap(table.title, width):
         yield text(line, style="bold")
     yield text("")

@@ -20,7 +20,7 @@ Column = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class CaseScores:
     """One entry per case in every column; whole numbers are kept as such."""
 
     scores: NDArray[np.float64]  # (rules, cases)
@@ -36,11 +36,11 @@ class Sheet:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def some(self, at: NDArray[np.intp]) -> Sheet:
+    def some(self, at: NDArray[np.intp]) -> CaseScores:
         """Some of the cases."""
         scores, unpenalised, empty = (part[:, at] for part in (self.scores, self.unpenalised, self.empty))
         missed = tuple(column[at] for column in self.missed)
-        return Sheet(
+        return CaseScores(
             scores,
             unpenalised,
             empty,
@@ -53,7 +53,7 @@ class Sheet:
         )
 
 
-def sheet(lists: TopLists, y: Any, rules: Sequence[Rule], *, tops: Sequence[int], penalty: float | None) -> Sheet:
+def sheet(lists: TopLists, y: Any, rules: Sequence[Rule], *, tops: Sequence[int], penalty: float | None) -> CaseScores:
     """Score lists by every rule; `tops` are the k of top-k errors."""
     n = len(lists)
     soft = is_soft(y, lists.space)
@@ -64,7 +64,7 @@ def sheet(lists: TopLists, y: Any, rules: Sequence[Rule], *, tops: Sequence[int]
     if not valid.all():
         full = np.array([penalise(s.copy(), lists, rule, penalty) for rule, s in zip(rules, plain, strict=True)])
     hit, missed, listed = _expected_places(lists, y, tops) if soft else accuracy.places(lists, y, tops)
-    return Sheet(
+    return CaseScores(
         full, plain, _empty(lists, rules), hit, missed, listed, lists.sizes, lists.mass, (~valid).view(np.int8)
     )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from toplist._arguments import as_number
 from toplist._typing import Floats
 from toplist.core import array_api, flags, kernel
-from toplist.core.case_statistics import Moments, Sum, Table, exclusive_sums
+from toplist.core.case_statistics import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.lists.columns import row_sums
 from toplist.lists.lookup import beliefs
@@ -38,7 +38,7 @@ class BatchCases:
     lo: int
     hi: int
 
-    def moments(self, of: Sum) -> Moments:
+    def moments(self, of: Sum) -> CaseStatistics:
         """See `Cases`."""
         kind = "none" if of.kind == "terms" else of.kind
         here, checked = slice(self.lo, self.hi), self.lists.admitted
@@ -48,23 +48,23 @@ class BatchCases:
         if rows.log_confidences is not None and codes is not None:
             log_listed = checked.between(self.lo, self.hi).log_outcomes(codes)
 
-        def reduce(*, narrow: bool) -> array_api.Sums:
+        def reduce(*, narrow: bool) -> array_api.RowSums:
             return kernel.reduce(
                 rows, checked.slack[here], checked.flags[here], codes, kind, of.exponent, narrow=narrow
             )
 
         if of.kind in ("none", "squares", "powers") and kernel.NATIVE:
-            return Moments.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows, log_listed)
+            return CaseStatistics.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows, log_listed)
         sums = reduce(narrow=False)
         if of.kind == "peak" and rows.log_confidences is not None:
             sums = self._peaks(of, sums)
         total = self._sum_terms(of, codes) if of.kind == "terms" else sums.total
-        return Moments(
+        return CaseStatistics(
             np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
             rows.log_size, rows.log_rest, log_listed=log_listed,
         )  # fmt: skip
 
-    def _peaks(self, of: Sum, sums: array_api.Sums) -> array_api.Sums:
+    def _peaks(self, of: Sum, sums: array_api.RowSums) -> array_api.RowSums:
         """The same where the largest confidence of a list may be too small to be a number."""
         outcome, total, ties, proxy = (np.array(x) for x in (sums.outcome, sums.total, sums.ties, sums.proxy))
         for at, table, place in self.tables():
@@ -83,7 +83,7 @@ class BatchCases:
             values[part.classes == np.repeat(codes, part.sizes)] = 0.0
         return row_sums(values, part.offsets)
 
-    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+    def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
         """See `Cases`."""
         part = self.lists[self.lo : self.hi]
         rest = part.rest
@@ -98,7 +98,7 @@ class BatchCases:
                 place = np.where(same.any(axis=1), same.argmax(axis=1), k) if k else np.zeros(len(at), np.intp)
             unlisted = group.size - k + np.zeros(len(at))
             log_t = None if logs is None else logs[where]
-            yield at, Table(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest, log_t), place
+            yield at, ScoreTable(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest, log_t), place
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class DeviceCases:
     lists: DeviceLists
     codes: Array | None
 
-    def moments(self, of: Sum) -> Moments:
+    def moments(self, of: Sum) -> CaseStatistics:
         """See `Cases`."""
         d = self.lists
         size, log_size = d.sizes_on_device()
@@ -123,12 +123,12 @@ class DeviceCases:
                 kept = kept & (d.classes != d.xp.expand_dims(self.codes, axis=1))
             lack = exclusive_sums(d.xp, table.t) + d.xp.expand_dims(table.rest, axis=1)
             total = d.xp.sum(d.xp.where(kept, of.terms(d.xp, table.t, lack), 0.0), axis=1)
-        return Moments(
+        return CaseStatistics(
             d.xp, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
             log_size, d.log_rest,
         )  # fmt: skip
 
-    def _repaired(self) -> tuple[Table, Array]:
+    def _repaired(self) -> tuple[ScoreTable, Array]:
         """The confidences as they are scored, the dropped ones at the proxy, and which were kept."""
         d, xp = self.lists, self.lists.xp
         size, log_size = d.sizes_on_device()
@@ -141,9 +141,9 @@ class DeviceCases:
         share = xp.where(left > 0, rest / xp.where(left > 0, left, 1.0), 0.0)
         t = xp.where(kept, d.confidences / xp.expand_dims(scale, axis=1), xp.expand_dims(share, axis=1))
         rest = xp.where(scaled, 0.0, xp.where(left == unlisted, d.slack, share * unlisted))
-        return Table(xp, t, rest, unlisted, log_size, d.log_rest), kept
+        return ScoreTable(xp, t, rest, unlisted, log_size, d.log_rest), kept
 
-    def tables(self) -> Iterator[tuple[Any, Table, Array | None]]:
+    def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
         """See `Cases`: one table, with invalid lists repaired so that they keep their length."""
         d, xp = self.lists, self.lists.xp
         table, _ = self._repaired()

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from toplist._arguments import as_count, is_several
 from toplist._typing import Codes, Floats
 from toplist.core import flags, kernel
-from toplist.core.case_statistics import Moments, Sum
+from toplist.core.case_statistics import CaseStatistics, Sum
 from toplist.core.exact_sums import mean, sums_by
 from toplist.core.validity import gather
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.columns import Admitted, row_sums
+from toplist.lists.columns import CheckedColumns, row_sums
 from toplist.lists.outcomes import as_codes
 from toplist.scoring.rules import PseudoSpherical, Rule, as_rule
 from toplist.scoring.rules.base import MANY
@@ -161,7 +161,7 @@ class _Block:
         )
         return lack
 
-    def moments(self, of: Sum, ks: NDArray[np.int64], rank: NDArray[np.intp] | None) -> Moments:
+    def moments(self, of: Sum, ks: NDArray[np.int64], rank: NDArray[np.intp] | None) -> CaseStatistics:
         """Moments as (cases, ks); without a rank of the outcome the sums run over all that is listed."""
         n, width = self.t.shape
         place = np.full(n, width) if rank is None else rank
@@ -174,7 +174,7 @@ class _Block:
         q = np.take_along_axis(np.concatenate([self.t, self.rest[:, None]], axis=1), place[:, None], axis=1)
         others = np.where(own, 0.0, self.t).sum(axis=1, keepdims=True) + self.rest[:, None]
         total, ties = self._sums(of, own, ks)
-        return Moments(
+        return CaseStatistics(
             np, np.where(hit, q, proxy), np.where(hit, others, 1.0 - proxy), hit, total, ties, tail, unlisted, proxy,
             self.log_size[:, None], None if self.log_rest is None else self.log_rest[:, None],
         )  # fmt: skip
@@ -199,7 +199,7 @@ class _Cuts:
     ks: NDArray[np.int64]
     rank: NDArray[np.intp] | None
 
-    def moments(self, of: Sum) -> Moments:
+    def moments(self, of: Sum) -> CaseStatistics:
         return self.block.moments(of, self.ks, self.rank)
 
     def tables(self) -> Iterator[Any]:
@@ -352,7 +352,7 @@ def below(longest: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
+class CutOutcomes:
     """What happened, as codes, and where it stands in its list: how many are above it, and how many its equals."""
 
     codes: Codes
@@ -408,7 +408,7 @@ class Cutting:
         t[:, low] = np.where(np.arange(len(t))[:, None] < kept, t[:, low], 0.0)
         return replace(self, t=t, sizes=sizes, rank=np.where(self.rank < sizes, self.rank, len(t)), rest=rest)
 
-    def moments(self, of: Sum) -> Moments:
+    def moments(self, of: Sum) -> CaseStatistics:
         """See `Cases`. Nothing is subtracted: masses left over are summed from the back."""
         tail, behind = self._tails()
         ks = np.array(self.ks)[:, None]
@@ -418,7 +418,7 @@ class Cutting:
         q = np.take_along_axis(self.t, np.minimum(self.rank, len(self.t) - 1)[None, :], axis=0)
         miss = np.where(q > 0.5, behind, 1.0 - q)  # only the first can be above a half
         total, ties = self._sums(of, behind)
-        return Moments(
+        return CaseStatistics(
             np, np.where(hit, q, proxy), np.where(hit, miss, 1.0 - proxy), hit, total, ties, tail, unlisted, proxy,
             self.log_size, self.log_rest,
         )  # fmt: skip
@@ -475,7 +475,7 @@ def scores_one_by_one(slab: Slab, lists: TopLists, codes: Codes, ks: tuple[int, 
     return np.where(sizes > np.array(ks)[:, None], np.array(made), plain)
 
 
-def _largest_valid(admitted: Admitted, cases: NDArray[np.intp]) -> tuple[NDArray[np.int64], Floats]:
+def _largest_valid(admitted: CheckedColumns, cases: NDArray[np.intp]) -> tuple[NDArray[np.int64], Floats]:
     """How many classes the largest valid sublists have, and the mass that they leave over."""
     rows = gather(admitted.rows, cases)
     if rows.size.max() >= _WHOLE:

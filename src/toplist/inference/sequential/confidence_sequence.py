@@ -27,7 +27,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Bernstein:
+class BernsteinSequence:
     """The empirical-Bernstein mixture for differences within [-half, half], at a level."""
 
     half: float
@@ -73,7 +73,7 @@ class Bernstein:
 
         The evidence is convex and rises with r, so that Newton's method from above comes down to the root.
 
-        >>> Bernstein(2.0, 0.95).radius(np.array([0.0, 100.0])).round(3)
+        >>> BernsteinSequence(2.0, 0.95).radius(np.array([0.0, 100.0])).round(3)
         array([18.549, 46.687])
         """
         v = np.asarray(v, np.float64)

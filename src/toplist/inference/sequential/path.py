@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from toplist._typing import Floats
 from toplist.inference.results import SequentialPath
-from toplist.inference.sequential.confidence_sequence import Bernstein
+from toplist.inference.sequential.confidence_sequence import BernsteinSequence
 from toplist.inference.sequential.e_values import bettable, log_evidence
 
 _ALL, _STEP = 200, 1.03  # every number of cases up to the first, then in steps by the second
@@ -43,7 +43,7 @@ def follow(
     needed = -math.log1p(-level)
     shown_better, shown_worse = first(better >= needed), first(worse >= needed)
     separated = None
-    sequence = None if half is None else Bernstein(half, level)
+    sequence = None if half is None else BernsteinSequence(half, level)
     spread = np.zeros(0)
     if sequence is not None:
         spread = sequence.spread(difference)

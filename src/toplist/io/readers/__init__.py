@@ -10,7 +10,7 @@ from toplist._text import shown
 from toplist.errors import FileError, TopListError
 from toplist.io.files import find
 from toplist.io.readers.arrow import ArrowReader, MemoryReader, ParquetReader
-from toplist.io.readers.base import Piece, Reader
+from toplist.io.readers.base import Reader, TableChunk
 from toplist.io.readers.delimited import DelimitedReader
 from toplist.io.readers.fasttext import FastTextReader, is_fasttext
 from toplist.io.readers.json_lines import JsonReader
@@ -116,4 +116,4 @@ def _converts(series: Any) -> bool:
     return True
 
 
-__all__ = ["JsonReader", "MemoryReader", "Piece", "Reader", "open_frame", "open_path", "prepare"]
+__all__ = ["JsonReader", "MemoryReader", "TableChunk", "Reader", "open_frame", "open_path", "prepare"]

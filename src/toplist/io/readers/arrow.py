@@ -14,7 +14,7 @@ from typing import Any
 
 from toplist._optional import need
 from toplist.errors import FileError
-from toplist.io.readers.base import Piece, batch_rows
+from toplist.io.readers.base import TableChunk, batch_rows
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
@@ -32,7 +32,7 @@ class ArrowReader:
         """Names and types, of all files."""
         return one_schema((str(path), _schema(path)) for path in self.paths)
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         for path in self.paths:
             start = 0
@@ -40,7 +40,7 @@ class ArrowReader:
                 for batch in batches:
                     whole = fitted(batch.select(list(columns)), self.schema, str(path), start)
                     for part in _cut(whole):
-                        yield Piece(str(path), start, part)
+                        yield TableChunk(str(path), start, part)
                         start += len(part)
 
 
@@ -67,12 +67,12 @@ class MemoryReader:
         """Names and types."""
         return one_schema([(self.name, self.table.schema)])
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         start = 0
         for batch in self.table.select(list(columns)).to_batches():
             for part in _cut(fitted(batch, self.schema, self.name, start)):
-                yield Piece(self.name, start, part)
+                yield TableChunk(self.name, start, part)
                 start += len(part)
 
 
@@ -141,13 +141,15 @@ class ParquetReader:
                 schemas.append((str(path), file.schema_arrow))
         self.schema = one_schema(schemas)
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         for path in self.paths:
             start = 0
             with _opened_parquet(path) as file:
                 for batch in _batches(file, columns):
-                    yield Piece(str(path), start, fitted(batch.select(list(columns)), self.schema, str(path), start))
+                    yield TableChunk(
+                        str(path), start, fitted(batch.select(list(columns)), self.schema, str(path), start)
+                    )
                     start += len(batch)
 
 

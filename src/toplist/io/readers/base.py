@@ -29,7 +29,7 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TableChunk:
     """Consecutive rows of one file; `start` is the number of rows before them."""
 
     source: str
@@ -56,7 +56,7 @@ class Reader(Protocol):
         """Names and types of the columns."""
         ...
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         ...
 

@@ -23,7 +23,7 @@ from toplist.io.column_names import CASE, CLASS, CONFIDENCE
 from toplist.io.columns import offsets_of, truths
 from toplist.io.duckdb_engine import connect, in_words, quoted, require_enough
 from toplist.io.files import compression_of
-from toplist.io.readers.base import ENTRIES, Entries, Piece, batch_rows, without_columns
+from toplist.io.readers.base import ENTRIES, Entries, TableChunk, batch_rows, without_columns
 from toplist.io.readers.column_types import require_same_columns
 from toplist.io.readers.text_streams import NOT_UTF8, head_of, last_line, lines_of, opened, require_lines
 
@@ -72,7 +72,7 @@ class DelimitedReader:
             require_same_columns(self._header(path).names, str(path), names, str(first))
         return pa.schema([(name, pa.string()) for name in names])
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         for path in self.paths:
             header = self._header(path)
@@ -92,7 +92,7 @@ class DelimitedReader:
             if header.more and not start:
                 raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
 
-    def _of(self, path: Path, header: _Header, columns: Sequence[str], start: int) -> Iterator[Piece]:
+    def _of(self, path: Path, header: _Header, columns: Sequence[str], start: int) -> Iterator[TableChunk]:
         """The rows of one file, from one of them on."""
         pa, duckdb = need("pyarrow"), need("duckdb")
         if len(header.names) > _VERY_WIDE:
@@ -107,7 +107,7 @@ class DelimitedReader:
                 for batch in engine.sql(query if not start else f"{query} OFFSET {start}").to_arrow_reader(
                     batch_rows(len(columns))
                 ):
-                    yield Piece(str(path), start, batch.rename_columns(list(columns)))
+                    yield TableChunk(str(path), start, batch.rename_columns(list(columns)))
                     start += len(batch)
             except (duckdb.Error, pa.ArrowException, OSError) as error:
                 fields = _fields(str(error))
@@ -305,7 +305,7 @@ def _require_end(path: Path, header: _Header) -> None:
             raise FileError(str(path), problem)
 
 
-def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Sequence[str]) -> Iterator[Piece]:
+def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Sequence[str]) -> Iterator[TableChunk]:
     """A table with thousands of columns, row by row; those that are classes come as entries."""
     place = {name: at for at, name in enumerate(header.names)}
     keyed = classes if len(set(columns) & set(classes)) == len(classes) > 0 else ()
@@ -321,18 +321,18 @@ def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Seq
 
 def _cells(
     rows: list[list[str]], at: Sequence[int], names: Sequence[str], keyed: Sequence[int], source: str, start: int
-) -> Piece:
+) -> TableChunk:
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     columns = [pa.array([row[i] or None for row in rows], pa.string()) for i in at]
     table = pa.record_batch(columns, names=list(names)) if columns else without_columns(len(rows))
     if not keyed:
-        return Piece(source, start, table)
+        return TableChunk(source, start, table)
     every = pa.array([row[i] for row in rows for i in keyed], pa.string())
     there = truths(pc.not_equal(every, ""))
     values = every if there.all() else every.filter(pa.array(there))
     sizes = there.reshape(len(rows), len(keyed)).sum(axis=1)
     places = np.tile(np.arange(len(keyed)), len(rows))[there]
-    return Piece(source, start, table, entries=Entries(offsets_of(sizes), places, values))
+    return TableChunk(source, start, table, entries=Entries(offsets_of(sizes), places, values))
 
 
 def _rows(path: Path, header: _Header) -> Iterator[list[str]]:

@@ -15,7 +15,7 @@ from toplist._optional import need
 from toplist._text import shown
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, offsets_of
-from toplist.io.readers.base import Piece
+from toplist.io.readers.base import TableChunk
 from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of
 
 _PREFIX = "__label__"
@@ -47,7 +47,7 @@ class FastTextReader:
                 raise FileError(str(path), f"{problem} Name a table .csv or .tsv.")
         return pa.schema([("classes", pa.large_list(pa.string())), ("confidences", pa.large_list(pa.float64()))])
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         pa = need("pyarrow")
         for path in self.paths:
@@ -59,7 +59,7 @@ class FastTextReader:
                 values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
                 lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
                 table = pa.record_batch(lists, names=["classes", "confidences"])
-                yield Piece(str(path), start, table.select(list(columns)))
+                yield TableChunk(str(path), start, table.select(list(columns)))
                 start += len(held)
 
 

@@ -19,7 +19,7 @@ from toplist._optional import need
 from toplist._text import several, shown
 from toplist.errors import FileError
 from toplist.io.columns import blanks, offsets_of
-from toplist.io.readers.base import MANY, Entries, Piece, batch_rows, without_columns
+from toplist.io.readers.base import MANY, Entries, TableChunk, batch_rows, without_columns
 from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of, opened
 
 _WORDS = {
@@ -228,7 +228,7 @@ class JsonReader:
         self.rows = total
         return seen.kinds
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named fields, batch by batch."""
         pa = need("pyarrow")
         kinds, asked, classes = self._kinds, set(columns), set(self.classes)
@@ -248,7 +248,7 @@ class JsonReader:
                 _require_fields(table, block, required, str(path), start)
                 step = batch_rows(_width(table))
                 for lo in range(0, len(table), step):
-                    yield Piece(str(path), start + lo, table.slice(lo, step))
+                    yield TableChunk(str(path), start + lo, table.slice(lo, step))
                 start += len(table)
 
 
@@ -292,7 +292,7 @@ def _parsed(block: bytes, wanted: Any, source: str, start: int) -> Any:
 
 def _keyed(
     block: bytes, wanted: Any, classes: Sequence[str], required: Sequence[str], source: str, start: int
-) -> Piece:
+) -> TableChunk:
     """Lines with very many fields: a class that a line does not have takes no room."""
     pa = need("pyarrow")
     place = {name: at for at, name in enumerate(classes)}
@@ -317,7 +317,7 @@ def _keyed(
         raise _complaint(error, block, wanted, source, start) from None
     table = pa.record_batch(columns, schema=wanted) if columns else without_columns(len(records))
     numbers = np.array(values, np.float64) if values else np.zeros(0)
-    return Piece(
+    return TableChunk(
         source, start, table, entries=Entries(offsets_of(np.array(sizes)), np.array(places, np.int64), numbers)
     )
 

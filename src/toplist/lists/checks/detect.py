@@ -39,7 +39,7 @@ _BITS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cases:
+class CaseFlags:
     """The cases of one batch, looked at but not checked."""
 
     rows: Rows  # confidences as probabilities
@@ -61,7 +61,7 @@ class Cases:
         return tuple(int(np.count_nonzero((self.least >= edge) & (self.least < 1.1 * edge))) for edge in EDGES)
 
 
-def look(rows: Rows, units: str = "probability") -> Cases:
+def look(rows: Rows, units: str = "probability") -> CaseFlags:
     """Look at unchecked rows whose numbers are in these units."""
     written = rows.confidences
     finite = np.isfinite(written)
@@ -91,7 +91,7 @@ def look(rows: Rows, units: str = "probability") -> Cases:
         misses = tuple(int(np.count_nonzero(wrong & (near <= sizes * 0.5 * 10.0**-d + 1e-9))) for d in DIGITS)
         off = np.where(sizes == rows.size, near > 0.01, sums > 1.01) & (sizes > 0)
     kinds["off"], kinds["sound"] = off & sound, sound & (sizes > 0)
-    return Cases(rows, written, impossible, sums, kinds, misses, _least(t, rows.offsets, sizes))
+    return CaseFlags(rows, written, impossible, sums, kinds, misses, _least(t, rows.offsets, sizes))
 
 
 def _shapes(rows: Rows, t: Floats, sizes: NDArray[np.int64]) -> dict[str, Bools]:

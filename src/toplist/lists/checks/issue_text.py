@@ -11,7 +11,7 @@ from toplist._text import several, shown
 from toplist.lists.checks.detect import DIGITS, EDGES
 
 if TYPE_CHECKING:
-    from toplist.lists.checks.summary import Count, Look
+    from toplist.lists.checks.summary import Count, QualityCounts
 
 
 _COARSE: Final = 1000  # finer steps than one over this are no oddity
@@ -21,7 +21,7 @@ _WITHOUT: Final = 'complete the file, or pass blanks="drop" to leave such entrie
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class IssueText:
     """A kind of oddity, and what is said of it."""
 
     kind: str
@@ -31,13 +31,13 @@ class Said:
     first: str = ""
 
 
-def sentences(look: Look) -> Iterator[Said]:
+def sentences(look: QualityCounts) -> Iterator[IssueText]:
     """What is worth saying, what cannot be scored before what can."""
     for kind, say in _COUNTED.items():
         count = look.count(kind)
         if count.cases:
             words = _told(count.cases, look, say(look))
-            yield Said(kind, count.cases, words + _first(count), kind in SERIOUS, count.name)
+            yield IssueText(kind, count.cases, words + _first(count), kind in SERIOUS, count.name)
     for find in _TOGETHER:
         said = find(look)
         if said is not None:
@@ -62,7 +62,7 @@ SERIOUS: Final = frozenset(
 """The kinds of single cases that cannot be scored without a repair."""
 
 
-def _told(cases: int, look: Look, words: str) -> str:
+def _told(cases: int, look: QualityCounts, words: str) -> str:
     """So many cases, and what they do; the first word is a verb."""
     verb, rest = words.split(" ", 1)
     if cases == 1:
@@ -79,7 +79,7 @@ def _first(count: Count) -> str:
     return f" {'The first' if count.cases > 1 else 'It'} is {'' if called.startswith('row ') else 'case '}{called}."
 
 
-_COUNTED: Final[Mapping[str, Callable[[Look], str]]] = {
+_COUNTED: Final[Mapping[str, Callable[[QualityCounts], str]]] = {
     "not finite": lambda look: "list a confidence that is not finite: leave the class out, or the case on purpose.",
     "negative": lambda look: "list a negative confidence.",
     "above one": lambda look: (
@@ -109,13 +109,13 @@ _COUNTED: Final[Mapping[str, Callable[[Look], str]]] = {
 }
 
 
-def _spread(look: Look) -> str:
+def _spread(look: QualityCounts) -> str:
     """How far off the sums are, where all lists are complete."""
     low, high = (f"{value:.7g}" for value in look.sums)
     return "" if look.count("short").cases else f" (but to {low})" if low == high else f" (but from {low} to {high})"
 
 
-def _rounding(look: Look) -> str:
+def _rounding(look: QualityCounts) -> str:
     """What rounding has to do with masses that are not one."""
     step = look.numbers.step
     if step is None or look.numbers.inner < _ENOUGH:
@@ -124,7 +124,7 @@ def _rounding(look: Look) -> str:
     return f" Rounding explains {near:,} of the masses that are not 1." if near else ""
 
 
-def _sentinel(look: Look) -> Said | None:
+def _sentinel(look: QualityCounts) -> IssueText | None:
     """The same impossible number again and again."""
     in_logs = look.units == "log" or _logs(look) is not None
     found = look.numbers.mark(in_logs=in_logs)
@@ -136,36 +136,36 @@ def _sentinel(look: Look) -> Said | None:
         f"The number {value:.15g} comes back {times:,} times: a mark for what is not there? "
         "Leave such entries out of the lists."
     )
-    return Said("sentinel", min(times, cases.cases), words, True, cases.name)
+    return IssueText("sentinel", min(times, cases.cases), words, True, cases.name)
 
 
-def _percent(look: Look) -> Said | None:
+def _percent(look: QualityCounts) -> IssueText | None:
     """Numbers that would do as percentages, in half of all lists or more."""
     found = look.count("percent")
     if not found.cases or 2 * found.cases < _filled(look):
         return None
     words = _told(found.cases, look, 'look like percentages: if they are, pass units="percent".')
-    return Said("looks like percent", found.cases, words, True, found.name)
+    return IssueText("looks like percent", found.cases, words, True, found.name)
 
 
-def _logs(look: Look) -> Said | None:
+def _logs(look: QualityCounts) -> IssueText | None:
     """Numbers that would do as logarithms, in half of all lists or more, and none above zero."""
     found = look.count("logs")
     if not found.cases or 2 * found.cases < _filled(look) or look.numbers.largest > 0:
         return None
     words = _told(found.cases, look, 'look like log-probabilities: if they are, pass units="log".')
-    return Said("looks like log-probabilities", found.cases, words, True, found.name)
+    return IssueText("looks like log-probabilities", found.cases, words, True, found.name)
 
 
-def _not_percent(look: Look) -> Said | None:
+def _not_percent(look: QualityCounts) -> IssueText | None:
     """Percentages that never reach even one."""
     if look.units != "percent" or not 0 < look.numbers.largest <= 1 or look.numbers.inner < _ENOUGH:
         return None
     words = f'No value is above {look.numbers.largest:g} percent: units="percent" may be wrong.'
-    return Said("looks like probabilities", look.cases, words, False)
+    return IssueText("looks like probabilities", look.cases, words, False)
 
 
-def _marginals(look: Look) -> Said | None:
+def _marginals(look: QualityCounts) -> IssueText | None:
     """Probabilities whose sums are mostly not one and differ widely; see `toplist.lists.error_messages`."""
     off, sound, filled = look.count("off"), look.count("sound").cases, _filled(look)
     low, high = look.sums
@@ -175,15 +175,15 @@ def _marginals(look: Look) -> Said | None:
         return None
     if look.numbers.step == 1:
         words = "are nothing but zeros and ones: label sets need a space of label sets, LabelSets([...])."
-        return Said("looks like label sets", off.cases, _told(off.cases, look, words), True, off.name)
+        return IssueText("looks like label sets", off.cases, _told(off.cases, look, words), True, off.name)
     words = (
         f"have sums from {low:.4g} to {high:.4g} of numbers that are probabilities one by one: if they are marginals, "
         "make lists of label sets with toplist.multilabel.best_sets."
     )
-    return Said("looks like marginals", off.cases, _told(off.cases, look, words), True, off.name)
+    return IssueText("looks like marginals", off.cases, _told(off.cases, look, words), True, off.name)
 
 
-def _order(look: Look) -> Said | None:
+def _order(look: QualityCounts) -> IssueText | None:
     """Lists that are not in falling order where all are said to be, or nearly all are."""
     found = look.count("not in falling order")
     if not found.cases or not (look.ranked or (10 * found.cases <= _filled(look) and _filled(look) >= _ENOUGH)):
@@ -192,10 +192,10 @@ def _order(look: Look) -> Said | None:
         "list a class after one with a smaller confidence: the order is not used, but ranks may have been mistaken "
         f"for it.{_first(found)}"
     )
-    return Said("not in falling order", found.cases, _told(found.cases, look, words), False, found.name)
+    return IssueText("not in falling order", found.cases, _told(found.cases, look, words), False, found.name)
 
 
-def _rounded(look: Look) -> Said | None:
+def _rounded(look: QualityCounts) -> IssueText | None:
     """All confidences are multiples of one number; four digits are as many as people write."""
     step = look.numbers.step
     if step is None or step == 1 or step > _COARSE or look.numbers.inner < _ENOUGH:
@@ -203,18 +203,18 @@ def _rounded(look: Look) -> Said | None:
     unit = f"{1 / step:g}" if 10_000 % step == 0 else f"1/{step}"
     different = "" if look.numbers.distinct is None else f", with {len(look.numbers.distinct):,} different values"
     words = f"All confidences are multiples of {unit}{different}: they have been rounded, or are shares of few votes."
-    return Said("rounded", look.cases, words, False)
+    return IssueText("rounded", look.cases, words, False)
 
 
-def _zeros(look: Look) -> Said | None:
+def _zeros(look: QualityCounts) -> IssueText | None:
     found = look.count("listed zero")
     if not found.cases:
         return None
     words = _told(found.cases, look, "list a class with confidence 0: if it happens, the log score is infinite.")
-    return Said("listed zero", found.cases, words, False, found.name)
+    return IssueText("listed zero", found.cases, words, False, found.name)
 
 
-def _cut(look: Look) -> Said | None:
+def _cut(look: QualityCounts) -> IssueText | None:
     """All lists end at one confidence. That they have one length is what top lists are."""
     filled = _filled(look)
     if filled < _ENOUGH or look.count("short").cases < filled or look.count("hard").cases == filled:
@@ -223,46 +223,46 @@ def _cut(look: Look) -> Said | None:
         coarse = look.numbers.step is not None and edge < 1.5 / look.numbers.step
         if edge * (1 - 1e-6) <= look.least < 1.05 * edge and count >= max(5, 0.05 * filled) and not coarse:
             words = f"No listed confidence is below {edge:g}, and {count:,} lists end near it: a cut-off."
-            return Said("cut at a threshold", count, words, False)
+            return IssueText("cut at a threshold", count, words, False)
     return None
 
 
-def _hard(look: Look) -> Said | None:
+def _hard(look: QualityCounts) -> IssueText | None:
     cases = look.count("hard").cases
     if not cases or cases < _filled(look):
         return None
-    return Said("hard labels only", cases, "All predictions are hard labels: no doubt is ever expressed.", False)
+    return IssueText("hard labels only", cases, "All predictions are hard labels: no doubt is ever expressed.", False)
 
 
-def _constant(look: Look) -> Said | None:
+def _constant(look: QualityCounts) -> IssueText | None:
     if look.pattern in (b"", VARIES) or look.cases < 5:
         return None
-    return Said("all lists equal", look.cases, f"All {look.cases:,} cases have the same list.", False)
+    return IssueText("all lists equal", look.cases, f"All {look.cases:,} cases have the same list.", False)
 
 
-def _never_happen(look: Look) -> Said | None:
+def _never_happen(look: QualityCounts) -> IssueText | None:
     found = look.classes.never_happen
     if not found:
         return None
     cases = sum(found.values())
     words = _told(cases, look, f"have a first guess that never happens: {_listed(found)}.")
-    return Said("never happens", cases, words, False)
+    return IssueText("never happens", cases, words, False)
 
 
-def _never_listed(look: Look) -> Said | None:
+def _never_listed(look: QualityCounts) -> IssueText | None:
     found = look.classes.never_listed
     if not found:
         return None
     cases = sum(found.values())
     words = _told(cases, look, f"have an outcome that is never listed: {_listed(found)}.")
-    return Said("never listed", cases, words, False)
+    return IssueText("never listed", cases, words, False)
 
 
 def _listed(found: Mapping[str, int]) -> str:
     return several(list(found), 3)
 
 
-def _filled(look: Look) -> int:
+def _filled(look: QualityCounts) -> int:
     return look.cases - look.sizes.get(0, 0)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.core.kernel import Rows
-from toplist.lists.checks.detect import DIGITS, EDGES, Cases, Classes, Names, Numbers, Plain, look
+from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Names, Numbers, Plain, look
 from toplist.lists.checks.issue_text import VARIES, sentences
 from toplist.lists.outcomes import as_codes, is_soft
 from toplist.lists.space import ClassSpace
@@ -23,7 +23,7 @@ from toplist.lists.validation import Repairs
 
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
+class Issue:
     """One thing that is odd: how many of the cases have it, in one sentence, and which case is the first."""
 
     kind: str
@@ -52,12 +52,12 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class QualityCounts:
     """A look at predictions as they came; adding two is adding their cases, in any order and any split.
 
     >>> from toplist.lists.converters import raw_rows
     >>> rows, space = raw_rows([{"cat": 0.7, "dog": 0.5}, {"cat": 0.2, "dog": 0.1}], 10)
-    >>> [(found.kind, found.cases) for found in Look.of(rows, space).findings()]
+    >>> [(found.kind, found.cases) for found in QualityCounts.of(rows, space).findings()]
     [('mass above one', 1)]
     """
 
@@ -74,10 +74,10 @@ class Look:
     edges: tuple[int, ...] = (0,) * len(EDGES)
     pattern: bytes = b""  # the digest of the one list that all cases have
 
-    def __add__(self, other: Look) -> Look:
+    def __add__(self, other: QualityCounts) -> QualityCounts:
         if not (self.cases and other.cases):
             return self if self.cases else other
-        return Look(
+        return QualityCounts(
             self.cases + other.cases,
             self.units,
             self.ranked,
@@ -109,7 +109,7 @@ class Look:
         codes: NDArray[np.int64] | None = None,
         also: Mapping[str, NDArray[np.bool_]] | None = None,
         local: bool = False,
-    ) -> Look:
+    ) -> QualityCounts:
         """Look at unchecked rows.
 
         `position` says where each case stands among all (else from 0), `codes` what happened, `also` which cases have
@@ -149,11 +149,11 @@ class Look:
         position: NDArray[Any] | None = None,
         names: Names | None = None,
         local: bool = False,
-    ) -> Look:
+    ) -> QualityCounts:
         """Look at lists that passed the door, beside what happened or the codes of it; a soft truth is not looked at.
 
         >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}] * 30, 10)
-        >>> [found.words for found in Look.at(lists, y=["fox"] * 30).findings() if found.kind == "never listed"]
+        >>> [found.words for found in QualityCounts.at(lists, y=["fox"] * 30).findings() if found.kind == "never listed"]
         ["All 30 cases have an outcome that is never listed: 'fox'."]
         """
         if codes is None and y is not None and not is_soft(y, lists.space):
@@ -168,13 +168,13 @@ class Look:
             local=local or lists.space.per_case,
         )
 
-    def findings(self, *, repaired: Collection[str] = ()) -> tuple[Oddity, ...]:
+    def findings(self, *, repaired: Collection[str] = ()) -> tuple[Issue, ...]:
         """All that is odd, what cannot be scored first; kinds in `repaired` are seen to and no longer serious."""
         made = []
         for said in sentences(self):
             done = said.serious and said.kind in repaired
             words = f"{said.words} This is repaired here, as was asked for." if done else said.words
-            made.append(Oddity(said.kind, said.cases, self.cases, words, said.serious and not done, said.first))
+            made.append(Issue(said.kind, said.cases, self.cases, words, said.serious and not done, said.first))
         return tuple(sorted(made, key=lambda one: not one.serious))
 
 
@@ -190,7 +190,7 @@ def _counted(which: NDArray[np.bool_], where: NDArray[Any], names: Names) -> Cou
     return Count(len(cases), int(where[at]), names.case(at, int(where[at])))
 
 
-def _pattern(found: Cases, names: Names) -> bytes:
+def _pattern(found: CaseFlags, names: Names) -> bytes:
     """The digest of the list that all cases of a batch have, if they have one."""
     rows, n, sizes = found.rows, len(found.rows), found.sizes
     if not n:

@@ -14,7 +14,7 @@ from toplist.lists.labelsets.batch import Sets, from_rows, keys
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Book:
+class Codebook:
     """Codes, and the set of each: some base with the labels of `flips` flipped.
 
     The likely sets of one case are close to its likeliest, so a book of them holds that one once, as bits, and for
@@ -27,13 +27,13 @@ class Book:
     flips: Sets
 
     @classmethod
-    def of(cls, sets: Sets) -> Book:
+    def of(cls, sets: Sets) -> Codebook:
         """The book of sets as they are."""
         none = np.full(len(sets), -1, np.int64)
         return cls(sets.fold(keys(sets.width)), np.zeros((0, -(-sets.width // 8)), np.uint8), none, sets)
 
     @classmethod
-    def join(cls, books: Sequence[Book]) -> Book:
+    def join(cls, books: Sequence[Codebook]) -> Codebook:
         """One book of several."""
         starts = np.cumsum([0, *(len(book.bits) for book in books)])
         base = [np.where(book.base < 0, -1, book.base + start) for book, start in zip(books, starts, strict=False)]

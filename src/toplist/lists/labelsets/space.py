@@ -13,7 +13,7 @@ from toplist._arguments import as_tuple
 from toplist._text import meant
 from toplist.errors import SpaceError
 from toplist.lists.labelsets.batch import MASK_BITS, Sets, from_rows, keys
-from toplist.lists.labelsets.codebook import Book
+from toplist.lists.labelsets.codebook import Codebook
 from toplist.lists.space import UNLISTED, ClassSpace, show_size
 
 
@@ -36,7 +36,7 @@ class LabelSets(ClassSpace):
     names: tuple[Hashable, ...]
     empty: bool
     support: tuple[frozenset[Hashable], ...] | None
-    book: Book | None
+    book: Codebook | None
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class LabelSets(ClassSpace):
         object.__setattr__(self, "book", None)
         super().__init__(len(sets) if sets is not None else 2 ** len(names) - (not empty))
 
-    def with_book(self, book: Book | None) -> LabelSets:
+    def with_book(self, book: Codebook | None) -> LabelSets:
         """The same space, which can tell the sets of this book from their codes."""
         made = object.__new__(LabelSets)
         made.__dict__.update(self.__dict__)

@@ -18,12 +18,12 @@ from toplist._typing import Floats, Ints
 from toplist.errors import ConfidenceError, ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
-from toplist.multilabel.chains.models import Chain, FittedChain, Links, OwnChain, as_logistic
+from toplist.multilabel.chains.models import ChainModel, FittedChain, Links, OwnChain, as_logistic
 from toplist.multilabel.chains.search import ROWS, Tree, follow_beam, given_not_empty, search_exactly
 from toplist.multilabel.support import lists_of_sets
 
 
-def read(chain: Any, X: Any) -> tuple[Chain, Any]:
+def read(chain: Any, X: Any) -> tuple[ChainModel, Any]:
     """The chain, by what it can do, and the features with a row per case."""
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if rows.ndim < 1:
@@ -45,7 +45,7 @@ def read(chain: Any, X: Any) -> tuple[Chain, Any]:
     return as_logistic(fitted, rows.shape[1]) or fitted, rows
 
 
-def chunks(chain: Chain, X: Any, each: int) -> Iterator[tuple[int, Links, int]]:
+def chunks(chain: ChainModel, X: Any, each: int) -> Iterator[tuple[int, Links, int]]:
     """The links of some cases at a time, the first of these, and how many they are: `each` rows for every case."""
     cases, step = X.shape[0], max(1, ROWS // max(1, each))
     for first in range(0, cases, step):

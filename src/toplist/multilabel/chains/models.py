@@ -35,7 +35,7 @@ class Conditionals(Protocol):
         """P(next label = 1) after each prefix."""
 
 
-class Chain(Protocol):
+class ChainModel(Protocol):
     """A chain, whoever fitted it."""
 
     @property

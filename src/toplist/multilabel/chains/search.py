@@ -123,7 +123,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSets:
     """The sets that were found, likeliest first in each case, the log of what they leave, and where more may be."""
 
     sets: Frontier
@@ -148,7 +148,7 @@ class _Account:
             self.closed = np.logaddexp(self.closed, log_sums(case, log_p, len(self.closed)))
 
 
-def follow_beam(tree: Tree, k: int, width: int) -> Found:
+def follow_beam(tree: Tree, k: int, width: int) -> FoundSets:
     """The k likeliest of the sets that a beam ends with: it keeps the `width` likeliest prefixes of a case.
 
     Nothing is known of what it dropped, except the mass.
@@ -162,10 +162,10 @@ def follow_beam(tree: Tree, k: int, width: int) -> Found:
         account.close(case[~keep], log_p[~keep])
         front = front.grown(at[keep], log_p[keep])
     sets = _first(front, k, account)
-    return Found(sets, account.closed, np.zeros(tree.cases, dtype=bool))
+    return FoundSets(sets, account.closed, np.zeros(tree.cases, dtype=bool))
 
 
-def search_exactly(tree: Tree, k: int, most: int) -> Found:
+def search_exactly(tree: Tree, k: int, most: int) -> FoundSets:
     """The k likeliest sets.
 
     A beam finds k sets. Whatever is likelier than the last of them has prefixes that can still reach its probability,
@@ -191,11 +191,11 @@ def search_exactly(tree: Tree, k: int, most: int) -> Found:
         done.append(_first(front, k, account))
     sets = _joined(done)
     short = account.missed > _last(sets, k, tree.cases)
-    found = Found(sets, account.closed, short)
+    found = FoundSets(sets, account.closed, short)
     return _better(found, beam) if short.any() else found
 
 
-def given_not_empty(found: Found, first: int) -> Found:
+def given_not_empty(found: FoundSets, first: int) -> FoundSets:
     """The same given that the set is not empty: that one was neither listed nor left to the rest."""
     sets = found.sets
     total = np.logaddexp(found.log_rest, log_sums(sets.case, sets.log_p, len(found.log_rest)))
@@ -207,7 +207,7 @@ def given_not_empty(found: Found, first: int) -> Found:
             more=int(np.count_nonzero(total == -np.inf)) - 1,
         )
     scaled = Frontier(sets.case, sets.bits, sets.log_p - total[sets.case])
-    return Found(scaled, found.log_rest - total, found.short)
+    return FoundSets(scaled, found.log_rest - total, found.short)
 
 
 def _deeper(tree: Tree, front: Frontier, goal: Floats, least: int, most: int, account: _Account) -> Frontier:
@@ -252,7 +252,7 @@ def _last(sets: Frontier, k: int, cases: int) -> Floats:
     return out
 
 
-def _better(found: Found, beam: Found) -> Found:
+def _better(found: FoundSets, beam: FoundSets) -> FoundSets:
     """Where a search was cut short, the beam may have the better list."""
     cases = len(found.log_rest)
     fewer = np.bincount(found.sets.case, minlength=cases) < np.bincount(beam.sets.case, minlength=cases)
@@ -260,7 +260,7 @@ def _better(found: Found, beam: Found) -> Found:
     swap = found.short & (fewer | less)
     both = _joined([found.sets.take(~swap[found.sets.case]), beam.sets.take(swap[beam.sets.case])])
     order = np.argsort(both.case, kind="stable")
-    return Found(both.take(order), np.where(swap, beam.log_rest, found.log_rest), found.short)
+    return FoundSets(both.take(order), np.where(swap, beam.log_rest, found.log_rest), found.short)
 
 
 def _joined(parts: list[Frontier]) -> Frontier:

@@ -24,14 +24,14 @@ Calibrator = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Isotonic:
+class IsotonicCalibrator:
     """A rising step function of the score, with straight lines between the steps."""
 
     x: Floats
     y: Floats
 
     @classmethod
-    def of(cls, score: Floats, y: Bools) -> Isotonic:
+    def of(cls, score: Floats, y: Bools) -> IsotonicCalibrator:
         """The isotonic regression of outcomes on scores, with a case of one half at either end of these.
 
         The plain regression says 0 below the first success and 1 above the last failure, after however few cases, and
@@ -49,7 +49,7 @@ class Isotonic:
 
 
 def _isotonic(score: Floats, y: Bools) -> Calibrator:
-    return Isotonic.of(score, y)
+    return IsotonicCalibrator.of(score, y)
 
 
 CALIBRATIONS: Mapping[str, Callable[[Floats, Bools], Calibrator]] = {"isotonic": _isotonic, "beta": fit_beta}

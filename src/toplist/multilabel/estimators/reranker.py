@@ -56,7 +56,7 @@ _ENTRIES = 1 << 24  # of a matrix with a column per seen set
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenSets:
     """The different label sets of some cases, their codes in rising order, and how many cases have each."""
 
     sets: Sets
@@ -65,7 +65,7 @@ class Seen:
     cases: int
 
     @classmethod
-    def of(cls, space: LabelSets, Y: Bools) -> Seen:
+    def of(cls, space: LabelSets, Y: Bools) -> SeenSets:
         """The sets of an indicator matrix."""
         codes, first, times = np.unique(space.encode(Y), return_index=True, return_counts=True)
         return cls(Sets.from_indicators(Y[first]), codes, times, len(Y))
@@ -98,7 +98,7 @@ class Candidates:
         return np.cumsum(counts) - counts
 
 
-def find_candidates(space: LabelSets, p: Floats, count: int, seen: Seen | None) -> Candidates:
+def find_candidates(space: LabelSets, p: Floats, count: int, seen: SeenSets | None) -> Candidates:
     """The `count` most probable sets of each case, and as many of the seen ones, each once."""
     lists = best_sets(p, count, space)
     case, sets = np.repeat(np.arange(len(p)), lists.sizes), told(space_of(lists), lists.classes)
@@ -114,7 +114,7 @@ def find_candidates(space: LabelSets, p: Floats, count: int, seen: Seen | None) 
     return Candidates(case[order], sets.take(order), codes[order], log_p[order], len(p))
 
 
-def _likely_seen(p: Floats, seen: Seen, count: int) -> tuple[Ints, Ints]:
+def _likely_seen(p: Floats, seen: SeenSets, count: int) -> tuple[Ints, Ints]:
     """For each case the most probable of the seen sets: cases, and places among these sets."""
     most, step = min(count, len(seen.sets)), max(1, _ENTRIES // len(seen.sets))
     which = np.empty((len(p), most), np.int64)
@@ -148,7 +148,7 @@ prior. A set is the rarer in the other folds the more frequent it is in its own,
 _ENTRIES_FEATURES = 1 << 22  # of a matrix with a column per label
 
 
-def describe(p: Floats, candidates: Candidates, seen: Seen, labels: Ints) -> Rows:
+def describe(p: Floats, candidates: Candidates, seen: SeenSets, labels: Ints) -> Rows:
     """A row per candidate, with columns of their own for some labels, by their places."""
     own = len(SUMMARIES)
     out = np.empty((len(candidates.case), own + 2 * len(labels)), np.float32)
@@ -169,7 +169,7 @@ def monotone(columns: int) -> list[int]:
     return [1 if at in RISING else -1 if at in FALLING else 0 for at in range(columns)]
 
 
-def _summarize(out: Rows, p: Floats, candidates: Candidates, seen: Seen) -> None:
+def _summarize(out: Rows, p: Floats, candidates: Candidates, seen: SeenSets) -> None:
     case, sets, starts = candidates.case, candidates.sets, candidates.starts
     inside = np.log(p)[case[sets.rows], sets.labels]
     size, filled = sets.sizes, sets.sizes > 0
@@ -298,7 +298,7 @@ _COLUMNS = 64  # labels with columns of their own: the most frequent
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FoldModel:
     """How candidates are found and described."""
 
     space: LabelSets
@@ -309,7 +309,7 @@ class Way:
     low: float  # marginals are taken between this and one minus it, so that they have logarithms
 
     @classmethod
-    def of(cls, space: LabelSets, Y: Bools, *, calibration: str | None, count: int, support: bool) -> Way:
+    def of(cls, space: LabelSets, Y: Bools, *, calibration: str | None, count: int, support: bool) -> FoldModel:
         """The way for some training cases; a marginal is at least half a case among them away from 0 and 1."""
         frequent = np.argsort(-Y.sum(axis=0), kind="stable")[:_COLUMNS]
         return cls(space, calibration, count, support, np.sort(frequent), 0.5 / (len(Y) + 1))
@@ -318,7 +318,7 @@ class Way:
         """Marginals that have logarithms."""
         return np.clip(p, self.low, 1 - self.low)
 
-    def rows(self, p: Floats, seen: Seen) -> tuple[Candidates, Rows]:
+    def rows(self, p: Floats, seen: SeenSets) -> tuple[Candidates, Rows]:
         """The candidates of cases with these marginals, and a row of features for each."""
         found = find_candidates(self.space, p, self.count, seen if self.support else None)
         return found, describe(p, found, seen, self.labels)
@@ -333,7 +333,7 @@ class Examples:
     case: Ints
 
 
-def cross_fitted(way: Way, scores: Floats, twice: Sequence[Floats], Y: Bools, fold: Ints) -> Examples:
+def cross_fitted(way: FoldModel, scores: Floats, twice: Sequence[Floats], Y: Bools, fold: Ints) -> Examples:
     """Candidates of each case from classifiers, calibrators, seen sets and frequencies of the other folds.
 
     `scores` are out of one fold, and `twice[f]`, from which the calibrators for fold f learn, out of that one, too: no
@@ -345,7 +345,7 @@ def cross_fitted(way: Way, scores: Floats, twice: Sequence[Floats], Y: Bools, fo
         others = fold != held_out
         calibrators = fit_calibrators(way.calibration, twice[held_out][others], Y[others])
         p = way.inside(calibrate(calibrators, scores[there]))
-        found, rows = way.rows(p, Seen.of(way.space, Y[others]))
+        found, rows = way.rows(p, SeenSets.of(way.space, Y[others]))
         case = there[found.case]
         parts.append(Examples(rows, codes[case] == found.codes, case))
     return Examples(
@@ -425,7 +425,9 @@ class Reranker(SetClassifier):
         seeds = None if self.random_state is None else rng
         fold = assign_folds(self.cv, X, y, rng)
         scores = out_of_fold(learner, X, y, fold, rng=seeds, n_jobs=self.n_jobs)
-        self.way_ = Way.of(self.space_, y, calibration=self.calibration, count=self.candidates, support=self.support)
+        self.way_ = FoldModel.of(
+            self.space_, y, calibration=self.calibration, count=self.candidates, support=self.support
+        )
         twice = [scores] * (int(fold.max()) + 1)
         if self.calibration is not None:
             twice = out_of_two_folds(learner, X, y, fold, rng=seeds, n_jobs=self.n_jobs)
@@ -433,7 +435,7 @@ class Reranker(SetClassifier):
         folds = fold[shown.case]
         self.boosters_ = fit_boosters(self.booster, shown.rows, shown.true, folds, rng=rng, n_jobs=self.n_jobs)
         self.missed_ = missed_share(shown, say_of_others(self.boosters_, shown.rows, folds), len(y))
-        self.seen_ = Seen.of(self.space_, y)
+        self.seen_ = SeenSets.of(self.space_, y)
         self.calibrators_ = fit_calibrators(self.calibration, scores, y)
         self.estimators_ = fit_labels(learner, X, y, rng=seeds, n_jobs=self.n_jobs)
 

@@ -15,7 +15,7 @@ from toplist.scoring.scores import score
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class MemberPair:
     """Two members: their mean squared distance, and what it brings the pool at their weights."""
 
     first: str
@@ -38,7 +38,7 @@ class Ambiguity:
     mean: float | None
     pool: float | None
     gain: float
-    pairs: tuple[Pair, ...]
+    pairs: tuple[MemberPair, ...]
     gains: Floats = field(repr=False)
 
 
@@ -70,7 +70,7 @@ def ambiguity(lists: Lists, y: Any = None, *, weights: Weights = None) -> Ambigu
             totals[i, j] += apart.sum()
     means = totals / members.cases
     pairs = [
-        Pair(members.names[i], members.names[j], means[i, j].item(), float(w[i] * w[j] * means[i, j]))
+        MemberPair(members.names[i], members.names[j], means[i, j].item(), float(w[i] * w[j] * means[i, j]))
         for i, j in couples
     ]
     scores = None if y is None else [float(score(one, y, penalty=0).mean()) for one in members]

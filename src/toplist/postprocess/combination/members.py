@@ -16,7 +16,7 @@ from toplist._arguments import as_vector, is_several
 from toplist._typing import Codes, Floats
 from toplist.errors import AlignmentError, ShapeError, SpaceError
 from toplist.lists import TopLists, log_rest, require_lists
-from toplist.lists.labelsets import Book, LabelSets
+from toplist.lists.labelsets import Codebook, LabelSets
 from toplist.lists.space import ClassSpace
 
 Lists = Sequence[TopLists] | Mapping[str, TopLists]
@@ -89,7 +89,7 @@ class Members:
             return first
         spaces = [one.space for one in self.lists]
         books = [space.book for space in spaces if isinstance(space, LabelSets) and space.book is not None]
-        return first.with_book(Book.join(books) if books else None)
+        return first.with_book(Codebook.join(books) if books else None)
 
     @property
     def in_logs(self) -> bool:

@@ -22,7 +22,7 @@ from toplist.core import kernel
 from toplist.core.kernel import Rows
 from toplist.errors import MassError
 from toplist.lists import TopLists, log_rest
-from toplist.lists.columns import Admitted
+from toplist.lists.columns import CheckedColumns
 from toplist.lists.flatten import exponentiate, to_rows
 from toplist.lists.validation import Repairs
 from toplist.postprocess.combination.members import (
@@ -146,7 +146,7 @@ def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) 
     if made.vetoed is not None:
         raise vetoed(members, made.vetoed, made.vetoes)
     flags = np.zeros(members.cases, np.uint16)
-    return TopLists(members.space, members.ids, Admitted(made.rows, made.slack, flags, {}))
+    return TopLists(members.space, members.ids, CheckedColumns(made.rows, made.slack, flags, {}))
 
 
 def from_union(union: Union, t: Floats, log_rest: Floats, k: int | None, *, in_logs: bool) -> TopLists:
@@ -175,7 +175,7 @@ def together(parts: Sequence[TopLists], order: NDArray[np.intp], members: Member
         logs,
     )
     slack = np.concatenate([one.admitted.slack for one in parts])
-    whole = TopLists(space, None, Admitted(made, slack, np.zeros(len(sizes), np.uint16), {}))[order]
+    whole = TopLists(space, None, CheckedColumns(made, slack, np.zeros(len(sizes), np.uint16), {}))[order]
     return TopLists(members.space, members.ids, whole.admitted)
 
 

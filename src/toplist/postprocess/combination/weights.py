@@ -243,7 +243,7 @@ class LogOfProduct:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pulled:
+class ShrunkObjective:
     """An objective plus ridge times the squared distance to equal weights."""
 
     inner: Objective
@@ -370,7 +370,7 @@ def pool_weights(
     log_q, own = log_q[counted], sample[counted] / sample[counted].sum()
     used = _possible(log_q) if pool == "geometric" else np.arange(len(members))
     objective = _objective(some, log_q, own, rule, pool, used)
-    found = minimise(Pulled(objective, pull / float(sample[counted].sum())), len(used))
+    found = minimise(ShrunkObjective(objective, pull / float(sample[counted].sum())), len(used))
     w, gap = np.zeros(len(members)), found.gap
     w[used] = found.weights
     reached = objective(w[used]).value

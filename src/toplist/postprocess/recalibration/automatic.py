@@ -92,7 +92,7 @@ _SURE = 2.0  # standard errors by which it must be better to do something than n
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateScore:
     """One line of the table. Scores are of lists that a fit has not seen; `refused` says why there are none.
 
     `score` and `error` are over the cases with a finite score, `difference` and `difference_error` over those with a
@@ -110,11 +110,11 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Choice:
+class Selection:
     """The chosen recalibrator, fitted to all cases, and what the candidates scored, in their order."""
 
     best: Recalibrator
-    table: tuple[Candidate, ...]
+    table: tuple[CandidateScore, ...]
     rule: str
     folds: int
     seed: int
@@ -135,7 +135,7 @@ def choose_recalibrator(
     seed: int = 0,
     clusters: Any = None,
     sample_weight: Any = None,
-) -> Choice:
+) -> Selection:
     """The candidate of least cross-validated score, or a simpler one within a standard error of it.
 
     The standard error is that of the paired difference to the best; simpler is what learns fewer numbers. Candidates
@@ -156,7 +156,7 @@ def choose(
     fold: NDArray[np.int64],
     seed: int,
     units: Units,
-) -> Choice:
+) -> Selection:
     """The same for a checked sample, given folds, and the number of each case's cluster."""
     rule = as_rule(rule)
     tried = as_candidates(candidates, sample.lists.space, "log" if rule.name == "log" else "brier")
@@ -181,7 +181,7 @@ def choose(
         for one, column, why in zip(made, columns, refused, strict=True)
     )
     chosen = _choose(made, columns, table, sample.weight, units)
-    return Choice(made[chosen], table, name_of(rule), int(fold.max()) + 1, seed, chosen)
+    return Selection(made[chosen], table, name_of(rule), int(fold.max()) + 1, seed, chosen)
 
 
 def as_candidates(given: Sequence[Recalibrator] | None, space: ClassSpace, rule: str) -> list[Recalibrator]:
@@ -208,16 +208,18 @@ def as_candidates(given: Sequence[Recalibrator] | None, space: ClassSpace, rule:
     return tried if any(isinstance(one, Identity) for one in tried) else [Identity(), *tried]
 
 
-def _line(one: Recalibrator, column: Floats | None, plain: Floats, weight: Floats, units: Units, why: str) -> Candidate:
+def _line(
+    one: Recalibrator, column: Floats | None, plain: Floats, weight: Floats, units: Units, why: str
+) -> CandidateScore:
     name = repr(one.unfitted())
     if column is None:
-        return Candidate(name, one.parameters, 0, None, None, None, None, why)
+        return CandidateScore(name, one.parameters, 0, None, None, None, None, why)
     infinite = int(np.count_nonzero(~np.isfinite(column) & (weight > 0)))
     both = np.isfinite(column) & np.isfinite(plain)
     away = np.where(both, column, 0.0) - np.where(both, plain, 0.0)
     score, error = _mean(column, np.isfinite(column), weight, units)
     difference, difference_error = _mean(away, both, weight, units)
-    return Candidate(name, one.parameters, infinite, score, error, difference, difference_error)
+    return CandidateScore(name, one.parameters, infinite, score, error, difference, difference_error)
 
 
 def _mean(values: Floats, of: NDArray[np.bool_], weight: Floats, units: Units) -> tuple[float | None, float | None]:
@@ -235,7 +237,11 @@ def _mean(values: Floats, of: NDArray[np.bool_], weight: Floats, units: Units) -
 
 
 def _choose(
-    made: list[Recalibrator], columns: list[Floats | None], table: tuple[Candidate, ...], weight: Floats, units: Units
+    made: list[Recalibrator],
+    columns: list[Floats | None],
+    table: tuple[CandidateScore, ...],
+    weight: Floats,
+    units: Units,
 ) -> int:
     """The line of the best, or of a simpler one within a standard error of it, or of the identity within two."""
     known = [(i, column) for i, column in enumerate(columns) if column is not None]
@@ -254,7 +260,7 @@ def _choose(
     return min(near, key=lambda i: (made[i].parameters, means[i]))
 
 
-def _lines(table: tuple[Candidate, ...], chosen: int) -> list[str]:
+def _lines(table: tuple[CandidateScore, ...], chosen: int) -> list[str]:
     width = max(len(one.name) for one in table)
     lines = [f"  {'':{width}}  numbers  infinite  {'score (error)':>21}  {'less identity (error)':>21}"]
     for i, one in enumerate(table):
@@ -273,11 +279,11 @@ def _shown(value: float | None, error: float | None, sign: str) -> str:
     return f"{value:{sign or '-'}11.6f}" + (" " * 10 if error is None else f" ({error:.5f})")
 
 
-class Auto(Recalibrator):
+class AutoRecalibrator(Recalibrator):
     """The recalibrator that `choose_recalibrator` takes, chosen anew in each fit; `choice_` says which and why."""
 
     learned = ("choice_",)
-    choice_: Choice
+    choice_: Selection
 
     def __init__(
         self, *, rule: Any = "brier", candidates: Sequence[Recalibrator] | None = None, folds: int = 5, seed: int = 0
@@ -321,13 +327,13 @@ class Auto(Recalibrator):
         if chosen >= len(table):
             raise state.wrong("chosen", f"{chosen}, which is no line of the table")
         best = Recalibrator.from_dict(state.get("best"))
-        self.choice_ = Choice(best, table, name_of(as_rule(self.rule)), self.folds, self.seed, chosen)
+        self.choice_ = Selection(best, table, name_of(as_rule(self.rule)), self.folds, self.seed, chosen)
 
     def _said(self) -> str:
         return repr(self.best_)
 
 
-def _candidate(part: saved_state.State) -> Candidate:
+def _candidate(part: saved_state.State) -> CandidateScore:
     words = {name: part.get(name) for name in ("name", "refused")}
     for name, value in words.items():
         if not isinstance(value, str):
@@ -336,7 +342,7 @@ def _candidate(part: saved_state.State) -> Candidate:
         None if part.get(name) is None else part.number(name)
         for name in ("score", "error", "difference", "difference_error")
     )
-    return Candidate(
+    return CandidateScore(
         words["name"], part.whole("parameters"), part.whole("infinite"), score, error, difference, difference_error,
         words["refused"],
     )  # fmt: skip

@@ -47,7 +47,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
+class ScaledOutcomes:
     """All that can happen in each case and is not impossible, one after the other; the rest comes last."""
 
     starts: Indices  # where each case begins
@@ -92,7 +92,7 @@ class Outcomes:
         return Value(score, float(slope @ self.x), by_group)
 
 
-def outcomes(sample: Sample, *, spread: bool, group: NDArray[np.int64] | None = None, last: int = 1) -> Outcomes:
+def outcomes(sample: Sample, *, spread: bool, group: NDArray[np.int64] | None = None, last: int = 1) -> ScaledOutcomes:
     """The outcomes of a sample; `group` of each entry, 0 without it, and `last` that of the rest.
 
     `spread`: the power is taken of the share of each unlisted class, as if it were listed; else of the rest mass.
@@ -117,7 +117,7 @@ def outcomes(sample: Sample, *, spread: bool, group: NDArray[np.int64] | None = 
     hit = np.flatnonzero(lists.classes == np.repeat(sample.codes, lists.sizes))
     happened[case[hit]] = np.where(listed[hit], at[hit], _NONE)
     even = bool((sizes == sizes[0]).all())
-    return Outcomes(
+    return ScaledOutcomes(
         starts,
         int(sizes[0]) if even else sizes,
         joined(logs.listed[listed], logs.rest[left] - (count if spread else 0.0)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toplist.inference.results import Exhibit, Results
+from toplist.inference.results import Comparison, ModelDetails
 from toplist.report import plot
 from toplist.report.plot import STYLE, Plot
 
@@ -35,7 +35,7 @@ class Figures:
     paths: tuple[Figure, ...]
 
 
-def figures(results: Results, exhibits: Sequence[Exhibit]) -> Figures:
+def figures(results: Comparison, exhibits: Sequence[ModelDetails]) -> Figures:
     """Everything that can be drawn."""
     which = "Relative" if results.missing == "pairwise" else "Mean"
     counted = {row.name: row.cases for row in results.overall.standings}

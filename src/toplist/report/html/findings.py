@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from toplist.inference.pairwise import Verdict, verdicts
-from toplist.inference.results import ConfidenceSet, Results, SequentialPath, Standing
-from toplist.inference.score_difference import Decided, Deciding
+from toplist.inference.pairwise import PairwiseVerdict, verdicts
+from toplist.inference.results import Comparison, ConfidenceSet, ModelRow, SequentialPath
+from toplist.inference.score_difference import Decided, DecidingCase
 from toplist.report.html.grid import Cell, Column, Grid, Head, flat, grid, named, number
 from toplist.report.html.safe_text import Name, Sentence, Words, capital, kind, listed, name, scores, sentence
 from toplist.report.numbers import decimals, fixed, rate, small
@@ -30,7 +30,7 @@ _MOST = 8  # sentences about single pairs, before the table has to do
 Shown = Mapping[str, Name]
 
 
-def infinities(results: Results, shown: Shown) -> list[Sentence]:
+def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
     """Who has infinite scores, by rule; they come first, because ranking counts them first."""
     found = []
     for i, rule in enumerate(results.rules):
@@ -47,7 +47,7 @@ def infinities(results: Results, shown: Shown) -> list[Sentence]:
     return found
 
 
-def best(results: Results, shown: Shown) -> list[Sentence]:
+def best(results: Comparison, shown: Shown) -> list[Sentence]:
     """Among whom the best one is."""
     chosen = results.confidence_set
     if chosen is None:
@@ -61,7 +61,7 @@ def best(results: Results, shown: Shown) -> list[Sentence]:
     return found
 
 
-def _members(results: Results, chosen: ConfidenceSet, shown: Shown) -> Sentence:
+def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Sentence:
     members = [shown[name] for name in chosen.members]
     rule, level = scores(chosen.rule), percent(chosen.level)
     if len(members) == 1 and chosen.seed is None:  # nothing was tested
@@ -78,13 +78,13 @@ def _members(results: Results, chosen: ConfidenceSet, shown: Shown) -> Sentence:
     return sentence(f"The best under {rule} is among ", listed(members), f", at {level} confidence.{edge}")
 
 
-def _not_ruled_out(results: Results, rule: str) -> set[str]:
+def _not_ruled_out(results: Comparison, rule: str) -> set[str]:
     """Who is not surely worse than anybody, by tests of pairs."""
     worse = {v.worse for v in verdicts(results, rule) if v.sure}
     return {row.name for row in results.overall.standings if row.name not in worse}
 
 
-def tally(results: Results, rule: str) -> Sentence:
+def tally(results: Comparison, rule: str) -> Sentence:
     """How many pairs are sure, and what that means."""
     found = verdicts(results, rule)
     if not found:
@@ -114,7 +114,7 @@ def tally(results: Results, rule: str) -> Sentence:
     return sentence(f"{said} {means}")
 
 
-def sure(results: Results, shown: Shown, rule: str) -> list[Sentence]:
+def sure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     """Who is surely better than whom: a sentence for each predictor that beats anybody."""
     wins: dict[str, set[str]] = {}
     for v in verdicts(results, rule):
@@ -138,7 +138,7 @@ def _beaten(name: str, beaten: set[str], order: Sequence[str], shown: Shown) -> 
     return listed([shown[other] for other in order if other in beaten])
 
 
-def unsure(results: Results, shown: Shown, rule: str) -> list[Sentence]:
+def unsure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     """Pairs that may be equal, with what it would take to tell them apart; the first ones of the table."""
     found = [v for v in verdicts(results, rule) if v.kind == "unsure"]
     tested = sum(v.tested for v in verdicts(results, rule))
@@ -149,7 +149,7 @@ def unsure(results: Results, shown: Shown, rule: str) -> list[Sentence]:
     return said
 
 
-def _unsure(v: Verdict, shown: Shown, tested: int, unit: str, units: int) -> Sentence:
+def _unsure(v: PairwiseVerdict, shown: Shown, tested: int, unit: str, units: int) -> Sentence:
     pair, d = v.pair, v.pair.difference
     if flat(d) and d.value == 0:
         return sentence(
@@ -166,7 +166,7 @@ def _unsure(v: Verdict, shown: Shown, tested: int, unit: str, units: int) -> Sen
     return sentence(*between, found, " ", _needed(v, tested, unit, units))
 
 
-def _needed(v: Verdict, tested: int, unit: str, units: int) -> str:
+def _needed(v: PairwiseVerdict, tested: int, unit: str, units: int) -> str:
     if v.pair.more is None:
         return f"How many more {unit}s would tell them apart cannot be said."
     if v.pair.more == 0:
@@ -175,7 +175,7 @@ def _needed(v: Verdict, tested: int, unit: str, units: int) -> str:
     return f"{said[:1].upper()}{said[1:]}."
 
 
-def untested(results: Results, shown: Shown, rule: str) -> list[Sentence]:
+def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     """Pairs without a test, for each reason; infinite means have their own sentence."""
     reasons: dict[str, list[Words]] = {}
     for v in verdicts(results, rule):
@@ -200,15 +200,15 @@ _GUESS = "zero-one"  # the rule that is one minus accuracy
 
 
 @dataclass(frozen=True, slots=True)
-class Otherwise:
+class RankDisagreement:
     """A pair where one scores better and the other is right more often, by how much."""
 
-    verdict: Verdict
-    guess: Verdict | None  # of first guesses, on the cases of both
+    verdict: PairwiseVerdict
+    guess: PairwiseVerdict | None  # of first guesses, on the cases of both
     gap: float
 
 
-def disagreeing(results: Results) -> tuple[list[Otherwise], int]:
+def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
     """Pairs where accuracy says otherwise, the sure ones first, then by how much; and how many cannot be looked at.
 
     Accuracies are compared on the same cases or not at all: a difference of zero-one scores is on the cases of both.
@@ -222,11 +222,11 @@ def disagreeing(results: Results) -> tuple[list[Otherwise], int]:
         if not _alike(results, v) and guess is None:
             left_out += 1
         elif (gap := _gap(results, v, guess)) > 0:
-            found.append(Otherwise(v, guess, gap))
+            found.append(RankDisagreement(v, guess, gap))
     return sorted(found, key=lambda one: (not one.verdict.sure, -one.gap)), left_out
 
 
-def against_accuracy(results: Results, shown: Shown) -> list[Sentence]:
+def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
     """Pairs where one scores better and the other is right more often: the sure ones first, then by how much."""
     found, left_out = disagreeing(results)
     said = [_against(results, one.verdict, one.guess, one.gap, shown) for one in found[:MOST]]
@@ -243,17 +243,17 @@ def against_accuracy(results: Results, shown: Shown) -> list[Sentence]:
     return said
 
 
-def _rows(results: Results) -> dict[str, Standing]:
+def _rows(results: Comparison) -> dict[str, ModelRow]:
     return {row.name: row for row in results.overall.standings}
 
 
-def _alike(results: Results, v: Verdict) -> bool:
+def _alike(results: Comparison, v: PairwiseVerdict) -> bool:
     """Whether both predict the same cases, those of the pair."""
     rows = _rows(results)
     return rows[v.pair.a].cases == rows[v.pair.b].cases == v.pair.cases
 
 
-def _gap(results: Results, v: Verdict, guess: Verdict | None) -> float:
+def _gap(results: Comparison, v: PairwiseVerdict, guess: PairwiseVerdict | None) -> float:
     """How much more often the one with the worse score is right."""
     if _alike(results, v) or guess is None:
         rows = _rows(results)
@@ -262,7 +262,9 @@ def _gap(results: Results, v: Verdict, guess: Verdict | None) -> float:
     return -value if guess.pair.a == v.worse else value
 
 
-def _against(results: Results, v: Verdict, guess: Verdict | None, gap: float, shown: Shown) -> Sentence:
+def _against(
+    results: Comparison, v: PairwiseVerdict, guess: PairwiseVerdict | None, gap: float, shown: Shown
+) -> Sentence:
     rows, better, worse = _rows(results), v.better or "", v.worse or ""
     how = "surely" if v.sure else "not surely"
     but = f", but has the worse {kind(v.pair.rule)} score ({how})."
@@ -278,7 +280,7 @@ def _against(results: Results, v: Verdict, guess: Verdict | None, gap: float, sh
     return sentence(told, f" The difference in accuracy is {'sure as well' if sure else 'not sure'}.")
 
 
-def between_rules(results: Results, shown: Shown) -> list[Sentence]:
+def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
     """What each further rule says of the leader, and who wins surely under one rule and loses surely under another."""
     said = [_leader(results, shown, i) for i in range(1, len(results.rules)) if len(results.overall.standings) > 1]
     wins = {rule: _wins(results, rule) for rule in results.rules}
@@ -296,11 +298,11 @@ def between_rules(results: Results, shown: Shown) -> list[Sentence]:
     return said
 
 
-def _leader(results: Results, shown: Shown, i: int) -> Sentence:
+def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
     rule, pairwise = scores(results.rules[i]), results.missing == "pairwise"
     rows = [row for row in results.overall.standings if row.cases]
 
-    def place(row: Standing) -> tuple[float, float, float]:
+    def place(row: ModelRow) -> tuple[float, float, float]:
         mark = row.marks[i]
         mean = mark.score.value if math.isfinite(mark.score.value) else mark.finite
         ratio = math.inf if mark.relative is None else mark.relative.value
@@ -328,7 +330,7 @@ def _leader(results: Results, shown: Shown, i: int) -> Sentence:
     return sentence(f"Under {rule}, ", shown[lead.name], f" has the lowest {what}{among}, {value}.", tail)
 
 
-def _tested(results: Results, rule: str) -> str:
+def _tested(results: Comparison, rule: str) -> str:
     """How many pairs are told apart, of those that can be."""
     found = verdicts(results, rule)
     tested = sum(v.tested for v in found)
@@ -341,12 +343,12 @@ def _tested(results: Results, rule: str) -> str:
     return f" {count(sure)} of {count(tested)} {which} {noun(sure, 'is', 'are')} surely different."
 
 
-def _wins(results: Results, rule: str) -> dict[tuple[str, str], None]:
+def _wins(results: Comparison, rule: str) -> dict[tuple[str, str], None]:
     found = verdicts(results, rule)
     return {(v.better, v.worse): None for v in found if v.sure and v.better is not None and v.worse is not None}
 
 
-def against_ranks(results: Results, shown: Shown) -> list[Sentence]:
+def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
     """Pairs whose lower one is surely better on the cases of both: ranks go by all others, pairs by two."""
     place = {row.name: i for i, row in enumerate(results.overall.standings)}
     found = [
@@ -358,7 +360,7 @@ def against_ranks(results: Results, shown: Shown) -> list[Sentence]:
     return [*_upset(found[:MOST], shown), *_more(len(found) - MOST), *([why] if found else [])]
 
 
-def _upset(found: Sequence[Verdict], shown: Shown) -> list[Sentence]:
+def _upset(found: Sequence[PairwiseVerdict], shown: Shown) -> list[Sentence]:
     said = []
     for v in found:
         d = v.pair.difference
@@ -387,17 +389,19 @@ _DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Statement:
     """One pair: sentences, and the few cases that count most."""
 
     sentences: list[Sentence]
     grid: Grid | None
 
 
-def deciding(decided: Sequence[Decided], shown: Shown) -> list[Told]:
+def deciding(decided: Sequence[Decided], shown: Shown) -> list[Statement]:
     """What each pair comes down to; pairs of predictors that are not on the page are left out."""
     known = [one for one in decided if one.worse in shown and one.better in shown]
-    return [Told([_parts(one, shown), _turning(one, shown)], _cases(one, shown, i)) for i, one in enumerate(known, 1)]
+    return [
+        Statement([_parts(one, shown), _turning(one, shown)], _cases(one, shown, i)) for i, one in enumerate(known, 1)
+    ]
 
 
 def _parts(one: Decided, shown: Shown) -> Sentence:
@@ -444,7 +448,7 @@ def _cases(one: Decided, shown: Shown, place: int) -> Grid | None:
     return grid(f"deciding-{place}", caption, columns, sorts=False)
 
 
-def _right(c: Deciding, one: Decided, shown: Shown) -> Words:
+def _right(c: DecidingCase, one: Decided, shown: Shown) -> Words:
     who = [shown[n] for n, right in ((one.worse, c.right_a), (one.better, c.right_b)) if right > 0]
     return "neither" if not who else "both" if len(who) == 2 else sentence(who[0])
 
@@ -453,7 +457,7 @@ def _signed(total: float, one: Decided) -> str:
     return fixed(total / one.weight, _DIGITS, signed=True)
 
 
-def sentences(results: Results, shown: Shown) -> list[Sentence]:
+def sentences(results: Comparison, shown: Shown) -> list[Sentence]:
     """A sentence for each reason."""
     return [
         sentence(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toplist.inference.pairwise import verdicts
-from toplist.inference.results import Estimate, Results
+from toplist.inference.results import Comparison, Estimate
 from toplist.report.html.safe_text import Name, Sentence, Words, kind, listed, scores, sentence
 from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, rate
 from toplist.report.text import count
@@ -30,7 +30,7 @@ def flat(estimate: Estimate | None) -> bool:
     return estimate.high - estimate.low <= _LITTLE * (abs(estimate.value) + 1e-3)
 
 
-def sentences(results: Results, shown: Mapping[str, Name]) -> list[Sentence]:
+def sentences(results: Comparison, shown: Mapping[str, Name]) -> list[Sentence]:
     """Whose scores do not vary, and between whom the difference does not."""
     found, unit = [], results.unit
     for i, rule in enumerate(results.rules):

@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from toplist.inference.pairwise import Verdict, verdicts
-from toplist.inference.results import Results, Section, Standing
+from toplist.inference.pairwise import PairwiseVerdict, verdicts
+from toplist.inference.results import Comparison, Group, ModelRow
 from toplist.report.html.findings import Shown
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
 from toplist.report.html.safe_text import Words, kind, name, names, scores, sentence
@@ -21,7 +21,7 @@ from toplist.report.text import count, number_of, percent
 _RULE = 30  # characters of a rule's name in a head
 
 
-def leaderboard(results: Results, shown: Shown) -> Grid:
+def leaderboard(results: Comparison, shown: Shown) -> Grid:
     """Who came where."""
     rows = results.overall.standings
     firsts = [row.marks[0] for row in rows]
@@ -48,7 +48,7 @@ def leaderboard(results: Results, shown: Shown) -> Grid:
     return grid("leaderboard", caption, columns, leaders=_leaders(results.overall))
 
 
-def known(results: Results, shown: Shown) -> Grid:
+def known(results: Comparison, shown: Shown) -> Grid:
     """What people know beside what is proper, and what the lists are like."""
     rows = results.overall.standings
     same = alike(results)
@@ -86,7 +86,7 @@ def known(results: Results, shown: Shown) -> Grid:
     return grid("known", caption, columns, leaders=_leaders(results.overall))
 
 
-def groups(results: Results, shown: Shown) -> Grid:
+def groups(results: Comparison, shown: Shown) -> Grid:
     """Every predictor in every group."""
     label = name(results.by or "group", 24)
     called = names(section.group or "" for section in results.groups)
@@ -106,14 +106,14 @@ def groups(results: Results, shown: Shown) -> Grid:
     return grid("group-scores", f"Every predictor in every group, by {label}", columns)
 
 
-def _places(rows: Sequence[Standing], shown: Shown) -> list[Column]:
+def _places(rows: Sequence[ModelRow], shown: Shown) -> list[Column]:
     return [
         (Head("#"), [counted(row.rank) for row in rows]),
         (Head("predictor", "name"), [named(shown[row.name]) for row in rows]),
     ]
 
 
-def _scores(rows: Sequence[Standing], i: int, rule: str, *, brief: bool = False) -> Column:
+def _scores(rows: Sequence[ModelRow], i: int, rule: str, *, brief: bool = False) -> Column:
     """Means with their intervals, or briefly without; an infinite one with the number of scores that made it so."""
     marks = [row.marks[i] for row in rows]
     cells = estimated([mark.score for mark in marks])
@@ -126,7 +126,7 @@ def _scores(rows: Sequence[Standing], i: int, rule: str, *, brief: bool = False)
     return Head(kind(rule, _RULE)), cells
 
 
-def _relative(results: Results, rows: Sequence[Standing]) -> list[Column]:
+def _relative(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
     if results.missing != "pairwise":
         return []
     means = (
@@ -136,7 +136,7 @@ def _relative(results: Results, rows: Sequence[Standing]) -> list[Column]:
     return [(Head("relative", means=means), estimated([row.marks[0].relative for row in rows], digits=3))]
 
 
-def _shared(results: Results) -> Mapping[str, int]:
+def _shared(results: Comparison) -> Mapping[str, int]:
     """How many cases each has in common with the leader, where that is not the same for all."""
     leader = results.overall.standings[0].name
     own = [pair for pair in results.pairs if pair.rule == results.rules[0] and leader in (pair.a, pair.b)]
@@ -144,7 +144,7 @@ def _shared(results: Results) -> Mapping[str, int]:
     return found if len({row.cases for row in results.overall.standings}) > 1 else {}
 
 
-def _behind(rows: Sequence[Standing], common: Mapping[str, int] | None = None) -> list[Column]:
+def _behind(rows: Sequence[ModelRow], common: Mapping[str, int] | None = None) -> list[Column]:
     behind = [row.marks[0].behind for row in rows]
     if not any(behind):
         return []
@@ -159,7 +159,7 @@ def _behind(rows: Sequence[Standing], common: Mapping[str, int] | None = None) -
     return [(Head("behind", means=means), cells)]
 
 
-def _chosen(results: Results) -> list[Column]:
+def _chosen(results: Comparison) -> list[Column]:
     """The p values of the confidence set."""
     found = results.confidence_set
     if found is None or not found.p:
@@ -172,11 +172,11 @@ def _chosen(results: Results) -> list[Column]:
     return [(Head("set p", means=means), [Cell(small(p), value=p) for p in ps])]
 
 
-def _leaders(section: Section) -> frozenset[int]:
+def _leaders(section: Group) -> frozenset[int]:
     return frozenset(i for i, row in enumerate(section.standings) if row.rank == 1)
 
 
-def pairs(results: Results, shown: Shown) -> Grid:
+def pairs(results: Comparison, shown: Shown) -> Grid:
     """All pairs under all rules, with the verdict in words."""
     found = [v for rule in results.rules for v in verdicts(results, rule)]
     unit = results.unit
@@ -202,7 +202,7 @@ def pairs(results: Results, shown: Shown) -> Grid:
     return grid("pairs", "Every pair of predictors", columns)
 
 
-def verdict(v: Verdict, shown: Shown) -> Words:
+def verdict(v: PairwiseVerdict, shown: Shown) -> Words:
     """The verdict in a few words."""
     if v.sure and v.better is not None:
         return sentence(shown[v.better], " is better")

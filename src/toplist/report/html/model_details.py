@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from toplist.calibration.error import Gap
+from toplist.calibration.error import CalibrationBias
 from toplist.calibration.reliability_curve import averages
-from toplist.calibration.testing import SIGNIFICANT, Judged
+from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.inference.pairwise import holm
-from toplist.inference.results import Costly, Estimate, Exhibit
+from toplist.inference.results import Estimate, ModelDetails, WorstCase
 from toplist.report.html.findings import Shown
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
 from toplist.report.html.safe_text import Name, Sentence, Words, kind, listed, name, sentence
@@ -38,7 +38,7 @@ class Losses:
     more: Grid | None  # the others
 
 
-def curve(exhibits: Sequence[Exhibit], shown: Shown) -> Grid | None:
+def curve(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid | None:
     """Mean scores of the lists cut to k classes; nothing where there are no curves."""
     known = [e for e in exhibits if e.curve]
     if not known:
@@ -52,7 +52,7 @@ def curve(exhibits: Sequence[Exhibit], shown: Shown) -> Grid | None:
     return grid("curve-scores", "Mean score of the lists cut to k classes, without penalty", columns)
 
 
-def shapes(exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
+def shapes(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid:
     """How many predictions of each shape there are, and how they score."""
     found = [(e, s) for e in exhibits for s in e.shapes]
     columns: list[Column] = [
@@ -68,7 +68,7 @@ def shapes(exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
     return grid("shape-scores", "Predictions by shape", columns)
 
 
-def reliability(exhibits: Sequence[Exhibit], judged: Mapping[str, Judged], shown: Shown) -> Grid:
+def reliability(exhibits: Sequence[ModelDetails], judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Grid:
     """Mean confidence and how often it was right, with the interval of the difference."""
     columns: list[Column] = [(Head("predictor", "name"), [named(shown[e.name]) for e in exhibits])]
     own = [judged.get(e.name) for e in exhibits]
@@ -86,14 +86,14 @@ def reliability(exhibits: Sequence[Exhibit], judged: Mapping[str, Judged], shown
     return grid("reliability-means", "Confidence promised and kept, on average", columns)
 
 
-def _difference(gap: Gap | None, means: tuple[float | None, float | None]) -> Estimate | None:
+def _difference(gap: CalibrationBias | None, means: tuple[float | None, float | None]) -> Estimate | None:
     promised, kept = means
     if gap is not None:
         return Estimate(gap.difference, gap.low, gap.high)
     return None if promised is None or kept is None else Estimate(promised - kept)
 
 
-def confidence(judged: Mapping[str, Judged], shown: Shown) -> list[Sentence]:
+def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
     """Who is over- or underconfident by the test of calibration, adjusted for as many predictors as are tested."""
     tested = {name: one for name, one in judged.items() if name in shown and one.test is not None}
     adjusted = holm([None if one.test is None else one.test.tail for one in tested.values()])
@@ -121,7 +121,7 @@ def confidence(judged: Mapping[str, Judged], shown: Shown) -> list[Sentence]:
     ]
 
 
-def _judged(who: Name, p: str, gap: Gap | None) -> Sentence:
+def _judged(who: Name, p: str, gap: CalibrationBias | None) -> Sentence:
     """A predictor with its p value, and the difference of the means with its interval."""
     if gap is None:
         return sentence(who, f" ({p})")
@@ -134,7 +134,7 @@ def _judged(who: Name, p: str, gap: Gap | None) -> Sentence:
     )
 
 
-def _untested(judged: Mapping[str, Judged], shown: Shown) -> list[Sentence]:
+def _untested(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
     """Whose test is of some of the cases, and who has none."""
     return [
         sentence(shown[name_], f": {note}")
@@ -145,7 +145,7 @@ def _untested(judged: Mapping[str, Judged], shown: Shown) -> list[Sentence]:
     ]
 
 
-def losses(exhibits: Sequence[Exhibit], shown: Shown) -> list[Losses]:
+def losses(exhibits: Sequence[ModelDetails], shown: Shown) -> list[Losses]:
     """The cases that cost each predictor most."""
     return [
         Losses(
@@ -165,7 +165,7 @@ def losses(exhibits: Sequence[Exhibit], shown: Shown) -> list[Losses]:
     ]
 
 
-def _losses(exhibit: Exhibit, found: Sequence[Costly], called: str, caption: Words) -> Grid:
+def _losses(exhibit: ModelDetails, found: Sequence[WorstCase], called: str, caption: Words) -> Grid:
     columns: list[Column] = [
         (Head("case", "name"), [named(name(c.case)) for c in found]),
         (Head(kind(exhibit.rule, 30)), [number(c.score, 4) for c in found]),
@@ -177,7 +177,7 @@ def _losses(exhibit: Exhibit, found: Sequence[Costly], called: str, caption: Wor
     return grid(called, caption, columns, sorts=False)
 
 
-def _predicted(c: Costly) -> Words:
+def _predicted(c: WorstCase) -> Words:
     if not c.listed:
         return "nothing"
     parts: list[Words] = []
@@ -186,7 +186,7 @@ def _predicted(c: Costly) -> Words:
     return sentence(*parts, ", …" if c.size > len(c.listed) else "")
 
 
-def lengths(exhibit: Exhibit) -> str:
+def lengths(exhibit: ModelDetails) -> str:
     """The lengths that lists have: all of a few, or the range and the usual one."""
     if not exhibit.sizes:
         return NOTHING

@@ -18,7 +18,7 @@ from typing import Any
 
 from toplist._files import require_place, write_bytes
 from toplist._optional import load
-from toplist.inference.results import ConfidenceSet, Exhibit, Results, Section
+from toplist.inference.results import Comparison, ConfidenceSet, Group, ModelDetails
 from toplist.report.html import findings, grid, leaderboard, model_details, setting
 from toplist.report.html.figures import Figures, figures
 from toplist.report.html.leaderboard import pairs
@@ -51,14 +51,14 @@ def digest(text: str) -> str:
 
 
 def renamed(
-    results: Results, exhibits: Sequence[Exhibit], shown: Mapping[str, Name]
-) -> tuple[Results, tuple[Exhibit, ...]]:
+    results: Comparison, exhibits: Sequence[ModelDetails], shown: Mapping[str, Name]
+) -> tuple[Comparison, tuple[ModelDetails, ...]]:
     """Predictors and groups as they are called on the page: shortened, and numbered where they look alike."""
 
     def called(name: str) -> str:
         return shown[name].text if name in shown else name
 
-    def section(found: Section, group: str | None) -> Section:
+    def section(found: Group, group: str | None) -> Group:
         rows = tuple(replace(row, name=called(row.name)) for row in found.standings)
         return replace(found, group=group, standings=rows)
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from toplist.calibration.testing import Judged
+from toplist.calibration.testing import CalibrationVerdict
 from toplist.inference.pairwise import verdicts
-from toplist.inference.results import Exhibit, FileRecord, Origin, Results
+from toplist.inference.results import Comparison, FileRecord, ModelDetails, SourceSummary
 from toplist.inference.score_difference import Decided
 from toplist.report.html import model_details
 from toplist.report.html.findings import Shown, best
@@ -47,15 +47,15 @@ class Provenance:
 class Page:
     """All that a report shows."""
 
-    results: Results
-    exhibits: tuple[Exhibit, ...] = ()
+    results: Comparison
+    exhibits: tuple[ModelDetails, ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
     title: str = "Comparison of predictions"
     decided: tuple[Decided, ...] = ()  # pairs where accuracy says otherwise, with the cases that decide
-    judged: Mapping[str, Judged] = field(default_factory=dict)  # the test of calibration, by predictor
+    judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)  # the test of calibration, by predictor
 
 
-def lede(results: Results, shown: Shown) -> list[Sentence]:
+def lede(results: Comparison, shown: Shown) -> list[Sentence]:
     """What somebody reads who reads nothing else."""
     rows = results.overall.standings
     if not rows:
@@ -86,7 +86,7 @@ def lede(results: Results, shown: Shown) -> list[Sentence]:
     return [*said, *best(results, shown)[:1]] if members and not told else said
 
 
-def warnings(results: Results, shown: Shown) -> list[Sentence]:
+def warnings(results: Comparison, shown: Shown) -> list[Sentence]:
     """Why the board may not be right."""
     return [
         sentence(listed([shown[name] for name in one.predictors if name in shown]), f": {visible(one.sentence)}")
@@ -94,7 +94,7 @@ def warnings(results: Results, shown: Shown) -> list[Sentence]:
     ]
 
 
-def _leads(results: Results, shown: Shown) -> Sentence:
+def _leads(results: Comparison, shown: Shown) -> Sentence:
     first, mark = results.overall.standings[0], results.overall.standings[0].marks[0]
     who, rule, over = shown[first.name], kind(mark.rule), _over(results)
     if mark.infinite:
@@ -106,7 +106,7 @@ def _leads(results: Results, shown: Shown) -> Sentence:
     return sentence(who, f" leads with the lowest mean {rule} score, {score},{over}.")
 
 
-def _over(results: Results) -> str:
+def _over(results: Comparison) -> str:
     """On how many cases, in how many clusters or at how many moments."""
     own = results.overall.standings[0].cases
     base = (
@@ -121,7 +121,7 @@ def _over(results: Results) -> str:
     )
 
 
-def _elsewhere(results: Results) -> list[Sentence]:
+def _elsewhere(results: Comparison) -> list[Sentence]:
     """Where the leader has infinite scores under another rule, which nobody should overlook."""
     first = results.overall.standings[0]
     hit = [(scores(mark.rule), count(mark.infinite)) for mark in first.marks[1:] if mark.infinite]
@@ -146,7 +146,7 @@ _MISSING = {
 }
 
 
-def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
+def facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
     """What was compared and how, a term and a sentence each."""
     compared = "" if results.compared == results.cases else f", {count(results.compared)} of them compared"
     weights = sentence("with weights" if results.weighted else "all of the same weight")
@@ -182,12 +182,12 @@ def facts(results: Results, shown: Shown) -> list[tuple[str, Words]]:
     return found
 
 
-def _many(results: Results, unit: str) -> str:
+def _many(results: Comparison, unit: str) -> str:
     """How many units there are, where these are the units."""
     return f": {number_of(results.units, unit)}" if results.units and results.unit == unit else ""
 
 
-def predictors(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> Grid:
+def predictors(results: Comparison, exhibits: Sequence[ModelDetails], shown: Shown) -> Grid:
     """Who took part, with the shape and the source of the predictions."""
     shapes = {exhibit.name: exhibit.shapes for exhibit in exhibits}
     lengths = {exhibit.name: model_details.lengths(exhibit) for exhibit in exhibits}
@@ -219,7 +219,7 @@ def full_names(shown: Shown) -> list[tuple[Name, str]]:
     return [(short, visible(text)) for text, short in shown.items() if short.hint]
 
 
-def reading(results: Results) -> list[str]:
+def reading(results: Comparison) -> list[str]:
     """How to read the page, for somebody who has never seen such scores."""
     lists = (
         "A prediction is a list of classes with confidences. It may be one label, a few classes, or all of them; the "
@@ -234,7 +234,7 @@ def reading(results: Results) -> list[str]:
     return [lists, _scale(results), intervals]
 
 
-def _scale(results: Results) -> str:
+def _scale(results: Comparison) -> str:
     if "brier" in results.rules:
         nothing = _knows_nothing(results.classes)
         return (
@@ -254,7 +254,7 @@ def _knows_nothing(classes: str) -> str:
     return "almost 1" if exact > 0.9995 else fixed(exact, 3)
 
 
-def _penalty(results: Results) -> str:
+def _penalty(results: Comparison) -> str:
     invalid = sum(row.invalid for row in results.overall.standings)
     means = "A list is invalid if a class that is listed has less confidence than each class that is not."
     if not invalid:
@@ -273,13 +273,13 @@ def command(provenance: Provenance) -> str:
     return visible(provenance.command)
 
 
-def versions(provenance: Provenance, results: Results) -> list[tuple[str, str]]:
+def versions(provenance: Provenance, results: Comparison) -> list[tuple[str, str]]:
     """What was installed, and the seeds of what was drawn."""
     found = [(plain(key), plain(value, 120)) for key, value in provenance.versions.items()]
     return [*found, *([("seed", seeds)] if (seeds := _seeds(results)) else [])]
 
 
-def _seeds(results: Results) -> str:
+def _seeds(results: Comparison) -> str:
     """Every seed, with what it was for."""
     chosen = results.confidence_set
     uses: dict[int, list[str]] = {}
@@ -308,7 +308,7 @@ def files(provenance: Provenance) -> Grid | None:
 _REPAIRS = 400  # characters of what is said of an invalid list
 
 
-def faults(results: Results, shown: Shown) -> Grid | None:
+def faults(results: Comparison, shown: Shown) -> Grid | None:
     """Counts of what was odd: a row for each predictor that has any, a column for each thing that occurs."""
     rows = {row.name: row for row in results.overall.standings}
     origins = [o for o in results.origins if o.name in rows and not _clean(results, o)]
@@ -331,7 +331,7 @@ def _tells(cell: Cell) -> bool:
     return bool(cell.value) if cell.value is not None else cell.text != NOTHING
 
 
-def sentences(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> list[Sentence]:
+def sentences(results: Comparison, exhibits: Sequence[ModelDetails], shown: Shown) -> list[Sentence]:
     """What was wrong in words: the first invalid list of each predictor, and who had no fault at all."""
     found = [
         sentence(
@@ -347,13 +347,13 @@ def sentences(results: Results, exhibits: Sequence[Exhibit], shown: Shown) -> li
     return [*found, sentence("Nothing was wrong with ", listed(clean), ".")] if clean else found
 
 
-def _clean(results: Results, origin: Origin) -> bool:
+def _clean(results: Comparison, origin: SourceSummary) -> bool:
     row = next(row for row in results.overall.standings if row.name == origin.name)
     odd_lists = row.missing or row.invalid or any(mark.infinite for mark in row.marks)
     return not (odd_lists or origin.filled or origin.left_out or repaired(origin))
 
 
-def _repairs(origin: Origin) -> str:
+def _repairs(origin: SourceSummary) -> str:
     done = [f"{plain(repair, 40)} ({number_of(n, 'case')})" for repair, n in repaired(origin).items()]
     return str(listed(done)) if done else NOTHING
 
@@ -362,7 +362,7 @@ _ISSUES = 400  # characters of what is said
 _TOLD = frozenset({"invalid"})  # which has a column among the faults, and a sentence
 
 
-def oddities(exhibits: Sequence[Exhibit], shown: Shown) -> Grid | None:
+def oddities(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid | None:
     """A row for each thing that is odd about a predictor; nothing where nothing is."""
     found = [(e, one) for e in exhibits for one in e.oddities if one.kind not in _TOLD]
     columns: list[Column] = [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Said(Protocol):
+class Described(Protocol):
     """Values that can be drawn say in words what the figure shows."""
 
     @property
@@ -30,7 +30,7 @@ class Said(Protocol):
         """What it shows, for those who cannot see it."""
 
 
-D = TypeVar("D", bound=Said)
+D = TypeVar("D", bound=Described)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DecompositionRow:
     """One predictor; a score that has no parts, because it is infinite, has no steps."""
 
     name: str
@@ -73,7 +73,7 @@ class Parts:
     """The steps to the mean score of each predictor."""
 
     rule: str
-    rows: tuple[Row, ...]
+    rows: tuple[DecompositionRow, ...]
 
     @property
     def digits(self) -> int:
@@ -90,7 +90,7 @@ class Parts:
         """What it shows."""
         return " ".join(self._of(row) for row in self.rows) or "There are no predictors."
 
-    def _of(self, row: Row) -> str:
+    def _of(self, row: DecompositionRow) -> str:
         parts = (f"{step.name} {signed(step.change, self.digits)}" for step in row.steps)
         return f"{said(row.name)}: {', '.join(parts) or 'no parts'}, score {number(row.score, self.digits)}."
 
@@ -103,17 +103,17 @@ def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Pa
     return Plot(Parts(rules[0] if rules else "", rows), draw_decomposition)
 
 
-def _row(name: str, one: Decomposition) -> Row:
+def _row(name: str, one: Decomposition) -> DecompositionRow:
     steps, at = [], 0.0
     for part in _ROLES:
         value = getattr(one, part)
         if value is None or not math.isfinite(value):
-            return Row(name, float(one.score), ())
+            return DecompositionRow(name, float(one.score), ())
         change = -float(value) if part == "discrimination" else float(value)
         if change or part in _ALWAYS:
             steps.append(Step(part, at, change))
             at += change
-    return Row(name, float(one.score), tuple(steps))
+    return DecompositionRow(name, float(one.score), tuple(steps))
 
 
 def draw_decomposition(data: Parts, theme: Theme) -> Figure:
@@ -154,7 +154,7 @@ def _texts(axes: Axes, ticks: tuple[float, ...], texts: tuple[str, ...]) -> tupl
     return tuple(text for tick, text in zip(ticks, texts, strict=True) if tick >= axes.get_xlim()[0])
 
 
-def _block(axes: Axes, page: Axes, row: Row, digits: int, theme: Theme, top: float, right: float) -> None:
+def _block(axes: Axes, page: Axes, row: DecompositionRow, digits: int, theme: Theme, top: float, right: float) -> None:
     start = WIDTH - right + 14
     for i, step in enumerate(row.steps):
         y, end = top + _BAR * (i + 0.5), step.start + step.change

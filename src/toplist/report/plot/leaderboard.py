@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toplist.errors import TopListError
 from toplist.inference.pairwise import mark_of
-from toplist.inference.results import Estimate, Mark, Results, Section, Standing
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.numbers import number
 from toplist.report.plot import canvas
 from toplist.report.plot.base import Plot
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def chosen(results: Results, rule: str | None) -> str:
+def chosen(results: Comparison, rule: str | None) -> str:
     """The rule, the first one if none is named."""
     if rule is None:
         return results.rules[0]
@@ -54,7 +54,7 @@ def chosen(results: Results, rule: str | None) -> str:
     return rule
 
 
-def standing_of(found: Mark, relative: bool) -> Estimate:
+def standing_of(found: RuleScore, relative: bool) -> Estimate:
     """What a predictor stands by: the mean score, or what it is relative to the others on the cases of both.
 
     Infinite where the mean is; NaN, with the reason, where there are scores but none is relative.
@@ -64,12 +64,12 @@ def standing_of(found: Mark, relative: bool) -> Estimate:
     return found.relative or Estimate(math.nan, why="no relative score, because a mean score is zero")
 
 
-def ordered(results: Results, section: Section, rule: str) -> tuple[Standing, ...]:
+def ordered(results: Comparison, section: Group, rule: str) -> tuple[ModelRow, ...]:
     """Best first: as in the table under its first rule, by infinite scores and then what they stand by under others."""
     if rule == results.rules[0]:
         return section.standings
 
-    def place(standing: Standing) -> tuple[float, float]:
+    def place(standing: ModelRow) -> tuple[float, float]:
         found = mark_of(standing, rule)
         mean = standing_of(found, results.missing == "pairwise").value
         mean = mean if math.isfinite(mean) else found.finite
@@ -84,7 +84,7 @@ _ROW = 22.0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IntervalRow:
     """One predictor; `low` and `high` are None where there is no interval, `member` where there is no set."""
 
     name: str
@@ -103,7 +103,7 @@ class Intervals:
 
     rule: str
     level: float
-    rows: tuple[Row, ...]
+    rows: tuple[IntervalRow, ...]
     set_level: float | None  # of the confidence set, where there is one
     relative: bool = False  # scores are relative to the others, on the cases of both
 
@@ -151,7 +151,7 @@ class Intervals:
         return max(decimals(means), min(decimals([min(fine)], digits=1), 6) if fine else 0)
 
 
-def intervals(results: Results, rule: str | None = None) -> Plot[Intervals]:
+def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
     """Mean scores with intervals, best first: dots and whiskers, filled in the confidence set of the best."""
     name = chosen(results, rule)
     found = results.confidence_set
@@ -162,14 +162,16 @@ def intervals(results: Results, rule: str | None = None) -> Plot[Intervals]:
     return Plot(Intervals(name, results.level, rows, level, relative), draw_intervals)
 
 
-def _row(standing: Standing, rule: str, members: set[str] | None, relative: bool) -> Row:
+def _row(standing: ModelRow, rule: str, members: set[str] | None, relative: bool) -> IntervalRow:
     found = mark_of(standing, rule)
     score = standing_of(found, relative)
     member = None if members is None else standing.name in members
-    return Row(standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member, score.why)
+    return IntervalRow(
+        standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member, score.why
+    )
 
 
-def _intervals_words(row: Row, digits: int, relative: bool) -> str:
+def _intervals_words(row: IntervalRow, digits: int, relative: bool) -> str:
     if math.isnan(row.score):
         return f"{said(row.name)} has {_nothing(row, relative)}"
     if math.isinf(row.score):
@@ -182,7 +184,7 @@ def _intervals_words(row: Row, digits: int, relative: bool) -> str:
     return text
 
 
-def _nothing(row: Row, relative: bool) -> str:
+def _nothing(row: IntervalRow, relative: bool) -> str:
     return "no relative score" if relative and row.cases else "no cases"
 
 
@@ -243,7 +245,7 @@ _ROWS = ((4, 34.0), (12, 26.0), (40, 20.0), (10**9, 16.0))  # up to so many grou
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupPanel:
     """The means in one group, or the relative scores, in the order of the predictors; NaN where there is none."""
 
     name: str
@@ -260,14 +262,14 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class GroupsData:
     """Groups of cases under one rule; predictors best first over all cases."""
 
     rule: str
     by: str
     level: float
     names: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[GroupPanel, ...]
     relative: bool = False  # scores are relative to the others, on the cases of both
 
     @property
@@ -298,24 +300,24 @@ class Groups:
         return f"Lower is better. The best in each group: {listed(best, 100)}." if best else "There are no groups."
 
 
-def groups(results: Results, rule: str | None = None) -> Plot[Groups]:
+def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
     """A row of dots per group, one dot per predictor; the best of each group is filled."""
     name = chosen(results, rule)
     names = tuple(standing.name for standing in ordered(results, results.overall, name))
     relative = results.missing == "pairwise"
     found = tuple(_group(section, names, name, relative) for section in results.groups)
-    return Plot(Groups(name, results.by or "group", results.level, names, found, relative), draw_groups)
+    return Plot(GroupsData(name, results.by or "group", results.level, names, found, relative), draw_groups)
 
 
-def _group(section: Section, names: tuple[str, ...], rule: str, relative: bool) -> Group:
+def _group(section: Group, names: tuple[str, ...], rule: str, relative: bool) -> GroupPanel:
     scores = {standing.name: standing_of(mark_of(standing, rule), relative) for standing in section.standings}
     means = tuple(scores[name].value if name in scores else math.nan for name in names)
     leader = scores[names[0]] if names and names[0] in scores else None
     low, high = (leader.low, leader.high) if leader is not None else (None, None)
-    return Group("" if section.group is None else section.group, section.cases, means, low, high)
+    return GroupPanel("" if section.group is None else section.group, section.cases, means, low, high)
 
 
-def draw_groups(data: Groups, theme: Theme) -> Figure:
+def draw_groups(data: GroupsData, theme: Theme) -> Figure:
     """Groups down, scores across, a legend above."""
     names = labels(data.names, 13.0)[: data.told_apart]
     if len(names) < len(data.names):
@@ -360,7 +362,7 @@ def draw_groups(data: Groups, theme: Theme) -> Figure:
     return figure
 
 
-def _dots(axes: Axes, data: Groups, theme: Theme) -> None:
+def _dots(axes: Axes, data: GroupsData, theme: Theme) -> None:
     known = [(y, g.low, g.high) for y, g in enumerate(data.groups) if g.low is not None and g.high is not None]
     xs = [x for _, low, high in known for x in (low, high, math.nan)]
     ys = [float(y) for y, _, _ in known for _ in range(3)]
@@ -381,7 +383,7 @@ def _dots(axes: Axes, data: Groups, theme: Theme) -> None:
             axes.plot(places, chosen_rows, markerfacecolor=face, markeredgewidth=1.2, zorder=4 if filled else 3, **look)
 
 
-def _groups_foot(data: Groups) -> list[str]:
+def _groups_foot(data: GroupsData) -> list[str]:
     better = "below 1 is better" if data.relative else "lower is better"
     lines = [f"{data.kind} {scored(data.rule)} score by {label(data.by, 12)}, {better}; filled: best of its group"]
     if any(group.low is not None for group in data.groups):

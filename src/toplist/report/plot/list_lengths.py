@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toplist.inference.results import KINDS, Exhibit
+from toplist.inference.results import KINDS, ModelDetails
 from toplist.report.numbers import number, share
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
@@ -47,7 +47,7 @@ _FEWEST: Final = 6  # bars that there is room for
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class LengthBar:
     """Lists from one length to another, both included."""
 
     low: int
@@ -59,7 +59,7 @@ class Bar:
 class Sizes:
     """Lengths of lists, and how many lists have them."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[LengthBar, ...]
     cases: int
     mean: float
 
@@ -90,7 +90,7 @@ def sizes(found: Mapping[int, int] | Iterable[tuple[int, int]]) -> Plot[Sizes]:
     return Plot(Sizes(_bars(counts), total, mean), draw_sizes)
 
 
-def _bars(counts: Mapping[int, int]) -> tuple[Bar, ...]:
+def _bars(counts: Mapping[int, int]) -> tuple[LengthBar, ...]:
     if not counts:
         return ()
     low, high = min(counts), max(counts)
@@ -98,7 +98,7 @@ def _bars(counts: Mapping[int, int]) -> tuple[Bar, ...]:
     made = [0] * (-(-(high - low + 1) // wide))
     for k, n in counts.items():
         made[(k - low) // wide] += n
-    return tuple(Bar(low + i * wide, low + (i + 1) * wide - 1, n) for i, n in enumerate(made))
+    return tuple(LengthBar(low + i * wide, low + (i + 1) * wide - 1, n) for i, n in enumerate(made))
 
 
 def draw_sizes(data: Sizes, theme: Theme) -> Figure:
@@ -125,7 +125,7 @@ def draw_sizes(data: Sizes, theme: Theme) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, bars: tuple[Bar, ...], theme: Theme) -> None:
+def _draw(axes: Axes, bars: tuple[LengthBar, ...], theme: Theme) -> None:
     for bar in bars:
         if bar.cases:
             room = 0.4 * (bar.high - bar.low + 1)
@@ -138,7 +138,7 @@ _ROW, _HEAD, _COLUMN = 26.0, 40.0, 56.0
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarPart:
     """The predictions of one predictor that have one shape."""
 
     kind: str
@@ -148,11 +148,11 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TypeRow:
     """One predictor; shapes that do not occur are left out."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[BarPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Shapes:
     """Which shapes predictions have, and mean scores within each."""
 
     rule: str
-    rows: tuple[Row, ...]
+    rows: tuple[TypeRow, ...]
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -180,22 +180,22 @@ class Shapes:
         """What it shows."""
         digits = decimals(part.score for row in self.rows for part in row.parts)
 
-        def of(row: Row) -> str:
+        def of(row: TypeRow) -> str:
             parts = (f"{said(p.kind)} {share(p.share)} with mean {number(p.score, digits)}" for p in row.parts)
             return f"{said(row.name)}: {', '.join(parts) or 'no cases'}"
 
         return f"Lower is better. {'; '.join(map(of, self.rows))}." if self.rows else "There are no predictors."
 
 
-def shapes(exhibits: Iterable[Exhibit]) -> Plot[Shapes]:
+def shapes(exhibits: Iterable[ModelDetails]) -> Plot[Shapes]:
     """Where each shape of prediction stands: its share of the cases as a bar, its mean score as a marker."""
     every = tuple(exhibits)
-    return Plot(Shapes(every[0].rule if every else "", tuple(Row(e.name, _parts(e)) for e in every)), draw_shapes)
+    return Plot(Shapes(every[0].rule if every else "", tuple(TypeRow(e.name, _parts(e)) for e in every)), draw_shapes)
 
 
-def _parts(exhibit: Exhibit) -> tuple[Part, ...]:
+def _parts(exhibit: ModelDetails) -> tuple[BarPart, ...]:
     total = sum(shape.cases for shape in exhibit.shapes)
-    return tuple(Part(s.kind, s.cases / total, s.score, s.infinite) for s in exhibit.shapes if s.cases)
+    return tuple(BarPart(s.kind, s.cases / total, s.score, s.infinite) for s in exhibit.shapes if s.cases)
 
 
 def draw_shapes(data: Shapes, theme: Theme) -> Figure:

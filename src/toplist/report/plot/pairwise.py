@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.inference.pairwise import Verdict, verdicts
-from toplist.inference.results import Results
+from toplist.inference.pairwise import PairwiseVerdict, verdicts
+from toplist.inference.results import Comparison
 from toplist.report.numbers import number, signed
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
@@ -41,7 +41,7 @@ WRITTEN = 14  # predictors up to which the cells hold numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PairCell:
     """The predictor of the row minus that of the column."""
 
     row: int
@@ -58,7 +58,7 @@ class Pairs:
     rule: str
     level: float
     names: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[PairCell, ...]
 
     @property
     def edges(self) -> tuple[float, ...]:
@@ -91,7 +91,7 @@ class Pairs:
         return text + (f": {listed(some, 30)}." if some else ".")
 
 
-def pairs(results: Results, rule: str | None = None) -> Plot[Pairs]:
+def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
     """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure."""
     name = chosen(results, rule)
     names = tuple(standing.name for standing in ordered(results, results.overall, name))
@@ -100,12 +100,12 @@ def pairs(results: Results, rule: str | None = None) -> Plot[Pairs]:
     return Plot(Pairs(name, results.level, names, tuple(sorted(cells, key=lambda c: (c.row, c.column)))), draw_pairs)
 
 
-def _cells(verdict: Verdict, place: dict[str, int]) -> tuple[Cell, Cell]:
+def _cells(verdict: PairwiseVerdict, place: dict[str, int]) -> tuple[PairCell, PairCell]:
     pair, difference = verdict.pair, verdict.pair.difference.value
     a, b = place[pair.a], place[pair.b]
     return (
-        Cell(a, b, difference, pair.adjusted, verdict.sure),
-        Cell(b, a, 0.0 - difference, pair.adjusted, verdict.sure),
+        PairCell(a, b, difference, pair.adjusted, verdict.sure),
+        PairCell(b, a, 0.0 - difference, pair.adjusted, verdict.sure),
     )
 
 
@@ -158,7 +158,7 @@ def _tiles(axes: Axes, places: list[tuple[int, int]], colour: str) -> None:
     axes.fill(xs, ys, facecolor=colour, edgecolor="none", linewidth=0, clip_on=False)
 
 
-def _number(axes: Axes, cell: Cell, unit: int, shade: int, theme: Theme, size: float) -> None:
+def _number(axes: Axes, cell: PairCell, unit: int, shade: int, theme: Theme, size: float) -> None:
     if math.isnan(cell.difference):
         write(axes, cell.column, cell.row, "?", fontsize=SMALL, ha="center", color=theme["muted"])
         return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.calibration.reliability_curve import Bin, averages
-from toplist.inference.results import Exhibit
+from toplist.inference.results import ModelDetails
 from toplist.report.numbers import number
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
@@ -43,7 +43,7 @@ JOINED = 20  # confidences that a bin needs to be joined to others by a line: fe
 
 
 @dataclass(frozen=True, slots=True)
-class Promises:
+class BinnedSeries:
     """One predictor: all listed confidences, and those of the most confident class; empty bins are left out."""
 
     name: str
@@ -55,7 +55,7 @@ class Promises:
 class BinnedReliability:
     """A panel per predictor."""
 
-    panels: tuple[Promises, ...]
+    panels: tuple[BinnedSeries, ...]
 
     @property
     def title(self) -> str:
@@ -68,11 +68,12 @@ class BinnedReliability:
         return " ".join(_reliability_words(panel) for panel in self.panels) or "There are no predictors."
 
 
-def reliability(exhibits: Exhibit | Iterable[Exhibit]) -> Plot[BinnedReliability]:
+def reliability(exhibits: ModelDetails | Iterable[ModelDetails]) -> Plot[BinnedReliability]:
     """Promised against kept, with the diagonal where both agree; the area of a marker is the size of its bin."""
-    every = (exhibits,) if isinstance(exhibits, Exhibit) else tuple(exhibits)
+    every = (exhibits,) if isinstance(exhibits, ModelDetails) else tuple(exhibits)
     return Plot(
-        BinnedReliability(tuple(Promises(e.name, _filled(e.listed), _filled(e.top)) for e in every)), draw_reliability
+        BinnedReliability(tuple(BinnedSeries(e.name, _filled(e.listed), _filled(e.top)) for e in every)),
+        draw_reliability,
     )
 
 
@@ -80,7 +81,7 @@ def _filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
     return tuple(b for b in bins if b.count and math.isfinite(b.promised) and math.isfinite(b.kept))
 
 
-def _reliability_words(panel: Promises) -> str:
+def _reliability_words(panel: BinnedSeries) -> str:
     said_of = [
         f"promised {number(found[0], 3)}, kept {number(found[1], 3)} {what}"
         for bins, what in ((panel.top, "at the top"), (panel.listed, "over all"))
@@ -114,7 +115,7 @@ def draw_reliability(data: BinnedReliability, theme: Theme) -> Figure:
     return figure
 
 
-def _promises(axes: Axes, promises: Promises, theme: Theme, largest: float, *, numbers: bool) -> None:
+def _promises(axes: Axes, promises: BinnedSeries, theme: Theme, largest: float, *, numbers: bool) -> None:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -137,7 +138,9 @@ def _promises(axes: Axes, promises: Promises, theme: Theme, largest: float, *, n
             axes.plot([b.promised], [b.kept], marker=shape, markersize=size, **look)
 
 
-def _sizes(page: Axes, promises: Promises, theme: Theme, left: float, bottom: float, side: float, strip: float) -> None:
+def _sizes(
+    page: Axes, promises: BinnedSeries, theme: Theme, left: float, bottom: float, side: float, strip: float
+) -> None:
     """Bars of how full each bin is: of the most confident class to the left, of all to the right."""
     page.plot([left, left + side], [bottom, bottom], color=theme["muted"], linewidth=0.8)
     for x, text in ((0.0, "0"), (0.5, "0.5"), (1.0, "1")):
@@ -167,7 +170,7 @@ _OF = {"listed": "all listed classes", "top": "most confident class", "mass": "l
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class HistogramBar:
     """How many promises there are between two confidences."""
 
     low: float
@@ -176,7 +179,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class CurvePanel:
     """One reliability curve: promised against kept, with a band where there is one."""
 
     name: str
@@ -186,14 +189,14 @@ class Panel:
     kept: float
     curve: tuple[tuple[float, float], ...]
     band: tuple[tuple[float, float, float], ...]  # promised, lower end, upper end
-    bars: tuple[Bar, ...]
+    bars: tuple[HistogramBar, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class ReliabilityData:
     """A panel per curve; `kind` is what their bands are, and nothing where there are none."""
 
-    panels: tuple[Panel, ...]
+    panels: tuple[CurvePanel, ...]
     kind: str
     level: float
 
@@ -208,7 +211,7 @@ class Calibration:
         return " ".join(map(_calibration_words, self.panels)) or "There are no curves."
 
 
-def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliability]) -> Plot[Calibration]:
+def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliability]) -> Plot[ReliabilityData]:
     """Reliability by isotonic regression: one curve, curves by name, or several, told apart by what they are of.
 
     The band is around the diagonal where it says what chance does to a calibrated predictor (consistency), or around
@@ -221,7 +224,7 @@ def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliab
         every = [(of_words(one.of), one) for one in curves]
     bands = [one.band for _, one in every if one.band is not None]
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
-    return Plot(Calibration(tuple(_panel(name, one) for name, one in every), kind, level), draw_calibration)
+    return Plot(ReliabilityData(tuple(_panel(name, one) for name, one in every), kind, level), draw_calibration)
 
 
 def of_words(of: str | int) -> str:
@@ -233,7 +236,7 @@ def of_words(of: str | int) -> str:
     return _OF.get(of, of) if isinstance(of, str) else f"rank {of}"
 
 
-def _panel(name: str, one: Reliability) -> Panel:
+def _panel(name: str, one: Reliability) -> CurvePanel:
     steps = one.steps
     ends = zip(steps.low.tolist(), steps.high.tolist(), steps.value.tolist(), strict=True)
     curve = [(x, value) for low, high, value in ends for x in ([low] if low == high else [low, high])]
@@ -241,7 +244,7 @@ def _panel(name: str, one: Reliability) -> Panel:
     x = [] if band is None else [float(v) for v in one.x]
     low, high = ([], []) if band is None else ([float(v) for v in band.low], [float(v) for v in band.high])
     chosen = thinned(x)
-    return Panel(
+    return CurvePanel(
         name,
         of_words(one.of),
         int(one.count),
@@ -249,7 +252,7 @@ def _panel(name: str, one: Reliability) -> Panel:
         float(one.kept),
         tuple(curve[i] for i in thinned([x for x, _ in curve])),
         tuple((x[i], low[i], high[i]) for i in chosen),
-        tuple(Bar(b.low, b.high, b.count) for b in one.histogram if b.count),
+        tuple(HistogramBar(b.low, b.high, b.count) for b in one.histogram if b.count),
     )
 
 
@@ -269,14 +272,14 @@ def thinned(x: Sequence[float], points: int = POINTS) -> list[int]:
     return kept
 
 
-def _calibration_words(one: Panel) -> str:
+def _calibration_words(one: CurvePanel) -> str:
     name = said(one.name) if one.name == one.of else f"{said(one.name)}, {one.of}"
     if not one.count:
         return f"{name}: no promises."
     return f"{name}: promised {number(one.promised, 3)}, kept {number(one.kept, 3)} in {count(one.count)}."
 
 
-def draw_calibration(data: Calibration, theme: Theme) -> Figure:
+def draw_calibration(data: ReliabilityData, theme: Theme) -> Figure:
     """Square panels, each with a strip below of how many promises there are."""
     many = max(1, len(data.panels))
     across = many if many <= 3 else 2 if many == 4 else 3 if many <= 9 else 4
@@ -301,7 +304,7 @@ def draw_calibration(data: Calibration, theme: Theme) -> Figure:
     return figure
 
 
-def _under(one: Panel, side: float) -> str:
+def _under(one: CurvePanel, side: float) -> str:
     if not one.count:
         return "no promises"
     if side < 150:
@@ -309,7 +312,7 @@ def _under(one: Panel, side: float) -> str:
     return f"promised {number(one.promised, 3)}, kept {number(one.kept, 3)}"
 
 
-def _curve(axes: Axes, one: Panel, kind: str, theme: Theme, *, numbers: bool) -> None:
+def _curve(axes: Axes, one: CurvePanel, kind: str, theme: Theme, *, numbers: bool) -> None:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     rule_x(axes, _TICKS, ("",) * 5, theme)
@@ -329,7 +332,7 @@ def _curve(axes: Axes, one: Panel, kind: str, theme: Theme, *, numbers: bool) ->
         axes.plot([one.promised], [one.kept], "D", color=theme["c1"], markerfacecolor=theme["paper"], **look)
 
 
-def _strip(page: Axes, one: Panel, theme: Theme, left: float, bottom: float, side: float, strip: float) -> None:
+def _strip(page: Axes, one: CurvePanel, theme: Theme, left: float, bottom: float, side: float, strip: float) -> None:
     page.plot([left, left + side], [bottom, bottom], color=theme["muted"], linewidth=0.8)
     for x, text in ((0.0, "0"), (0.5, "0.5"), (1.0, "1")):
         write(page, left + side * x, bottom + 11, text, fontsize=SMALL, ha="center", color=theme["muted"])
@@ -345,7 +348,7 @@ def _strip(page: Axes, one: Panel, theme: Theme, left: float, bottom: float, sid
     page.fill(xs, ys, facecolor=theme["c0"], edgecolor="none", linewidth=0)
 
 
-def _calibration_foot(data: Calibration) -> list[str]:
+def _calibration_foot(data: ReliabilityData) -> list[str]:
     lines = [
         "across: confidence promised; up: how often it was kept; on the diagonal both agree",
         "line: isotonic regression; diamond: both means; bars: how many there are, root scale",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist.inference.results import Exhibit
+from toplist.inference.results import ModelDetails
 from toplist.report.numbers import number
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
@@ -51,7 +51,7 @@ _APART = 15.0  # labels
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class CurveSeries:
     """Mean scores of one predictor's lists, cut to k classes."""
 
     name: str
@@ -64,7 +64,7 @@ class Curves:
     """A curve per predictor; those without one are named."""
 
     rule: str
-    curves: tuple[Curve, ...]
+    curves: tuple[CurveSeries, ...]
     without: tuple[str, ...]
 
     @property
@@ -96,10 +96,10 @@ class Curves:
         return text + f" Without a curve: {listed([said(name) for name in self.without], 20)}." * bool(self.without)
 
 
-def curves(exhibits: Iterable[Exhibit]) -> Plot[Curves]:
+def curves(exhibits: Iterable[ModelDetails]) -> Plot[Curves]:
     """Score against k, a line per predictor, told apart by colour, marker, line style and a label at its end."""
     every = tuple(exhibits)
-    found = tuple(Curve(e.name, e.ks, e.curve) for e in every if e.curve)
+    found = tuple(CurveSeries(e.name, e.ks, e.curve) for e in every if e.curve)
     without = tuple(e.name for e in every if not e.curve)
     return Plot(Curves(every[0].rule if every else "", found, without), draw_curves)
 
@@ -126,7 +126,7 @@ def draw_curves(data: Curves, theme: Theme) -> Figure:
     return figure
 
 
-def _rule_k(axes: Axes, shown: tuple[Curve, ...], logarithmic: bool, theme: Theme, room: float) -> None:
+def _rule_k(axes: Axes, shown: tuple[CurveSeries, ...], logarithmic: bool, theme: Theme, room: float) -> None:
     ks = sorted({k for curve in shown for k in curve.ks}) or [1]
     low, high = ks[0], ks[-1]
     if logarithmic:
@@ -148,12 +148,12 @@ def _rule_k(axes: Axes, shown: tuple[Curve, ...], logarithmic: bool, theme: Them
     rule_x(axes, tuple(map(float, kept)), tuple(f"{k:,}" for k in kept), theme)
 
 
-def _shown_curves(curve: Curve, cut: bool) -> Curve:
+def _shown_curves(curve: CurveSeries, cut: bool) -> CurveSeries:
     kept = [(k, s) for k, s in zip(curve.ks, curve.scores, strict=True) if k or not cut]
-    return Curve(curve.name, tuple(k for k, _ in kept), tuple(s for _, s in kept))
+    return CurveSeries(curve.name, tuple(k for k, _ in kept), tuple(s for _, s in kept))
 
 
-def _line(axes: Axes, curve: Curve, i: int, theme: Theme, top: float) -> None:
+def _line(axes: Axes, curve: CurveSeries, i: int, theme: Theme, top: float) -> None:
     colour = theme.cycle(i)
     scores = [s if math.isfinite(s) else math.nan for s in curve.scores]
     style: dict[str, Any] = {"dashes": dashes(i)} if dashes(i) else {}
@@ -170,7 +170,7 @@ def _line(axes: Axes, curve: Curve, i: int, theme: Theme, top: float) -> None:
     axes.plot(beyond, [top] * len(beyond), marker="^", color=colour, markersize=6, linestyle="none", clip_on=False)
 
 
-def _name(page: Axes, axes: Axes, shown: tuple[Curve, ...], names: list[str], theme: Theme) -> None:
+def _name(page: Axes, axes: Axes, shown: tuple[CurveSeries, ...], names: list[str], theme: Theme) -> None:
     """Labels at the right, as far apart as need be, each tied to the end of its line."""
     box = axes.bbox.transformed(page.transData.inverted())  # in pixels from the top left corner
     right, top, bottom = box.x1, min(box.y0, box.y1), max(box.y0, box.y1)
@@ -189,7 +189,7 @@ def _name(page: Axes, axes: Axes, shown: tuple[Curve, ...], names: list[str], th
         write(page, right + 32, place, text, fontsize=SMALL, color=theme["ink"])
 
 
-def _end(curve: Curve, top: float) -> tuple[float, float]:
+def _end(curve: CurveSeries, top: float) -> tuple[float, float]:
     known = [(k, s) for k, s in zip(curve.ks, curve.scores, strict=True) if math.isfinite(s)]
     return known[-1] if known else (max(curve.ks, default=1), top)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toplist.core.case_statistics import Cases, Moments, Sum, Table
+from toplist.core.case_statistics import CaseColumns, CaseStatistics, ScoreTable, Sum
 from toplist.errors import RuleError
 from toplist.scoring.rules.class_sums import Nothing
 
@@ -38,15 +38,15 @@ class Rule(ABC):
         return self.tabular
 
     @abstractmethod
-    def scores(self, cases: Cases) -> Array:
+    def scores(self, cases: CaseColumns) -> Array:
         """The score of what happened, one per case."""
 
     @abstractmethod
-    def entropies(self, cases: Cases) -> Array:
+    def entropies(self, cases: CaseColumns) -> Array:
         """The expected score of each list if it is right: the entropy of its padded distribution."""
 
     @abstractmethod
-    def each(self, table: Table) -> tuple[Array, Array]:
+    def each(self, table: ScoreTable) -> tuple[Array, Array]:
         """The score of every listed outcome as (rows, k), and of an unlisted one."""
 
     def bounds(self) -> tuple[float, float]:
@@ -70,11 +70,11 @@ class SumRule(Rule):
         """What the entropy sums over all classes."""
 
     @abstractmethod
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """The score, given the sum over every class but the outcome."""
 
     @abstractmethod
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """The entropy, given the sum over every class."""
 
     @property
@@ -87,17 +87,17 @@ class SumRule(Rule):
         """See `Rule.spread`."""
         return self.tabular or self.sum.kind == "terms"
 
-    def scores(self, cases: Cases) -> Array:
+    def scores(self, cases: CaseColumns) -> Array:
         """See `Rule.scores`."""
         m = cases.moments(self.sum)
         return self.score(m, m.others(self.sum))
 
-    def entropies(self, cases: Cases) -> Array:
+    def entropies(self, cases: CaseColumns) -> Array:
         """See `Rule.entropies`."""
         m = cases.moments(self.entropy_sum)
         return self.entropy(m, m.everything(self.entropy_sum))
 
-    def each(self, table: Table) -> tuple[Array, Array]:
+    def each(self, table: ScoreTable) -> tuple[Array, Array]:
         """See `Rule.each`."""
         listed, unlisted = table.each(self.sum)
         return self.score(listed, listed.others(self.sum)), self.score(unlisted, unlisted.others(self.sum))
@@ -109,19 +109,19 @@ class TableRule(Rule):
     __slots__ = ()
 
     @abstractmethod
-    def table_entropy(self, table: Table) -> Array:
+    def table_entropy(self, table: ScoreTable) -> Array:
         """The entropy of each row."""
 
-    def scores(self, cases: Cases) -> Array:
+    def scores(self, cases: CaseColumns) -> Array:
         """See `Rule.scores`."""
         return pick_scores(cases, self.each)
 
-    def entropies(self, cases: Cases) -> Array:
+    def entropies(self, cases: CaseColumns) -> Array:
         """See `Rule.entropies`."""
         return collect(cases, self.table_entropy)
 
 
-def pick_scores(cases: Cases, each: Callable[[Table], tuple[Array, Array]]) -> Array:
+def pick_scores(cases: CaseColumns, each: Callable[[ScoreTable], tuple[Array, Array]]) -> Array:
     """Pick the outcome's score from those of every outcome."""
     parts = []
     for at, table, place in cases.tables():
@@ -135,7 +135,7 @@ def pick_scores(cases: Cases, each: Callable[[Table], tuple[Array, Array]]) -> A
     return _assemble(parts)
 
 
-def collect(cases: Cases, of_table: Callable[[Table], Array]) -> Array:
+def collect(cases: CaseColumns, of_table: Callable[[ScoreTable], Array]) -> Array:
     """One number per case from a function of tables."""
     return _assemble([(at, of_table(table)) for at, table, _ in cases.tables()])
 

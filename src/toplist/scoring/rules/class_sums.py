@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist.core.case_statistics import Moments
+from toplist.core.case_statistics import CaseStatistics
 from toplist.errors import RuleError
 
 Array = Any
@@ -29,11 +29,11 @@ class _Sum:
         """The function, of listed confidences."""
         return xp.zeros_like(t)
 
-    def rest(self, m: Moments) -> Array:
+    def rest(self, m: CaseStatistics) -> Array:
         """All unlisted classes together."""
         return 0 * m.rest
 
-    def rest_but_outcome(self, m: Moments) -> Array:
+    def rest_but_outcome(self, m: CaseStatistics) -> Array:
         """All unlisted classes but the outcome: (1 - 1 / unlisted) of the whole if it is one of them."""
         xp, whole = m.xp, self.rest(m)
         lone = (m.unlisted == 1) & ~m.hit
@@ -45,7 +45,7 @@ class _Sum:
 class Nothing(_Sum):
     """For rules that look at the outcome alone."""
 
-    def rest_but_outcome(self, m: Moments) -> Array:
+    def rest_but_outcome(self, m: CaseStatistics) -> Array:
         """Nothing."""
         return 0 * m.outcome
 
@@ -68,11 +68,11 @@ class Squares(_Sum):
         """t squared."""
         return t * t
 
-    def rest(self, m: Moments) -> Array:
+    def rest(self, m: CaseStatistics) -> Array:
         """n * pi**2."""
         return m.rest * m.proxy
 
-    def rest_but_outcome(self, m: Moments) -> Array:
+    def rest_but_outcome(self, m: CaseStatistics) -> Array:
         """(n - 1) * pi**2, or n * pi**2 if the outcome is listed."""
         return m.proxy * (m.rest - m.xp.where(m.hit, 0.0, m.proxy))
 
@@ -93,7 +93,7 @@ class Powers(_Sum):
         """t to the power."""
         return t**self.power
 
-    def rest(self, m: Moments) -> Array:
+    def rest(self, m: CaseStatistics) -> Array:
         """n * pi**a = exp(a log alpha + (1 - a) log n)."""
         return _scaled_power(m, self.power)
 
@@ -109,7 +109,7 @@ class PowerExcess(_Sum):
         """t**a - t = t expm1((a - 1) log t)."""
         return xp.where(t > 0, t * xp.expm1((self.power - 1.0) * log_of(xp, t, lack)), 0.0)
 
-    def rest(self, m: Moments) -> Array:
+    def rest(self, m: CaseStatistics) -> Array:
         """n pi**a - alpha."""
         xp, a = m.xp, self.power
         some = m.log_rest > -xp.inf
@@ -132,7 +132,7 @@ def rest_surprise(xp: Any, log_rest: Array, log_n: Array) -> Array:
     return xp.where(finite, xp.exp(log_rest) * (xp.where(finite, log_n, 0.0) - log_rest), xp.inf)
 
 
-def _scaled_power(m: Moments, a: float) -> Array:
+def _scaled_power(m: CaseStatistics, a: float) -> Array:
     xp = m.xp
     some = (m.log_rest > -xp.inf) & (m.unlisted > 0)
     log = a * xp.where(some, m.log_rest, 0.0) + (1.0 - a) * xp.where(some, m.log_unlisted, 0.0)
@@ -140,7 +140,7 @@ def _scaled_power(m: Moments, a: float) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms(_Sum):
+class ClassTerms(_Sum):
     """Sum of any function f(t, 1 - t) that is zero at t = 0, given as it stands.
 
     `rest(log_rest, log_unlisted)` gives n * f(pi) in logarithms; without it, f(pi) is taken as proportional to pi
@@ -155,7 +155,7 @@ class Terms(_Sum):
         """f(t)."""
         return self.function(xp, t, lack)
 
-    def rest(self, m: Moments) -> Array:
+    def rest(self, m: CaseStatistics) -> Array:
         """n * f(pi)."""
         xp = m.xp
         some = (m.log_rest > -xp.inf) & (m.unlisted > 0)

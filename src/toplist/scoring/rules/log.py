@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import Moments
+from toplist.core.case_statistics import CaseStatistics
 from toplist.scoring.rules.base import NOTHING, SumRule
-from toplist.scoring.rules.class_sums import Nothing, Terms, log_of, rest_surprise
+from toplist.scoring.rules.class_sums import ClassTerms, Nothing, log_of, rest_surprise
 
 Array = Any
 
@@ -26,13 +26,13 @@ class Log(SumRule):
 
     name: ClassVar[str] = "log"
     sum: ClassVar[Nothing] = NOTHING
-    entropy_sum: ClassVar[Terms] = Terms(_surprise, rest_surprise)
+    entropy_sum: ClassVar[ClassTerms] = ClassTerms(_surprise, rest_surprise)
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """-log q."""
         return 0.0 - m.log_outcome  # so that a sure hit scores 0, not -0
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """-sum of t log t - alpha (log alpha - log n)."""
         return total
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import Moments
+from toplist.core.case_statistics import CaseStatistics
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import SumRule
 from toplist.scoring.rules.binary import BINARY, Binary, Given
-from toplist.scoring.rules.class_sums import Terms
+from toplist.scoring.rules.class_sums import ClassTerms
 from toplist.scoring.rules.propriety import require_proper
 
 Array = Any
@@ -42,20 +42,20 @@ class OneVsRest(SumRule):
         return BINARY[self.binary] if isinstance(self.binary, str) else Given(*self.binary)
 
     @property
-    def sum(self) -> Terms:
+    def sum(self) -> ClassTerms:
         """s0."""
-        return Terms(self._score.fails, self._score.fails_rest)
+        return ClassTerms(self._score.fails, self._score.fails_rest)
 
     @property
-    def entropy_sum(self) -> Terms:
+    def entropy_sum(self) -> ClassTerms:
         """p s1(p) + (1 - p) s0(p)."""
-        return Terms(self._score.entropy, self._score.entropy_rest)
+        return ClassTerms(self._score.entropy, self._score.entropy_rest)
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """s1(q) + others."""
         return self._score.happens(m.xp, m.outcome, m.log_outcome, m.miss) + others
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """Sum of binary entropies."""
         return total
 

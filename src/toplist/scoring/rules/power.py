@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toplist.core.case_statistics import Moments, Sum
+from toplist.core.case_statistics import CaseStatistics, Sum
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import SumRule, is_finite
 from toplist.scoring.rules.class_sums import PowerExcess, Powers, Squares
@@ -31,12 +31,12 @@ class Brier(SumRule):
     sum: ClassVar[Squares] = Squares()
     entropy_sum: ClassVar[PowerExcess] = PowerExcess(2.0)
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """(1 - q)**2 + others."""
         s = m.miss * m.miss + others
         return 0.5 * s if self.scale_by_half else s
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """1 - sum of squares."""
         return (0.5 if self.scale_by_half else 1.0) * (0.0 - total)
 
@@ -78,11 +78,11 @@ class Power(PowerRule):
             hint = " Its limit at 1 is the logarithmic score: Log()." if self.a == 1 else ""
             raise RuleError(f"Power takes an exponent above 0 other than 1, not {self.a!r}.{hint}")
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """The outcome's part plus the others."""
         return self._of_outcome(m) + others
 
-    def _of_outcome(self, m: Moments) -> Array:
+    def _of_outcome(self, m: CaseStatistics) -> Array:
         """[1 - a q**(a - 1) + (a - 1) q**a] / (a - 1), by quadrature where q is near 1 and the form cancels."""
         xp, a, d = m.xp, self.a, m.miss
         log_q = m.log_outcome
@@ -100,7 +100,7 @@ class Power(PowerRule):
             inner = inner + 0.5 * weight * u * xp.exp((a - 2.0) * xp.log1p(-x * u))
         return xp.where(near, a * x * x * inner, far)
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """(1 - sum of powers) / (a - 1)."""
         return (0.0 - total) / (self.a - 1.0)
 

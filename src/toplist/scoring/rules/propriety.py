@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toplist._typing import Floats
-from toplist.core.case_statistics import Table
+from toplist.core.case_statistics import ScoreTable
 from toplist.errors import ImproperRuleError, RuleError
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-6  # numerical derivatives are good to about 1e-9, and their errors add up
 
 
-def table_of(p: Floats) -> Table:
+def table_of(p: Floats) -> ScoreTable:
     """Distributions, one per row, as complete lists."""
     n, m = p.shape
-    return Table(np, p, np.zeros(n), np.zeros(n), np.full(1, math.log(m)), None)
+    return ScoreTable(np, p, np.zeros(n), np.zeros(n), np.full(1, math.log(m)), None)
 
 
 def score_matrix(rule: Rule, p: Floats) -> Floats:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import Moments
+from toplist.core.case_statistics import CaseStatistics
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import is_finite
 from toplist.scoring.rules.power import PowerRule
@@ -31,7 +31,7 @@ class Renyi(PowerRule):
                 f"Renyi takes an exponent between 0 and 1, not {self.a!r}: above 1 its entropy is not concave."
             )
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """In terms of M - 1, which is small for a list that is nearly sure and right."""
         xp, a = m.xp, self.a
         nothing = m.log_outcome == -xp.inf
@@ -46,12 +46,12 @@ class Renyi(PowerRule):
             finite = xp.where(over, beyond, finite)
         return xp.where(nothing, xp.inf, finite)
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """log M / (1 - a)."""
         log_total = m.xp.log1p(total)
         return m.xp.where(m.xp.isinf(total), self._log_of_rest(m), log_total) / (1.0 - self.a)
 
-    def _log_of_rest(self, m: Moments) -> Array:
+    def _log_of_rest(self, m: CaseStatistics) -> Array:
         """log M where M overflows: what is listed then counts nothing beside what is not."""
         return self.a * m.log_rest + (1.0 - self.a) * m.log_unlisted
 

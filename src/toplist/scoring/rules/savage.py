@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.core.case_statistics import Table
+from toplist.core.case_statistics import ScoreTable
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import TableRule, columns
 from toplist.scoring.rules.propriety import require_proper
@@ -45,11 +45,11 @@ class Savage(TableRule):
             raise RuleError("Savage takes an entropy and its supergradient as functions.")
         require_proper(self, smallest=0.0 if self.dG is not None else 1e-4)
 
-    def table_entropy(self, table: Table) -> Array:
+    def table_entropy(self, table: ScoreTable) -> Array:
         """G of every padded distribution."""
         return self._entropy(*_blocks(table))
 
-    def each(self, table: Table) -> tuple[Array, Array]:
+    def each(self, table: ScoreTable) -> tuple[Array, Array]:
         """See `Rule.each`."""
         values, counts = _blocks(table)
         if self.dG is None and table.xp is not np:
@@ -112,7 +112,7 @@ def _one_sided(rise: Rise) -> NDArray[np.float64]:
     return np.where(growing, np.inf, slopes[0])
 
 
-def _blocks(table: Table) -> tuple[Array, Array]:
+def _blocks(table: ScoreTable) -> tuple[Array, Array]:
     """A table's padded distributions as blocks: one class each, and all that are unlisted."""
     xp = table.xp
     if bool(xp.any(xp.isinf(table.unlisted))):

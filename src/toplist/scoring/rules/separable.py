@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import Moments
+from toplist.core.case_statistics import CaseStatistics
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import SumRule
-from toplist.scoring.rules.class_sums import Terms
+from toplist.scoring.rules.class_sums import ClassTerms
 from toplist.scoring.rules.propriety import require_proper
 
 Array = Any
@@ -44,16 +44,16 @@ class Separable(SumRule):
         return xp.where(zero, self.g(t), self.g(x) - x * self.dg(x))
 
     @property
-    def sum(self) -> Terms:
+    def sum(self) -> ClassTerms:
         """g(t) - t dg(t)."""
-        return Terms(self._tangent)
+        return ClassTerms(self._tangent)
 
     @property
-    def entropy_sum(self) -> Terms:
+    def entropy_sum(self) -> ClassTerms:
         """g."""
-        return Terms(lambda _, t, __: self.g(t))
+        return ClassTerms(lambda _, t, __: self.g(t))
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """g(q) + (1 - q) dg(q) + others."""
         xp = m.xp
         sure = m.miss == 0
@@ -61,6 +61,6 @@ class Separable(SumRule):
         slope = self.dg(q)
         return xp.where(sure, self.g(m.outcome), self.g(q) + m.miss * slope) + others
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """Sum of g."""
         return total

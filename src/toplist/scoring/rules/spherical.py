@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toplist.core.array_api import log_or
-from toplist.core.case_statistics import Cases, Moments, Sum, Table, exclusive_sums
+from toplist.core.case_statistics import CaseColumns, CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import MANY, collect, is_finite, pick_scores
-from toplist.scoring.rules.class_sums import Powers, Squares, Terms, log_of
+from toplist.scoring.rules.class_sums import ClassTerms, Powers, Squares, log_of
 from toplist.scoring.rules.power import PowerRule
 
 Array = Any
@@ -42,7 +42,7 @@ class PseudoSpherical(PowerRule):
     def _unit(self) -> float:
         return self.a - 1.0 if self.normalized else 1.0
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """1 - (q**a / (q**a + others))**((a - 1) / a)."""
         xp, a = m.xp, self.a
         own = m.outcome * m.outcome if a == 2 else m.outcome**a
@@ -52,7 +52,7 @@ class PseudoSpherical(PowerRule):
         scored = self._of_share(xp, others / safe, a * m.log_outcome, xp.log(safe))
         return xp.where(some, scored, 1.0 / self._unit)
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """1 - N."""
         return (0.0 - m.xp.expm1(m.xp.log1p(total) / self.a)) / self._unit
 
@@ -61,7 +61,7 @@ class PseudoSpherical(PowerRule):
         """See `Rule.tabular`: large powers underflow, and are summed in logarithms."""
         return self.a > _LARGE
 
-    def scores(self, cases: Cases) -> Array:
+    def scores(self, cases: CaseColumns) -> Array:
         """See `Rule.scores`."""
         if self.tabular:
             return pick_scores(cases, self._each_in_logs)
@@ -73,12 +73,12 @@ class PseudoSpherical(PowerRule):
         small = m.outcome**self.a + others < _TINY
         return xp.where(small, pick_scores(cases, self._each_in_logs), out) if bool(xp.any(small)) else out
 
-    def each(self, table: Table) -> tuple[Array, Array]:
+    def each(self, table: ScoreTable) -> tuple[Array, Array]:
         """See `Rule.each`."""
         many = bool(table.xp.any(table.log_size > MANY))
         return self._each_in_logs(table) if self.tabular or many else PowerRule.each(self, table)
 
-    def _each_in_logs(self, table: Table) -> tuple[Array, Array]:
+    def _each_in_logs(self, table: ScoreTable) -> tuple[Array, Array]:
         """The same where powers underflow."""
         xp, (peak, logs, weights, total) = table.xp, self._weights(table)
         none = peak == -xp.inf  # the norm of no confidence over infinitely many classes is zero
@@ -101,7 +101,7 @@ class PseudoSpherical(PowerRule):
         log = xp.where(few, xp.log1p(-xp.where(few, others, 0.0)), log_own - log_total)
         return (0.0 - xp.expm1((self.a - 1.0) / self.a * log)) / self._unit
 
-    def _weights(self, table: Table) -> tuple[Array, Array, Array, Array]:
+    def _weights(self, table: ScoreTable) -> tuple[Array, Array, Array, Array]:
         """The log of the largest power; logs relative to it, the last for all that is unlisted; powers; their sum."""
         xp, a = table.xp, self.a
         lack = exclusive_sums(xp, table.t) + xp.expand_dims(table.rest, axis=1)
@@ -118,12 +118,12 @@ class PseudoSpherical(PowerRule):
         weights = xp.exp(logs)
         return peak, logs, weights, xp.where(some, xp.sum(weights, axis=1), 1.0)
 
-    def _table_entropy(self, table: Table) -> Array:
+    def _table_entropy(self, table: ScoreTable) -> Array:
         """1 - N."""
         peak, _, _, total = self._weights(table)
         return (0.0 - table.xp.expm1((peak + table.xp.log(total)) / self.a)) / self._unit
 
-    def entropies(self, cases: Cases) -> Array:
+    def entropies(self, cases: CaseColumns) -> Array:
         """See `Rule.entropies`. Where the norm is small, it is summed as it is, not as one minus something."""
         if self.tabular:
             return collect(cases, self._table_entropy)
@@ -132,7 +132,7 @@ class PseudoSpherical(PowerRule):
         out = self.entropy(m, excess)
         if not bool(m.xp.any(excess < -0.5)):
             return out
-        plain = Terms(lambda _, t, __: t**self.a, self._rest)
+        plain = ClassTerms(lambda _, t, __: t**self.a, self._rest)
         m = cases.moments(plain)
         small = (1.0 - m.everything(plain) ** (1.0 / self.a)) / self._unit
         return m.xp.where(excess < -0.5, small, out)
@@ -156,7 +156,7 @@ class Spherical(PseudoSpherical):
         if self.a != 2:
             raise RuleError("Spherical has exponent 2; others are PseudoSpherical(a).")
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """1 - q / N = others / (N (N + q)), which never cancels."""
         xp = m.xp
         total = m.outcome * m.outcome + others

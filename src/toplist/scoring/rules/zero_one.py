@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import Moments
+from toplist.core.case_statistics import CaseStatistics
 from toplist.scoring.rules.base import SumRule
 from toplist.scoring.rules.class_sums import Peak
 
@@ -24,7 +24,7 @@ class ZeroOne(SumRule):
     sum: ClassVar[Peak] = Peak()
     entropy_sum: ClassVar[Peak] = Peak()
 
-    def score(self, m: Moments, others: Array) -> Array:
+    def score(self, m: CaseStatistics, others: Array) -> Array:
         """1 - 1 / ties if the outcome is among them."""
         xp = m.xp
         listed = m.total > m.proxy  # otherwise the list is empty or flat, and every class ties
@@ -33,7 +33,7 @@ class ZeroOne(SumRule):
         won = xp.where(listed, xp.where(best, 1.0 / xp.where(m.ties > 0, m.ties, 1.0), 0.0), 1.0 / size)
         return 1.0 - won
 
-    def entropy(self, m: Moments, total: Array) -> Array:
+    def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """1 - the largest confidence."""
         return 1.0 - m.xp.where(m.total > m.proxy, m.total, m.proxy)
 

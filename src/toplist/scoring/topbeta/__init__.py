@@ -10,14 +10,14 @@ from toplist.scoring.topbeta.functional import top_beta, true_top_beta
 from toplist.scoring.topbeta.image import REASONS, Image, in_image
 from toplist.scoring.topbeta.levels import longest
 from toplist.scoring.topbeta.scores import bound, score
-from toplist.scoring.topbeta.summary import Diagnosis, diagnose
+from toplist.scoring.topbeta.summary import TopBetaSummary, diagnose
 
 __all__ = [
     "REASONS",
     "Conditioning",
     "ConditioningWarning",
     "Constants",
-    "Diagnosis",
+    "TopBetaSummary",
     "Image",
     "bound",
     "conditioning",

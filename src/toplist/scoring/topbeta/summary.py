@@ -25,7 +25,7 @@ from toplist.scoring.topbeta.scores import score
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class TopBetaSummary:
     """Coverage beside beta, the size of the lists, the share outside the image by reason, and two mean scores."""
 
     beta: float
@@ -65,7 +65,7 @@ def diagnose(
     a: Any = 2.0,
     level: float = 0.95,
     sample_weight: Any = None,
-) -> Diagnosis:
+) -> TopBetaSummary:
     """Coverage against beta with an interval, size, share outside the image by reason, mean scores; experimental.
 
     True top-beta lists cover at least beta, and as much as they claim. The interval takes cases as independent.
@@ -87,7 +87,7 @@ def diagnose(
     image = in_image(lists, mass, cap)
     shares = {reason: _mean(image.code == at, weight) for at, reason in enumerate(image.counts())}
     mean, why = _mean_score(lists, y, weight, beta=mass, cap=cap, form=form, a=a)
-    return Diagnosis(
+    return TopBetaSummary(
         beta=float(mass),
         cap=cap,
         cases=len(lists),
