@@ -58,7 +58,7 @@ def make_text(folder: Path, cases: int) -> dict[str, Path]:
 
 
 def main() -> None:
-    """`python -m benchmarks.files FOLDER CASES`: two predictors in the order of the truth, one shuffled."""
+    """`python -m benchmarks.files FOLDER CASES`: two models in the order of the truth, one shuffled."""
     folder, cases = Path(sys.argv[1]), int(sys.argv[2])
     for seed, name in enumerate(("a", "b")):
         make_lists(folder / f"{name}.parquet", cases, seed)

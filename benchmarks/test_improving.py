@@ -23,7 +23,7 @@ MEMBERS, CANDIDATES, K, M = 5, 25, 10, 100_000
 
 @dataclass(frozen=True)
 class Panel:
-    """Five predictors that list 10 of 25 plausible classes of each case, the likelier ones more often."""
+    """Five models that list 10 of 25 plausible classes of each case, the likelier ones more often."""
 
     classes: list[NDArray[np.int64]]
     t: list[NDArray[np.float64]]
@@ -82,7 +82,7 @@ def test_pools_against_merged_dicts(
             best[side] = min(best[side], (time.perf_counter() - start) / cases)
             del kept
     union = len(ours.classes) / len(ours)
-    claim = f"{pool.__name__}, 5 predictors, n = 1M, k = 10, {union:.0f} classes in all: times as fast as merged dicts"
+    claim = f"{pool.__name__}, 5 models, n = 1M, k = 10, {union:.0f} classes in all: times as fast as merged dicts"
     race.record(claim, best[1] / best[0], at_least=20)
 
 

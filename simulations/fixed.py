@@ -179,24 +179,24 @@ TRIALS: tuple[Trial, ...] = (
     ),
     *map(_rounds, (50, 300)),
     Trial(
-        "five equal predictors, n = 100",
+        "five equal models, n = 100",
         lambda rng: worlds.equals(rng, 100),
         (family("Holm", "holds", adjusted=True), family("p values as they are", "fails", adjusted=False)),
     ),
     Trial(
-        "five equal predictors, resampled, n = 100",
+        "five equal models, resampled, n = 100",
         lambda rng: worlds.equals(rng, 100),
         (left_out("confidence set", "holds", whom=5),),
         share=_FEW,
     ),
     Trial(
-        "one of five predictors slightly ahead, n = 100",
+        "one of five models slightly ahead, n = 100",
         lambda rng: worlds.equals(rng, 100, behind=0.1),
         (left_out("confidence set", "holds", whom=1),),
         share=_FEW,
     ),
     Trial(
-        "five equal predictors, MA(4), n = 300",
+        "five equal models, MA(4), n = 300",
         lambda rng: worlds.equals(rng, 300, ordered=True),
         (left_out("confidence set", "short", whom=5),),
         share=_FEWER,

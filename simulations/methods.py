@@ -84,7 +84,7 @@ def p_value(name: str, how: IntervalMethod, expected: Expected = "holds", **more
 
 
 def family(name: str, expected: Expected, *, adjusted: bool) -> Method:
-    """Whether any pair of equal predictors is told apart."""
+    """Whether any pair of equal models is told apart."""
 
     def wrong(world: World, seed: int) -> bool:
         sums = world.sums()
@@ -97,7 +97,7 @@ def family(name: str, expected: Expected, *, adjusted: bool) -> Method:
 
 
 def left_out(name: str, expected: Expected, *, whom: int) -> Method:
-    """Whether any of the best predictors, which are the first ones, is not in the confidence set."""
+    """Whether any of the best models, which are the first ones, is not in the confidence set."""
 
     def wrong(world: World, seed: int) -> bool:
         names = tuple("abcdefgh"[: len(world.scores)])
@@ -106,11 +106,11 @@ def left_out(name: str, expected: Expected, *, whom: int) -> Method:
         )
         return not set(names[:whom]) <= set(found.members)
 
-    return Method(name, wrong, expected, "leaves out a best predictor")
+    return Method(name, wrong, expected, "leaves out a best model")
 
 
 def separates(name: str) -> Method:
-    """Whether as many cases as were said to be needed tell two predictors apart."""
+    """Whether as many cases as were said to be needed tell two models apart."""
 
     def right(world: World, seed: int) -> bool:
         return _outside(world.sums().difference(0, 0, 1), 0.0)

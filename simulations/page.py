@@ -74,10 +74,10 @@ def _figures(rows: Sequence[Row]) -> dict[str, str]:
         "stationary": rate("MA(4), resampled, n = 300", "stationary bootstrap"),
         "relative50": rate("three rounds in ten missing, n = 50", "t, of relative skill"),
         "relative300": rate("three rounds in ten missing, n = 300", "t, of relative skill"),
-        "holm": rate("five equal predictors, n = 100", "Holm"),
-        "plain": rate("five equal predictors, n = 100", "p values as they are"),
-        "set": rate("five equal predictors, resampled, n = 100", "confidence set"),
-        "set_timed": rate("five equal predictors, MA(4), n = 300", "confidence set"),
+        "holm": rate("five equal models, n = 100", "Holm"),
+        "plain": rate("five equal models, n = 100", "p values as they are"),
+        "set": rate("five equal models, resampled, n = 100", "confidence set"),
+        "set_timed": rate("five equal models, MA(4), n = 300", "confidence set"),
     }
 
 
@@ -106,16 +106,16 @@ This page is written by `{command}`.
   dependence is never estimated in full and its quantile does not know. **cosine**, whose quantile does, misses
   {cosine50}, {cosine} and {cosine1000} with 50, 300 and 1000 moments. Its intervals are wider.
 - **Relative skill** with missing rounds: {relative50} misses with 50 rounds, {relative300} with 300.
-- **Many pairs**: among five equal predictors, p values as they are find a difference in {plain} of all runs, Holm's in
+- **Many pairs**: among five equal models, p values as they are find a difference in {plain} of all runs, Holm's in
   {holm}.
-- **The confidence set** leaves out one of five equal predictors in {set} of all runs; under a moving average, in
+- **The confidence set** leaves out one of five equal models in {set} of all runs; under a moving average, in
   {set_timed}: it draws as the stationary bootstrap does.
 
 ## At a time that was fixed beforehand
 
 {fixed}
 
-The confidence set of five equal predictors must contain all five; where one is ahead, that one. "As was said to be
+The confidence set of five equal models must contain all five; where one is ahead, that one. "As was said to be
 needed" is what the leaderboard says about further cases.
 
 ## Looking after every case

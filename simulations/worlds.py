@@ -24,7 +24,7 @@ SHARPNESS = 0.3  # of Dirichlet forecasts: most of them are nearly sure
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Scores under one rule, (predictors, cases), NaN where one is missing, with what is true of them."""
+    """Scores under one rule, (models, cases), NaN where one is missing, with what is true of them."""
 
     scores: Floats
     truth: dict[str, float]  # the true value of each quantity that is estimated
@@ -121,7 +121,7 @@ def rare(rng: Rng, n: int) -> World:
 
 
 def equals(rng: Rng, n: int, k: int = 5, *, ordered: bool = False, behind: float = 0.0) -> World:
-    """As many predictors, of which all are equally good, or all but the first are behind."""
+    """As many models, of which all are equally good, or all but the first are behind."""
     noise = series(rng, n, k, "MA(4)") if ordered else rng.exponential(size=(k, n)) - 1
     hard = rng.exponential(size=n)
     shift = np.where(np.arange(k) > 0, behind, 0.0)[:, None]
@@ -129,7 +129,7 @@ def equals(rng: Rng, n: int, k: int = 5, *, ordered: bool = False, behind: float
 
 
 def apart(rng: Rng, n: int, difference: float, *, ordered: bool = False) -> World:
-    """Two predictors whose scores differ by noise of variance one around this difference."""
+    """Two models whose scores differ by noise of variance one around this difference."""
     hard, noise = rng.exponential(size=n), rng.exponential(size=n) - 1
     return World(np.stack([hard + difference + noise, hard]), {"difference": difference}, ordered=ordered)
 
@@ -175,7 +175,7 @@ def timed(rng: Rng, n: int, kind: str, *, cases: int = 1) -> World:
 
 
 def rounds(rng: Rng, n: int) -> World:
-    """Four predictors, each of which misses three rounds in ten; scores are in fixed proportions on average."""
+    """Four models, each of which misses three rounds in ten; scores are in fixed proportions on average."""
     level = np.array([0.8, 1.0, 1.1, 1.4])
     hard = rng.gamma(2.0, size=n)
     scores = level[:, None] * hard * rng.gamma(2.0, 0.5, size=(4, n))

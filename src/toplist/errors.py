@@ -9,7 +9,7 @@
     ├── FileError              a file, or a table, cannot be read as predictions, or a file cannot be written; carries
     │                          the source and the row
     ├── ResourceError          memory, or room for temporary files, does not suffice
-    ├── AlignmentError         the predictors and the truth are not about the same cases
+    ├── AlignmentError         the models and the truth are not about the same cases
     └── CaseError              a case is wrong; carries the case, the problem, the remedy and how many more
         ├── ShapeError         lengths that differ, an array of the wrong shape
         ├── ConfidenceError    a value that is no probability: NaN, negative, above one, percent, a sentinel
@@ -66,7 +66,7 @@ class ResourceError(TopListError):
 
 
 class AlignmentError(TopListError):
-    """The predictors and the truth are not about the same cases."""
+    """The models and the truth are not about the same cases."""
 
 
 class CaseError(TopListError):

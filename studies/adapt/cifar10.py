@@ -1,6 +1,6 @@
 """CIFAR-10: fourteen networks, and a cross-validated classifier.
 
-Distributions are wide Parquet in single precision, as they were stored. For five predictors the shorter forms are
+Distributions are wide Parquet in single precision, as they were stored. For five models the shorter forms are
 written beside: the three most probable classes as lists in Parquet, the first with its probability as JSON lines, and
 the first alone as CSV.
 """
@@ -26,7 +26,7 @@ BOARDS = {
 
 
 def adapt(data: Path, out: Path) -> None:
-    """Write fourteen networks, and five predictors in four forms each."""
+    """Write fourteen networks, and five models in four forms each."""
     nets, other = np.load(data / FILES[0]), np.load(data / FILES[1])
     names = nets["classes"].tolist()
     models = [key for key in nets.files if key not in ("labels", "classes")]

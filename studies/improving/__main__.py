@@ -8,7 +8,7 @@ from pathlib import Path
 
 from studies import folder
 from studies.improving import page
-from studies.improving.data import FILES, predictors
+from studies.improving.data import FILES, models
 from studies.improving.figures import pictures
 from studies.improving.measuring import measure
 
@@ -23,7 +23,7 @@ def main() -> int:
     if why:
         sys.stderr.write(f"{why}\n")
         return 1
-    found = list(predictors(asked.data))
+    found = list(models(asked.data))
     results = measure(found)
     sys.stdout.write(page.tables(results) + "\n")
     if asked.write:

@@ -25,8 +25,8 @@ NETWORKS = "CIFAR-10"
 
 
 @dataclass(frozen=True, slots=True)
-class Predictor:
-    """The lists of one predictor; cases of one cluster depend on each other, others do not."""
+class Model:
+    """The lists of one model; cases of one cluster depend on each other, others do not."""
 
     data: str
     name: str
@@ -34,12 +34,12 @@ class Predictor:
     y: NDArray[np.int64]
     clusters: NDArray[Any] | None = None
 
-    def part(self, at: NDArray[np.bool_]) -> Predictor:
+    def part(self, at: NDArray[np.bool_]) -> Model:
         """Some of its cases."""
         clusters = None if self.clusters is None else self.clusters[at]
-        return Predictor(self.data, self.name, self.lists[at], self.y[at], clusters)
+        return Model(self.data, self.name, self.lists[at], self.y[at], clusters)
 
-    def halves(self) -> tuple[Predictor, Predictor]:
+    def halves(self) -> tuple[Model, Model]:
         """To learn from, and to be judged on; a cluster stays whole."""
         units = np.arange(len(self.y)) if self.clusters is None else self.clusters
         known = np.unique(units)
@@ -48,20 +48,20 @@ class Predictor:
         return self.part(first), self.part(~first)
 
 
-def predictors(folder: Path) -> Iterator[Predictor]:
+def models(folder: Path) -> Iterator[Model]:
     """All of them, data set by data set."""
     for data, file in FILES.items():
         with np.load(folder / file) as found:
             y = found["labels"].astype(np.int64)
             if data == NETWORKS:
                 names = [name for name in found.files if name not in ("labels", "classes")]
-                yield from (Predictor(data, name, _lists(found[name]), y) for name in names)
+                yield from (Model(data, name, _lists(found[name]), y) for name in names)
             elif data == "FluSight":
                 for team in np.unique(found["model"]).tolist():
                     at = found["model"] == team
-                    yield Predictor(data, team, _lists(found["probs"][at]), y[at], found["location"][at])
+                    yield Model(data, team, _lists(found["probs"][at]), y[at], found["location"][at])
             else:
-                yield Predictor(data, _NAMES[data], _lists(found["probs"]), y)
+                yield Model(data, _NAMES[data], _lists(found["probs"]), y)
 
 
 _NAMES = {

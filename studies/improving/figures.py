@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from studies.improving.data import NETWORKS, Predictor
+from studies.improving.data import NETWORKS, Model
 from studies.improving.measuring import recalibrated
 from toplist.calibration import decompose, reliability
 from toplist.postprocess import choose_k, rejection_curve
@@ -23,9 +23,9 @@ PARTED = ("googlenet", "vgg19_bn", "vgg16_bn", "resnet34", "mobilenet_v2", "resn
 SHOWN = ("googlenet", "vgg19_bn", "newsgroups", "language id", "VTSanghani-PRIME", "MNIST")
 
 
-def pictures(predictors: Sequence[Predictor], results: Record) -> dict[str, Plot[Any]]:
+def pictures(models: Sequence[Model], results: Record) -> dict[str, Plot[Any]]:
     """All figures by the names of their files."""
-    called = {_called(one): one for one in predictors}
+    called = {_called(one): one for one in models}
     shown = [called[name] for name in SHOWN]
     networks = {name: decompose(called[name].lists, called[name].y) for name in PARTED}
     after = {_called(one): (recalibrated(one)[0], one.y) for one in shown}
@@ -49,14 +49,14 @@ def pictures(predictors: Sequence[Predictor], results: Record) -> dict[str, Plot
     }
 
 
-def _called(one: Predictor) -> str:
-    """The name of a predictor among several of one data set, or that of the data set."""
+def _called(one: Model) -> str:
+    """The name of a model among several of one data set, or that of the data set."""
     return one.name if one.data in (NETWORKS, "FluSight") else one.data
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What recalibration did to each predictor."""
+    """What recalibration did to each model."""
 
     rows: tuple[tuple[str, str, bool, float, float, float], ...]  # data, name, miscalibrated, difference, ends
 
@@ -72,7 +72,7 @@ class Differences:
 
 
 def differences(rows: Sequence[Record]) -> Plot[Differences]:
-    """A line per predictor, filled where the test said miscalibrated."""
+    """A line per model, filled where the test said miscalibrated."""
     made = tuple(
         (
             row["data"],
@@ -91,7 +91,7 @@ def _draw(data: Differences, theme: Theme) -> Figure:
     tall = gap * len(groups) + height * len(data.rows)
     foot = [
         "after recalibration less before, with 95 % intervals; left of the line is better",
-        "filled: the test calls the predictor miscalibrated; open: it does not",
+        "filled: the test calls the model miscalibrated; open: it does not",
     ]
     figure = sheet(head + tall + 26 + LINE * len(foot) + 14, theme)
     page = cover(figure, theme)

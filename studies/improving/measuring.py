@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import toplist as tl
-from studies.improving.data import NETWORKS, SEED, Predictor
+from studies.improving.data import NETWORKS, SEED, Model
 from toplist.calibration import calibration_test, confidence_gap, decompose
 from toplist.postprocess import (
     Conformal,
@@ -29,24 +29,24 @@ LEVEL = 0.05
 COVERAGES = (0.9, 0.95, 0.99)
 
 
-def measure(predictors: Sequence[Predictor]) -> Record:
+def measure(models: Sequence[Model]) -> Record:
     """Everything that the page says."""
-    networks = [one for one in predictors if one.data == NETWORKS]
+    networks = [one for one in models if one.data == NETWORKS]
     return {
-        "recalibration": [recalibration(one) for one in predictors],
+        "recalibration": [recalibration(one) for one in models],
         "pool": pool(networks),
-        "truncation": [truncation(one) for one in predictors if one.name in ("googlenet", "py3langid")],
-        "rejection": [rejection(one) for one in predictors if one.name in ("googlenet", "VTSanghani-PRIME")],
-        "conformal": [conformal(one, coverage) for one in predictors if _alone(one) for coverage in COVERAGES],
+        "truncation": [truncation(one) for one in models if one.name in ("googlenet", "py3langid")],
+        "rejection": [rejection(one) for one in models if one.name in ("googlenet", "VTSanghani-PRIME")],
+        "conformal": [conformal(one, coverage) for one in models if _alone(one) for coverage in COVERAGES],
     }
 
 
-def _alone(one: Predictor) -> bool:
+def _alone(one: Model) -> bool:
     """Whether it stands for its data set where one is enough."""
     return one.clusters is None and one.name in ("googlenet", "a classifier", "py3langid")
 
 
-def recalibration(one: Predictor) -> Record:
+def recalibration(one: Model) -> Record:
     """Diagnosed as it is, then recalibrated, each case by a choice and a fit that have not seen it."""
     test = calibration_test(one.lists, one.y, draws=DRAWS, seed=SEED, clusters=one.clusters)
     gap = confidence_gap(one.lists, one.y, clusters=one.clusters)
@@ -73,7 +73,7 @@ def recalibration(one: Predictor) -> Record:
     }
 
 
-def recalibrated(one: Predictor) -> tuple[tl.TopLists, list[str]]:
+def recalibrated(one: Model) -> tuple[tl.TopLists, list[str]]:
     """The lists of each fold as the other folds teach, and what was chosen by each."""
     fold = folds(one)
     parts, places, chosen = [], [], []
@@ -87,13 +87,13 @@ def recalibrated(one: Predictor) -> tuple[tl.TopLists, list[str]]:
     return tl.TopLists.from_proba(whole, normalize=True), chosen
 
 
-def folds(one: Predictor) -> NDArray[np.intp]:
+def folds(one: Model) -> NDArray[np.intp]:
     """The fold of each case; a cluster stays whole."""
     _, unit = np.unique(np.arange(len(one.y)) if one.clusters is None else one.clusters, return_inverse=True)
     return np.random.default_rng(SEED).permutation(np.arange(unit.max() + 1) % FOLDS)[unit]
 
 
-def pool(networks: Sequence[Predictor]) -> Record:
+def pool(networks: Sequence[Model]) -> Record:
     """The networks together, against each of them, on cases that weights have not seen."""
     halves = {one.name: one.halves() for one in networks}
     learn = {name: half[0].lists for name, half in halves.items()}
@@ -127,7 +127,7 @@ def pool(networks: Sequence[Predictor]) -> Record:
     }
 
 
-def truncation(one: Predictor) -> Record:
+def truncation(one: Model) -> Record:
     """Score against k on one half, the k that it chooses, and what that k scores on the other half."""
     learn, judge = one.halves()
     found = choose_k(learn.lists, learn.y)
@@ -145,7 +145,7 @@ def truncation(one: Predictor) -> Record:
     }
 
 
-def rejection(one: Predictor) -> Record:
+def rejection(one: Model) -> Record:
     """Score against coverage on the second half."""
     _, judge = one.halves()
     found = rejection_curve(judge.lists, judge.y)
@@ -163,7 +163,7 @@ def rejection(one: Predictor) -> Record:
     }
 
 
-def conformal(one: Predictor, coverage: float) -> Record:
+def conformal(one: Model, coverage: float) -> Record:
     """Lists that promise coverage, made by one half, and how often they cover the other half."""
     learn, judge = one.halves()
     made = Conformal(coverage=coverage, seed=SEED).fit(learn.lists, learn.y)
@@ -178,7 +178,7 @@ def conformal(one: Predictor, coverage: float) -> Record:
     }
 
 
-def _top_beta(judge: Predictor, coverage: float) -> Record:
+def _top_beta(judge: Model, coverage: float) -> Record:
     """As many classes as it takes to list the mass, without any correction."""
     lists = judge.lists.truncate(mass=coverage)
     return {"covered": tl.coverage(lists, judge.y), "size": float(lists.sizes.mean())}

@@ -48,7 +48,7 @@ def _recalibration(results: Record) -> str:
             ]
         )
         seen.add(row["data"])
-    header = ["data", "predictor", "promised", "kept", "p", "chosen", "before", "after", "difference"]
+    header = ["data", "model", "promised", "kept", "p", "chosen", "before", "after", "difference"]
     return table(header, rows)
 
 
@@ -69,7 +69,7 @@ def _parts(results: Record) -> str:
         ]
         for row in results["recalibration"]
     ]
-    header = ["predictor", "uncertainty", "discrimination", "miscalibration", "after recalibration"]
+    header = ["model", "uncertainty", "discrimination", "miscalibration", "after recalibration"]
     return table(header, rows)
 
 
@@ -111,7 +111,7 @@ def _truncation(results: Record) -> str:
         ]
         for row in results["truncation"]
     ]
-    return table(["data", "predictor", "best k", "chosen k", "all classes", "cut", "difference"], rows)
+    return table(["data", "model", "best k", "chosen k", "all classes", "cut", "difference"], rows)
 
 
 def _rejection(results: Record) -> str:
@@ -119,7 +119,7 @@ def _rejection(results: Record) -> str:
         [row["data"], row["name"], f"{row['all']:.4f}", f"{row['least']:.4f}", f"{row['best']:.3f}"]
         for row in results["rejection"]
     ]
-    return table(["data", "predictor", "nothing rejected", "at best", "at coverage"], rows)
+    return table(["data", "model", "nothing rejected", "at best", "at coverage"], rows)
 
 
 def _conformal(results: Record) -> str:

@@ -70,7 +70,7 @@ def _lists(board: Reading) -> str:
     sure = sum(board.sure(other) for _, other in found)
     alone = sum(other["difference"]["p"] <= 1 - board.record["level"] for _, other in found)
     said = (
-        f"Among the {len(board.names)} forms of five predictors the padded Brier score surely contradicts accuracy for "
+        f"Among the {len(board.names)} forms of five models the padded Brier score surely contradicts accuracy for "
         f"{len(found)} pairs; accuracy is sure of {sure or 'none'} of them, and of {alone} if each is looked at alone:"
     )
     return f"{said}\n\n{_table(found, 'Brier')}"

@@ -23,21 +23,21 @@ class Reading:
 
     @property
     def names(self) -> list[str]:
-        """The predictors, best first."""
+        """The models, best first."""
         return [row["name"] for row in self.record["overall"]["standings"]]
 
     def row(self, name: str, group: str | None = None) -> Row:
-        """One predictor, over all cases or in a group."""
+        """One model, over all cases or in a group."""
         sections = [self.record["overall"]] if group is None else self.record["groups"]
         section = next(part for part in sections if part["group"] == group)
         return cast("Row", next(row for row in section["standings"] if row["name"] == name))
 
     def mark(self, name: str, rule: str = "brier", group: str | None = None) -> Row:
-        """How one predictor did under one rule."""
+        """How one model did under one rule."""
         return cast("Row", next(mark for mark in self.row(name, group)["marks"] if mark["rule"] == rule))
 
     def pairs(self, rule: str = "brier") -> Sequence[Row]:
-        """Every two predictors; the first stands above the second."""
+        """Every two models; the first stands above the second."""
         return [pair for pair in self.record["pairs"] if pair["rule"] == rule]
 
     def pair(self, a: str, b: str, rule: str = "brier") -> Row:

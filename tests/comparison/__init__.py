@@ -1,1 +1,1 @@
-"""Several predictors of any shape against one truth: in memory and from files, in any order and any split."""
+"""Several models of any shape against one truth: in memory and from files, in any order and any split."""

@@ -20,7 +20,7 @@ from toplist.inference.settings import METHODS, TIMED
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, tmp_path: Path) -> None:
-    """Means, differences, skill and pairs, with every interval; whichever order predictors come in."""
+    """Means, differences, skill and pairs, with every interval; whichever order models come in."""
     asked = options_of(kind, how)
     made, y = drawn(1)
     extra = columns(1)
@@ -184,7 +184,7 @@ def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
 
 
 def holes(made: dict[str, Any]) -> dict[str, list[int]]:
-    """The cases that each predictor has: the first one lacks some, and the second others."""
+    """The cases that each model has: the first one lacks some, and the second others."""
     return {"p": [i for i in range(N) if i % 5], "q": [i for i in range(N) if i % 7]}
 
 
@@ -218,7 +218,7 @@ def test_missing_cases_go_with_every_interval(kind: str, how: str, tmp_path: Pat
 
 
 def test_skill_with_classes_per_case_and_missing_predictions_knows_every_case(tmp_path: Path) -> None:
-    """What the empty list scores on a case is known from those who have it, though the first predictor lacks it."""
+    """What the empty list scores on a case is known from those who have it, though the first model lacks it."""
     rng = np.random.default_rng(8)
     sizes, outcome = rng.integers(3, 9, N), rng.integers(0, 3, N)
     t = rng.uniform(0.2, 0.9, (2, N))

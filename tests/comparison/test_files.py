@@ -104,14 +104,14 @@ def _rounded(made: Any) -> Any:
 
 
 def holes(world: World, seed: int) -> None:
-    """Predictors lack cases, each its own; the dense one has all."""
+    """Models lack cases, each its own; the dense one has all."""
     rng = np.random.default_rng(seed)
     for name in ("lists", "long", "labels"):
         world.has[name] = rng.random(len(world)) < 0.8
 
 
 def scores(world: World, rule: str) -> tuple[Any, Any]:
-    """Of all predictors and cases, and which of them count."""
+    """Of all models and cases, and which of them count."""
     y = [SPACE.labels[c] for c in world.y]
     every = np.arange(len(world))
     made = [tl.score(tl.TopLists.from_dicts(world.dicts(name, every), SPACE), y, rule=rule) for name in LAYOUTS]

@@ -1,4 +1,4 @@
-"""A comparison says what scoring each predictor alone says, whatever shapes stand side by side."""
+"""A comparison says what scoring each model alone says, whatever shapes stand side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ few = settings(law, max_examples=12)
 
 
 def plain(board: tl.Leaderboard, *, origins: bool = True) -> dict[str, Any]:
-    """All that a leaderboard shows, with predictors by name."""
+    """All that a leaderboard shows, with models by name."""
     found = board.to_dict()
     for section in (found["overall"], *found["groups"]):
         section["standings"] = {row.pop("name"): row for row in section["standings"]}
@@ -111,7 +111,7 @@ def test_the_order_of_the_cases_does_not_show(seed: int, n: int) -> None:
 
 @few
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 30))
-def test_the_order_of_the_predictors_does_not_show(seed: int, n: int) -> None:
+def test_the_order_of_the_models_does_not_show(seed: int, n: int) -> None:
     """But in the order of those that tie."""
     made, y = predictions(seed, n)
     del made["rows"]  # under the log score of few cases it may tie with its mirror
@@ -232,7 +232,7 @@ def test_a_single_list_is_a_batch_of_one() -> None:
     assert board["a"].marks[0].score.why == "one case has no spread"
 
 
-def test_repairs_are_asked_for_by_predictor_and_counted() -> None:
+def test_repairs_are_asked_for_by_model_and_counted() -> None:
     p = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
     made = {"percent": 100 * p, "log": np.log(p), "mass": 2 * p, "plain": p}
     units = {"percent": "percent", "log": "log"}

@@ -71,7 +71,7 @@ def test_differences_to_the_leader_are_those_in_the_standings() -> None:
             assert mark.behind == (None if row.name == leader else board.difference(row.name, leader, mark.rule))
 
 
-def test_a_predictor_is_found_by_name_and_by_place() -> None:
+def test_a_model_is_found_by_name_and_by_place() -> None:
     board = board_of()
     assert len(board) == len(list(board)) == 8
     for place, row in enumerate(board):
@@ -92,8 +92,8 @@ def test_a_place_may_be_a_number_of_numpy() -> None:
 def test_what_is_not_there_cannot_be_asked_for() -> None:
     board = board_of()
     for call, said in (
-        (lambda: board.difference("nobody", "double"), "'nobody' is no predictor here: there are"),
-        (lambda: board.difference("double", "nobody"), "'nobody' is no predictor here: there are"),
+        (lambda: board.difference("nobody", "double"), "'nobody' is no model here: there are"),
+        (lambda: board.difference("double", "nobody"), "'nobody' is no model here: there are"),
         (lambda: board.difference("double", "single", "quadratic"), "'quadratic' is no rule here: there are"),
     ):
         with pytest.raises(tl.TopListError, match=said):
@@ -133,18 +133,18 @@ def test_the_record_is_as_its_schema_says(options: dict[str, Any]) -> None:
     validator(schema()).validate(tl.compare(made, soft, space=M, top=(1, 5)).to_dict())
 
 
-def test_csv_has_a_line_for_each_group_predictor_and_rule() -> None:
+def test_csv_has_a_line_for_each_group_model_and_rule() -> None:
     board = board_of(by=["x", "y"] * 20)
     lines = list(csv.DictReader(io.StringIO(board.to_csv())))
     assert len(lines) == 3 * 8 * 2
     for line in lines[:16]:
-        mark = next(m for m in board[line["predictor"]].marks if m.rule == line["rule"])
+        mark = next(m for m in board[line["model"]].marks if m.rule == line["rule"])
         assert float(line["mean"]) == mark.score.value
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_file_has_the_format_of_its_name(suffix: str, tmp_path: Path) -> None:
-    """And holds what the method of that name gives, with every predictor."""
+    """And holds what the method of that name gives, with every model."""
     board = board_of()
     made = {
         "json": board.to_json, "csv": board.to_csv, "md": board.to_markdown, "tex": board.to_latex,
@@ -170,7 +170,7 @@ def test_a_format_that_is_not_known_is_refused_and_nothing_is_written(name: str,
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "200"])
-def test_what_is_printed_names_every_predictor(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_printed_names_every_model(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However narrow the screen, in the order of the ranks."""
     monkeypatch.setenv("COLUMNS", columns)
     board = board_of(by=["x", "y"] * 20)
@@ -189,7 +189,7 @@ def test_frames_hold_the_same_rows() -> None:
     pandas, polars = board.to_pandas(), board.to_polars()
     assert list(pandas.columns) == polars.columns
     assert len(pandas) == len(polars) == 3 * 8 * 2
-    assert pandas["predictor"].tolist() == polars["predictor"].to_list()
+    assert pandas["model"].tolist() == polars["model"].to_list()
 
 
 def test_leaderboards_are_frozen_values() -> None:

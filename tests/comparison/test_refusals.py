@@ -42,9 +42,9 @@ def frame(column: str, **others: float) -> Any:
 
 
 OPTIONS = [
-    ({"reference": "c"}, "the reference 'c' is not among the predictors 'a', 'b'"),
+    ({"reference": "c"}, "the reference 'c' is not among the models 'a', 'b'"),
     ({"reference": 0}, "the reference 0 is not among"),
-    ({"reference": ["a"]}, "is not among the predictors"),
+    ({"reference": ["a"]}, "is not among the models"),
     ({"missing": "drop"}, "missing is one of error, common, pairwise, reject, not 'drop'"),
     ({"missing": None}, "missing is one of"),
     ({"missing": ["error"]}, "missing is one of"),
@@ -129,7 +129,7 @@ PREDICTIONS = [
     ({}, "predictions are a mapping from names to what was predicted, with at least one entry"),
     ([[0, 1, 2]], "predictions are a mapping"),
     (3, "predictions are a mapping"),
-    ({"a": [0, 1, 2], "b": [0, 1]}, "predictors differ in length: a has 3, b has 2"),
+    ({"a": [0, 1, 2], "b": [0, 1]}, "models differ in length: a has 3, b has 2"),
     ({"a": []}, "there are no cases to compare"),
     ({"a": None}, "a: expected TopLists, or .* got nothing"),
     ({"a": object()}, "a: predictions must be an array, not object"),

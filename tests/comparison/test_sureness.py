@@ -15,7 +15,7 @@ from tests.comparison.written import KINDS, N, columns, drawn, files
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidence_sets_of_files_are_those_of_arrays(kind: str, tmp_path: Path) -> None:
-    """The cases are drawn as they depend on each other, whichever way they came; predictors in any order of rows."""
+    """The cases are drawn as they depend on each other, whichever way they came; models in any order of rows."""
     pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
     made, y = drawn(13)
     extra = columns(13)

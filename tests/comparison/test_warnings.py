@@ -25,10 +25,10 @@ law = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def kinds(board: Leaderboard) -> dict[str, list[tuple[str, ...]]]:
-    """The predictors of each kind of warning."""
+    """The models of each kind of warning."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for one in board.results.warnings:
-        found.setdefault(one.kind, []).append(one.predictors)
+        found.setdefault(one.kind, []).append(one.models)
     return found
 
 
@@ -83,7 +83,7 @@ def test_outcomes_that_are_never_listed_come_with_the_nearest_spelling(
 ) -> None:
     board = compared(how, tmp_path, {"m": [{"owl": 0.7}] * 3, "n": [{"owl": 0.6}] * 3}, [change("owl")] * 3, space=10)
     (found,) = [one for one in board.results.warnings if one.kind == "never listed"]
-    assert set(found.predictors) == {"m", "n"}
+    assert set(found.models) == {"m", "n"}
     assert found.sentence.startswith("no outcome is ever listed; ")
     assert told in found.sentence
 
@@ -141,7 +141,7 @@ def test_a_permuted_truth_is_worse_than_to_say_nothing(how: str, tmp_path: Path)
     assert "below chance" not in right
 
 
-def test_one_bad_predictor_does_not_make_the_truth_wrong() -> None:
+def test_one_bad_model_does_not_make_the_truth_wrong() -> None:
     lists, y = drawn(3, 300)
     wrong = [ANIMALS[(ANIMALS.index(name) + 1) % 5] for name in y]
     assert "worse than uniform" not in kinds(tl.compare({"good": lists, "bad": wrong}, y, space=5))
@@ -244,7 +244,7 @@ def test_files_without_a_case_in_common_are_refused_with_what_their_ids_look_lik
 
 
 def sparse(folder: Path, cases: Mapping[str, Sequence[int]], n: int) -> tuple[dict[str, Path], Path]:
-    """Predictors that have some of the cases each; the sharper, the shorter their name."""
+    """Models that have some of the cases each; the sharper, the shorter their name."""
     lists, y = drawn(7, n)
     for name, have in cases.items():
         rows = [f"{i},{c},{t * (0.9 if len(name) > 1 else 1.0)!r}" for i in have for c, t in lists[i].items()]
@@ -253,7 +253,7 @@ def sparse(folder: Path, cases: Mapping[str, Sequence[int]], n: int) -> tuple[di
     return {name: folder / f"{name}.csv" for name in cases}, folder / "y.csv"
 
 
-def test_predictors_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_models_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_for(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="files are an extra")
     files, y = sparse(tmp_path, {"s": range(8), "long": range(60), "longer": range(5, 60)}, 60)
     board = tl.compare(files, y, space=5, missing="pairwise")
@@ -269,7 +269,7 @@ def test_predictors_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_
     without = tl.compare({k: v for k, v in files.items() if k != "s"}, y, space=5, missing="pairwise")
     for name in ("long", "longer"):  # those that are not ranked do not count for the others either
         assert ranked[name].marks[0].relative == without[name].marks[0].relative
-    with pytest.raises(TopListError, match="no predictor has so many cases, the most is 60"):
+    with pytest.raises(TopListError, match="no model has so many cases, the most is 60"):
         tl.compare(files, y, space=5, missing="pairwise", min_cases=61)
 
 
@@ -280,7 +280,7 @@ def test_a_leader_with_few_cases_is_pointed_out(tmp_path: Path) -> None:
     found = [one for one in board.results.warnings if one.kind == "leader with few cases"]
     assert bool(found) == (board[0].name == "s")
     if found:
-        assert "8 of 60 cases, where the median predictor has 60" in found[0].sentence
+        assert "8 of 60 cases, where the median model has 60" in found[0].sentence
     assert "leader with few cases" not in kinds(tl.compare(files, y, space=5, missing="pairwise", min_cases=10))
 
 
@@ -318,7 +318,7 @@ def test_warnings_stand_first_in_every_format(tmp_path: Path) -> None:
     assert board.to_html().index("Warning") < board.to_html().index("Lower is better")
     assert board.to_latex().index("Warning") < board.to_latex().index("Lower is better")
     (found,) = board.to_dict()["warnings"]
-    assert found == {"kind": "never listed", "sentence": sentence, "predictors": ["m_1"]}
+    assert found == {"kind": "never listed", "sentence": sentence, "models": ["m_1"]}
 
 
 def test_the_page_shows_warnings_before_the_contents(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def write_parquet(path: Path, header: list[str], rows: Iterable[Iterable[Any]]) 
 def files(
     folder: Path, made: dict[str, Any], y: Any, extra: dict[str, Any], *, suffix: str, seed: int | None
 ) -> tuple[dict[str, str], str]:
-    """Wide tables and a truth; with a seed, the rows of each predictor in an order of their own."""
+    """Wide tables and a truth; with a seed, the rows of each model in an order of their own."""
     pytest.importorskip("duckdb")
     write: Callable[..., str] = write_csv if suffix == "csv" else write_parquet
     rng = None if seed is None else np.random.default_rng(seed)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.diagnosis.predictors import known, rounded
+from tests.diagnosis.models import known, rounded
 from toplist.calibration import reliability
 
 
 @pytest.mark.parametrize("of", ["listed", "top", 2, "mass"])
 def test_consistency_bands_hold_nine_in_ten_curves_of_calibrated_lists(of):
-    """The share of the grid where the curve is in the band, averaged over predictors: at least 0.9 with its edges, and
+    """The share of the grid where the curve is in the band, averaged over models: at least 0.9 with its edges, and
     at most 0.9 without them, as the curve and those drawn are exchangeable, and often equal."""
     within, inside = [], []
     for seed in range(60):

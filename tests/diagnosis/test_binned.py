@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
+from tests.diagnosis.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.diagnosis.test_decomposition import whole
 from tests.laws.cases import law
 from toplist.calibration import Binned, calibration_error, confidence_gap, decompose, reliability

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import toplist as tl
-from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
+from tests.diagnosis.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
 from toplist.calibration import Binned, calibration_error, confidence_gap
 from toplist.calibration.error import bins_of
@@ -103,7 +103,7 @@ def test_it_is_unbiased_and_its_interval_covers(of, temper):
 
 
 def test_without_debiasing_calibrated_lists_would_look_wrong():
-    """The mean over calibrated predictors is zero: half of the estimates are below it."""
+    """The mean over calibrated models is zero: half of the estimates are below it."""
     rng = np.random.default_rng(4)
     values = [calibration_error(*draw(rng, 60, 1.0)).value for _ in range(200)]
     assert 0.2 < np.mean(np.array(values) < 0) < 0.8

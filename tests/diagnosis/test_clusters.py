@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.diagnosis.predictors import known
+from tests.diagnosis.models import known
 from toplist.calibration import calibration_error, calibration_test, confidence_gap
 
 

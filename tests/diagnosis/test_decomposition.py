@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
+from tests.diagnosis.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
 from toplist.calibration import decompose
 

@@ -214,7 +214,7 @@ def test_no_cases_are_no_error():
 
 def test_a_record_is_fit_for_json_under_its_schema():
     record = diagnose(*drawn(60, k=2)).to_dict()
-    assert record["schema"] == "toplist.calibration/1"
+    assert record["schema"] == "toplist.diagnosis/1"
     assert json.loads(json.dumps(record, allow_nan=False)) == record
 
 
@@ -257,7 +257,7 @@ def test_what_cannot_be_meant_is_refused_in_words():
 def test_many_cases_are_added_up_in_bins_and_the_diagnosis_says_so(monkeypatch):
     lists, y = drawn(2000, power=2.0, k=3)
     exact = diagnose(lists, y)
-    monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1500)
+    monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 1500)
     found = diagnose(lists, y)
     assert not found.exact
     assert found.tested == 500
@@ -328,7 +328,7 @@ class TestFiles:
 
     def test_a_long_file_is_binned_and_sampled(self, files, monkeypatch):
         preds, truth, lists, y = files
-        monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 500)
+        monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 500)
         found = diagnose(str(preds), str(truth), space=M)
         assert not found.exact
         assert 0 < found.tested < 300
@@ -383,7 +383,7 @@ class TestFiles:
 def test_ranks_that_only_invalid_lists_have_are_not_asked_for(exact, monkeypatch):
     """What is scored of {0: 0.01, 1: 0.5} is {1: 0.5}: no list has a second rank."""
     if not exact:
-        monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1)
+        monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 1)
     found = diagnose(tl.TopLists.from_dicts([{0: 0.01, 1: 0.5}, {0: 0.9}], 4), [1, 0])
     assert found.exact == exact
     assert [one.of for one in found.calibration.ranks] == [1]
@@ -391,7 +391,7 @@ def test_ranks_that_only_invalid_lists_have_are_not_asked_for(exact, monkeypatch
 
 def test_cases_that_are_not_held_are_in_the_curves(monkeypatch):
     """Bins see every case: the curve is there although all that is held is empty."""
-    monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1)
+    monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 1)
     found = diagnose(tl.TopLists.from_dicts([{}, {0: 0.6, 1: 0.3}], 4), [1, 0])
     assert [one.of for one in found.calibration.ranks] == [1, 2]
     assert repr(found)

@@ -81,7 +81,7 @@ def test_clusters_need_outcomes():
 def test_many_cases_keep_their_clusters(monkeypatch):
     """Beyond what is held, what has an interval is of the held cases, which the notes say."""
     lists, y, which = repeated(100, 8, seed=2)
-    monkeypatch.setattr("toplist.evaluation.case_sample.EXACT", 1200)
+    monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 1200)
     monkeypatch.setattr("toplist.evaluation.case_sample.TESTED_EACH", 100)
     found = diagnose(lists, y, clusters=which, draws=19)
     assert not found.exact

@@ -1,4 +1,4 @@
-"""The difference of two predictors is split without remainder, and the cases that carry it are as few as can be."""
+"""The difference of two models is split without remainder, and the cases that carry it are as few as can be."""
 
 import json
 import math
@@ -68,7 +68,7 @@ def test_no_smaller_set_of_cases_turns_the_sign(pair):
 
 
 @given(pair=pairs())
-def test_exchanging_the_predictors_exchanges_everything(pair):
+def test_exchanging_the_models_exchanges_everything(pair):
     a, b, right_a, right_b = pair
     one, other = split(a, b, right_a, right_b, rule="brier"), split(b, a, right_b, right_a, rule="brier")
     assert one.difference == -other.difference
@@ -174,7 +174,7 @@ def test_what_cannot_be_compared_is_refused_in_words():
         deciding_cases(a[:0], a[:0], [])
     with pytest.raises(OutcomeError, match="one outcome per case"):
         deciding_cases(a, a, np.full((2, 3), 1 / 3))
-    with pytest.raises(ShapeError, match="ids of the two predictors differ"):
+    with pytest.raises(ShapeError, match="ids of the two models differ"):
         deciding_cases(*(tl.TopLists.from_labels([0], 3, ids=[name]) for name in "xy"), [0])
     with pytest.raises(TopListError, match="most"):
         deciding_cases(a, a, [0, 1], most=-1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.diagnosis.predictors import seeds
+from tests.diagnosis.models import seeds
 from tests.laws.cases import law
 from toplist.core.isotonic import TiedGroups, grouped, pav, pool
 

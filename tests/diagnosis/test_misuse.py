@@ -10,9 +10,9 @@ import pytest
 import toplist as tl
 
 
-def test_several_predictors_are_diagnosed_one_at_a_time() -> None:
+def test_several_models_are_diagnosed_one_at_a_time() -> None:
     lists = tl.TopLists.from_labels([0, 1], 2)
-    with pytest.raises(tl.TopListError, match="one predictor at a time"):
+    with pytest.raises(tl.TopListError, match="one model at a time"):
         tl.diagnose({"a": lists, "b": lists}, [0, 1])
 
 
@@ -54,6 +54,6 @@ def test_a_named_outcome_is_a_label_whatever_else_the_file_holds(tmp_path: Path)
     assert board["people"].accuracy == 0.5
 
 
-def test_figures_bear_the_name_of_the_predictor() -> None:
+def test_figures_bear_the_name_of_the_model() -> None:
     lists, y = tl.TopLists.from_topk([[0]] * 40, [[0.8]] * 40, 3), [0] * 30 + [1] * 10
     assert tl.diagnose(lists, y, name="mine").plot("reliability").data.panels[0].name == "mine"

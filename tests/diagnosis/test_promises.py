@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import toplist as tl
-from tests.diagnosis.predictors import SPECIAL, anything, known, special
+from tests.diagnosis.models import SPECIAL, anything, known, special
 from tests.laws.cases import law
 from toplist.calibration.pairs import MISSED, OutcomeSampler, drawn, promises
 

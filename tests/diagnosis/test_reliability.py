@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import toplist as tl
-from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
+from tests.diagnosis.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
 from toplist.calibration import reliability, reliability_by_rank
 from toplist.core.isotonic import pav

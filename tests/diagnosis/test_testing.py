@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import toplist as tl
-from tests.diagnosis.predictors import SPECIAL, anything, known, rounded, seeds, special
+from tests.diagnosis.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.laws.cases import law
 from toplist.calibration import calibration_test, decompose
 from toplist.calibration.pairs import OutcomeSampler, promises

@@ -200,7 +200,7 @@ def test_many_blocks_are_one_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     lists, costs = draw_lists(rng, 30, 5), rng.random((5, 5))
     whole = [decide(lists, costs), decide(lists, {(0, 1): 3.0}, reject=0.6)]
-    monkeypatch.setattr("toplist.postprocess.costs.CELLS", 40)
+    monkeypatch.setattr("toplist.postprocess.decisions.CELLS", 40)
     for one, again in zip(whole, [decide(lists, costs), decide(lists, {(0, 1): 3.0}, reject=0.6)], strict=True):
         np.testing.assert_array_equal(one.code, again.code)
         np.testing.assert_allclose(one.high, again.high, atol=1e-14)

@@ -223,7 +223,7 @@ def test_a_cut_that_is_longer_than_any_list_is_none(pool: Any) -> None:
 
 def test_what_cannot_be_pooled_says_so() -> None:
     lists = tl.TopLists.from_dicts([{0: 0.5}], 3)
-    with pytest.raises(tl.TopListError, match="several predictors"):
+    with pytest.raises(tl.TopListError, match="several models"):
         linear_pool(None)  # type: ignore[arg-type]
     with pytest.raises(tl.TopListError, match="same name"):
         linear_pool({1: lists, "1": lists})  # type: ignore[dict-item]

@@ -143,7 +143,7 @@ def test_weights_that_do_not_add_up_come_with_the_remedy() -> None:
     lists = [tl.TopLists.from_labels([0], 3)] * 2
     with pytest.raises(tl.ShapeError, match=r"Divide each by 3\."):
         linear_pool(lists, weights=[1.0, 2.0])
-    with pytest.raises(tl.ShapeError, match="one predictor alone"):
+    with pytest.raises(tl.ShapeError, match="one model alone"):
         linear_pool(lists[0])
 
 

@@ -27,7 +27,7 @@ def test_the_schema_says_what_it_is(tmp_path: Path) -> None:
         assert back.transform(given) == made.transform(given)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"schema": "toplist.evaluation.leaderboard/1"}', '{"schema": 3}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"schema": "toplist.leaderboard/1"}', '{"schema": 3}'])
 def test_other_files_are_refused_with_what_could_be_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "other.json").write_text(text)
     with pytest.raises(tl.FileError, match=r"toplist\.recalibrator/1, toplist\.pool/1, toplist\.conformal/1"):

@@ -184,7 +184,7 @@ def test_auto_chooses_as_the_function_does() -> None:
     want = choose_recalibrator(lists, y, rule="log", folds=3, seed=5)
     assert made.choice_.table == want.table
     assert made.transform(lists) == want.best.transform(lists)
-    assert repr(made).startswith("Auto(rule='log', folds=3, seed=5) [")
+    assert repr(made).startswith("AutoRecalibrator(rule='log', folds=3, seed=5) [")
     assert made.parameters == want.best.parameters
 
 

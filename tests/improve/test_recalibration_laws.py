@@ -152,8 +152,8 @@ def test_many_cases_are_learned_from_some_first_and_end_in_the_same_place(
 ) -> None:
     lists, y = sharpened(8, 2000, k=3)
     whole = KINDS[kind].unfitted().fit(lists, y).transform(lists)
-    for module in ("exponents", "temperature", "floor", "betamap"):
-        monkeypatch.setattr(f"toplist.postprocess.recalibration.{module}._ROUGH", 100)
+    for name in ("scaling._ROUGH", "scaling._ROUGH_EXPONENTS", "floor._ROUGH", "maps._ROUGH"):
+        monkeypatch.setattr(f"toplist.postprocess.recalibration.{name}", 100)
     parts = KINDS[kind].unfitted().fit(lists, y).transform(lists)
     np.testing.assert_allclose(parts.confidences, whole.confidences, rtol=1e-4, atol=1e-6)
 

@@ -75,7 +75,7 @@ def test_what_has_learned_nothing_says_so(kind: str) -> None:
 def test_representations_show_what_is_not_usual_and_what_was_learned() -> None:
     assert repr(Temperature()) == "Temperature()"
     assert repr(Temperature(rule="log")) == "Temperature(rule='log')"
-    assert repr(AutoRecalibrator(candidates=(Temperature(),))) == "Auto(candidates=(Temperature(),))"
+    assert repr(AutoRecalibrator(candidates=(Temperature(),))) == "AutoRecalibrator(candidates=(Temperature(),))"
     lists, y = sharpened(75, 50)
     assert repr(Temperature().fit(lists, y)).startswith("Temperature() [temperature ")
 

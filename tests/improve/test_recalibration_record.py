@@ -150,7 +150,7 @@ def test_a_kind_of_ones_own_is_saved_too() -> None:
 
 
 def test_what_kinds_have_in_common_is_no_kind() -> None:
-    with pytest.raises(tl.TopListError, match="no recalibrator is of kind 'ConfidenceMaps'; there are Auto, Beta"):
+    with pytest.raises(tl.TopListError, match="no recalibrator is of kind 'ConfidenceMaps'; there are AutoRecalibrator, Beta"):
         from_dict({**saved(), "kind": "ConfidenceMaps"})
 
 

@@ -66,7 +66,7 @@ def same(a: tl.TopLists, b: tl.TopLists) -> None:
 
 
 def members(seed: int, **options: Any) -> list[Drawn]:
-    """Three predictors of the same cases."""
+    """Three models of the same cases."""
     first = draw(seed, **options)
     return [replace(draw(seed + 100 * i, **options), ids=first.ids, outcomes=first.outcomes) for i in range(3)]
 

@@ -35,7 +35,7 @@ def soft_truth(drawn: Drawn, folder: Path, form: str) -> Path:
 
 
 def numbers(board: Leaderboard) -> dict[str, dict[str, Any]]:
-    """All numbers of each predictor that do not depend on who else is there."""
+    """All numbers of each model that do not depend on who else is there."""
     out = {}
     for section in [board.to_dict()["overall"], *board.to_dict()["groups"]]:
         for row in section["standings"]:
@@ -45,7 +45,7 @@ def numbers(board: Leaderboard) -> dict[str, dict[str, Any]]:
 
 
 def agree(board: Leaderboard) -> dict[str, Any]:
-    """The numbers that all predictors share: bit by bit, or it is an error."""
+    """The numbers that all models share: bit by bit, or it is an error."""
     seen: dict[str, dict[str, Any]] = {}
     for key, row in numbers(board).items():
         group, name = key.split("/", 1)
@@ -55,5 +55,5 @@ def agree(board: Leaderboard) -> dict[str, Any]:
 
 
 def only(what: Any, truth: Any, **options: Any) -> Any:
-    """The standing of one predictor."""
+    """The standing of one model."""
     return compare({"it": what}, truth, **options)["it"]

@@ -91,7 +91,7 @@ def right_or_refused(folder: Path, command: str, right: Sequence[float], *names:
 
 
 def ended(predictions: dict[str, Any], truth: Any, m: int) -> float | str:
-    """The Brier score of the one predictor, or the sentence that was said instead."""
+    """The Brier score of the one model, or the sentence that was said instead."""
     (name,) = predictions
     try:
         with warnings.catch_warnings():

@@ -213,7 +213,7 @@ def test_a_likely_set_of_ten_thousand_labels_scores_its_own_logarithm() -> None:
     assert tl.entropy(lists, rule="log") == pytest.approx(10_000 * math.log(2))
 
 
-def test_predictors_with_sets_of_ten_thousand_labels_are_compared_by_finite_means() -> None:
+def test_models_with_sets_of_ten_thousand_labels_are_compared_by_finite_means() -> None:
     space, sets, logs, _ = ten_thousand_labels(2)
     a = lists_of_sets(space, np.arange(4) * 3, sets, logs)
     b = lists_of_sets(space, np.arange(4) * 3, sets, logs - 5.0)

@@ -1,4 +1,4 @@
-"""Predictors that are calibrated although they know different things, and the sentences that a report makes of them."""
+"""Models that are calibrated although they know different things, and the sentences that a report makes of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toplist.report.html.safe_text import names
 
 
 def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, tl.TopLists], np.ndarray]:
-    """Outcomes of unknown chances, of which each predictor sees a sample: what it believes afterwards is true."""
+    """Outcomes of unknown chances, of which each model sees a sample: what it believes afterwards is true."""
     rng = np.random.default_rng(seed)
     prior = np.full(classes, 0.6)
     chances = rng.dirichlet(prior, size=n)

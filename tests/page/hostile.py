@@ -1,4 +1,4 @@
-"""Names that somebody might give a predictor."""
+"""Names that somebody might give a model."""
 
 HOSTILE = {
     "script": "<script>alert('xss')</script>",

@@ -45,7 +45,7 @@ def many(n: int) -> tuple[str, ...]:
 
 
 class Draw:
-    """Scores of some predictors on some cases; every number below comes from them."""
+    """Scores of some models on some cases; every number below comes from them."""
 
     def __init__(self, names: Sequence[str], cases: int, groups: int, seed: int, zeros: bool, apart: float):
         rng = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def results(
 
 
 def apart(found: Comparison, cases: Sequence[int]) -> Comparison:
-    """The same, with so many cases for each predictor, in the order of the table; two share those of the smaller."""
+    """The same, with so many cases for each model, in the order of the table; two share those of the smaller."""
     rows = [replace(row, cases=n) for row, n in zip(found.overall.standings, cases, strict=True)]
     own = {row.name: row.cases for row in rows}
     return replace(
@@ -123,7 +123,7 @@ def apart(found: Comparison, cases: Sequence[int]) -> Comparison:
 
 
 def exhibits(found: Comparison, *, seed: int = 2) -> tuple[ModelDetails, ...]:
-    """What the lists of these predictors show."""
+    """What the lists of these models show."""
     return tuple(_exhibit(found, i, seed) for i in range(len(found.overall.standings)))
 
 

@@ -17,7 +17,7 @@ from toplist.report.html.grid import Cell, Grid, estimated
 from toplist.report.html.safe_text import Name, names
 
 FOUND = made.results(tuple("ABCD"), cases=200, paths=0)
-NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", None, "no case has all predictors")
+NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", None, "no case has all models")
 
 
 def shown(results: Comparison) -> dict[str, Name]:
@@ -44,7 +44,7 @@ def test_the_p_values_of_the_confidence_set_are_in_the_leaderboard() -> None:
 def test_a_confidence_set_that_there_is_not_leaves_a_reason_and_nothing_else() -> None:
     found = replace(FOUND, confidence_set=NONE, seed=None)
     (said,) = findings.best(found, shown(found))
-    assert str(said) == "There is no confidence set for the best under the Brier score: no case has all predictors."
+    assert str(said) == "There is no confidence set for the best under the Brier score: no case has all models."
     assert "Confidence set" not in dict(setting.facts(found, shown(found)))
     assert "set p" not in heads(leaderboard.leaderboard(found, shown(found)))
     assert "seed" not in dict(setting.versions(Provenance(), found))
@@ -164,8 +164,8 @@ def test_faults_that_nobody_has_take_no_room() -> None:
     repaired = replace(clean, origins=(clean.origins[0], replace(clean.origins[1], repairs={"normalize": 2})))
     table = setting.faults(repaired, shown(repaired))
     assert table is not None
-    assert heads(table) == ["predictor", "repairs"]
-    assert [str(cell.text) for cell in column(table, "predictor")] == ["B"]
+    assert heads(table) == ["model", "repairs"]
+    assert [str(cell.text) for cell in column(table, "model")] == ["B"]
 
 
 def test_beyond_three_costly_cases_are_folded_and_none_is_lost() -> None:

@@ -110,14 +110,14 @@ def test_tables_sort_by_keyboard_with_infinite_and_blank_cells_last(visit: Visit
         page.locator("#table-leaderboard thead button").nth(behind).click()
         assert visit.texts("table-leaderboard", behind)[-1] == "-"
     assert page.locator("#table-leaderboard [aria-sort]").count() == 1
-    name = heads.index("predictor")
+    name = heads.index("model")
     page.locator("#table-leaderboard thead button").nth(name).click()
     assert visit.texts("table-leaderboard", name) == sorted(made.NAMES, key=str.casefold)
 
 
 def test_tables_filter_by_keyboard_and_say_how_many_rows_are_left(visit: Visit) -> None:
     page = visit.page
-    page.locator("summary", has_text="Every predictor in every group").focus()
+    page.locator("summary", has_text="Every model in every group").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "table-group-scores-filter"

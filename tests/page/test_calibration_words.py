@@ -20,7 +20,7 @@ def too_sure(lists: tl.TopLists, power: float) -> tl.TopLists:
 
 
 @pytest.mark.parametrize(("n", "models"), [(30, 3), (200, 1)])
-def test_reports_of_calibrated_predictors_rarely_accuse_anybody(n, models):
+def test_reports_of_calibrated_models_rarely_accuse_anybody(n, models):
     """At most 7 % of them at the default settings; of 60, more than 10 would come up once in a hundred such suites."""
     assert sum(accuses(said(judgements(*world(n, models, seed)))) for seed in range(60)) <= 10
 
@@ -46,7 +46,7 @@ def test_a_report_and_a_diagnosis_say_the_same_of_one_file(power):
 
 
 def test_what_is_found_alone_but_not_among_many_gets_no_direction():
-    """Twenty copies of a predictor with a p value just below 5 %: the sentence has both p values, and no accusation."""
+    """Twenty copies of a model with a p value just below 5 %: the sentence has both p values, and no accusation."""
     for seed in range(200):
         lists, y = world(200, 1, seed)
         found = judgements({"a": too_sure(lists["m0"], 1.3)}, y)["a"]
@@ -57,11 +57,11 @@ def test_what_is_found_alone_but_not_among_many_gets_no_direction():
     assert accuses(said({"a": found}))
     text = said({f"m{i}": found for i in range(20)})
     assert not accuses(text)
-    assert "No sure sign of miscalibration among so many predictors" in text
+    assert "No sure sign of miscalibration among so many models" in text
     assert "alone, " in text
 
 
-def test_more_predictors_than_draws_can_separate_are_still_called_what_they_are():
+def test_more_models_than_draws_can_separate_are_still_called_what_they_are():
     """With 199 draws p is never below 1/200: among thirty, the tail beyond the draws decides."""
     lists, y = world(1000, 1, seed=3)
     found = judgements({"a": too_sure(lists["m0"], 4.0)}, y)["a"]

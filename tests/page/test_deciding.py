@@ -57,7 +57,7 @@ def test_sentences_add_up_to_the_difference_of_the_means() -> None:
     assert str(told.grid.rows[0][0].text) == "case 7"
 
 
-def test_pairs_of_predictors_that_are_not_on_the_page_are_left_out() -> None:
+def test_pairs_of_models_that_are_not_on_the_page_are_left_out() -> None:
     assert deciding([one("worse", "stranger")], names(["worse", "better"])) == []
 
 

@@ -28,7 +28,7 @@ def board(
     adjusted: dict[str, Sequence[float | None]] | None = None,
     infinite: Sequence[int] = (0, 0, 0),
 ) -> Comparison:
-    """Three predictors; under every rule the first is better than the second than the third, surely, unless said."""
+    """Three models; under every rule the first is better than the second than the third, surely, unless said."""
     rows = tuple(
         replace(row, accuracy=accuracy, marks=tuple(_mark(row.marks[0], rule, i, n) for rule in rules))
         for i, (row, accuracy, n) in enumerate(zip(BASE.overall.standings, accuracies, infinite, strict=True))
@@ -124,7 +124,7 @@ def test_who_alone_has_no_infinite_scores_is_not_said_to_have_the_lowest_mean() 
     some = between_rules(board(rules=("brier", "log"), infinite=(0, 0, 1)))
     assert f"Under the log score, {a} leads as well among the 2 without infinite scores, mean 0.3000." in some
     none = between_rules(board(rules=("brier", "log"), infinite=(3, 2, 2)))
-    assert f"Under the log score every predictor has infinite scores; {b} has the fewest." in none
+    assert f"Under the log score every model has infinite scores; {b} has the fewest." in none
 
 
 def test_pairs_that_cannot_be_tested_are_not_counted_as_equal() -> None:

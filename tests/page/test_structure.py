@@ -150,13 +150,13 @@ def test_cells_are_sorted_by_their_numbers() -> None:
 
 def test_long_tables_are_folded_and_have_a_filter() -> None:
     page = tree("six")
-    (folded,) = (d for d in page.every("details") if "Every predictor in every group" in next(d.every("summary")).text)
+    (folded,) = (d for d in page.every("details") if "Every model in every group" in next(d.every("summary")).text)
     assert "open" not in folded.attributes
     assert folded.one("input").attributes["data-table"] == "table-group-scores"
     assert len(list(folded.one("tbody").every("tr"))) == 36
 
 
-def test_captions_say_where_predictors_have_their_own_cases() -> None:
+def test_captions_say_where_models_have_their_own_cases() -> None:
     def captions(which: str) -> set[str]:
         return {one.text for one in tree(which).every("figcaption")}
 

@@ -143,7 +143,7 @@ def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison)
         assert accuracy[right] > accuracy[scores]
 
 
-def test_nothing_is_sure_where_predictors_are_alike() -> None:
+def test_nothing_is_sure_where_models_are_alike() -> None:
     alike = made.results(cases=60, apart=0.0, zeros=False, seed=5)
     assert str(findings.tally(alike, "brier")).startswith("No difference is sure")
     assert not findings.sure(alike, shown(alike), "brier")
@@ -233,7 +233,7 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
     assert "difference -0.010 (-0.030 to +0.010), adjusted p 0.300." in told(None)
 
 
-def test_one_predictor_is_nothing_to_tell_apart() -> None:
+def test_one_model_is_nothing_to_tell_apart() -> None:
     found = replace(BASE[1], confidence_set=None)
     assert "nothing to tell apart" in str(findings.tally(found, "brier"))
     assert len(setting.lede(found, shown(found))) == 1

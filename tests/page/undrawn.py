@@ -16,5 +16,5 @@ def _nothing(results: Comparison, _: object) -> Figures:
 
 def render_undrawn(page: Page) -> str:
     """The page as text, its drawings left out."""
-    with patch("toplist.report.html.figures.figures", _nothing):
+    with patch("toplist.report.html.page.figures", _nothing):
         return render(page)

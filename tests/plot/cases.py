@@ -7,7 +7,7 @@ from tests.plot import diagnosed, made
 from toplist.inference.results import PredictionType
 from toplist.report import plot
 
-TWENTY = tuple(f"predictor number {i}" for i in range(20))
+TWENTY = tuple(f"model number {i}" for i in range(20))
 LONG = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 

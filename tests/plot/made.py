@@ -79,7 +79,7 @@ def results(
     members: int | None = None,
     rules: Sequence[str] = ("brier",),
 ) -> Comparison:
-    """Predictors with these means, best first; the groups shift them."""
+    """Models with these means, best first; the groups shift them."""
     means = [0.3 + 0.013 * i + 0.002 * (i % 3) for i in range(len(who))] if means is None else means
     overall = section(None, who, means, half, rules)
     table = [s.name for s in overall.standings]

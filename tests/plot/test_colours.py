@@ -70,7 +70,7 @@ def test_text_can_be_read(name):
 
 @pytest.mark.parametrize("vision", VISIONS)
 @pytest.mark.parametrize("name", THEMES)
-def test_the_colours_of_predictors_are_told_apart(name, vision):
+def test_the_colours_of_models_are_told_apart(name, vision):
     look = theme(name)
     colours = [look.cycle(i) for i in range(CYCLE)]
     assert min(distance(a, b, vision) for a, b in combinations(colours, 2)) > 0.12
@@ -93,7 +93,7 @@ def test_every_role_has_a_colour_of_its_own(name):
     assert THEMES[name].colours.keys() == THEMES["light"].colours.keys()
 
 
-def test_twenty_predictors_differ_by_more_than_colour():
+def test_twenty_models_differ_by_more_than_colour():
     assert len({(i % CYCLE, marker(i)) for i in range(40)}) == 40
     assert len({(i % CYCLE, dashes(i)) for i in range(32)}) == 32
     assert len({marker(i) for i in range(CYCLE)}) == CYCLE

@@ -59,7 +59,7 @@ def test_a_confidence_set_of_another_rule_is_not_shown():
     assert plot.intervals(board, "log").data.set_level is None
 
 
-def test_under_another_rule_predictors_come_in_its_order():
+def test_under_another_rule_models_come_in_its_order():
     board = made.results(("a", "b"), rules=("brier", "log"))
     first, second = board.overall.standings
     worse = replace(first, marks=(first.marks[0], made.mark("log", 9.0)))
@@ -110,7 +110,7 @@ def test_written_differences_have_at_most_three_digits(board):
 
 
 @given(board=boards())
-def test_groups_hold_the_mean_of_every_predictor_in_the_order_of_the_table(board):
+def test_groups_hold_the_mean_of_every_model_in_the_order_of_the_table(board):
     data = plot.groups(board).data
     assert data.names == tuple(s.name for s in board.overall.standings)
     assert tuple(g.name for g in data.groups) == tuple(s.group for s in board.groups)
@@ -121,7 +121,7 @@ def test_groups_hold_the_mean_of_every_predictor_in_the_order_of_the_table(board
         assert group.best is None if not known else group.means[group.best] == min(known)
 
 
-def test_a_predictor_without_cases_in_a_group_has_no_mean_there():
+def test_a_model_without_cases_in_a_group_has_no_mean_there():
     board = made.results(groups=("x",))
     short = replace(board.groups[0], standings=board.groups[0].standings[1:])
     (group,) = plot.groups(replace(board, groups=(short,))).data.groups
@@ -228,7 +228,7 @@ def test_where_cases_differ_what_is_drawn_is_relative_to_the_others_on_the_cases
     assert [row.score for row in data.rows] == [0.8, 1.3, math.inf]
     assert (data.rows[0].low, data.rows[0].high) == (pytest.approx(0.796), pytest.approx(0.804))
     assert data.line == 1
-    assert data.title == "Relative Brier score of 3 predictors"
+    assert data.title == "Relative Brier score of 3 models"
     assert "Below 1 is better" in data.words
     (group,) = plot.groups(board).data.groups
     assert group.means == (0.8, 1.3, math.inf)
@@ -246,7 +246,7 @@ def test_who_has_no_relative_score_is_not_placed_by_another():
     assert "b has no relative score" in data.words
 
 
-def test_under_another_rule_predictors_come_by_their_relative_scores():
+def test_under_another_rule_models_come_by_their_relative_scores():
     board = pairwise(made.results(("a", "b"), rules=("brier", "log")), (1.2, 0.7))
     assert [row.name for row in plot.intervals(board, "log").data.rows] == ["b", "a"]
 
@@ -271,7 +271,7 @@ def test_the_same_name_has_the_same_label():
 
 
 def test_the_steps_of_colour_are_found_once_however_many_pairs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking at all pairs for each of them would be the fourth power of the number of predictors."""
+    """Looking at all pairs for each of them would be the fourth power of the number of models."""
     from toplist.report.plot import pairwise as figure
 
     calls = []

@@ -101,7 +101,7 @@ def test_dollars_and_backslashes_are_shown_and_not_obeyed(kind):
     ],
     ids=["intervals", "pairs", "written pairs", "groups", "curves", "reliability", "shapes", "path"],
 )
-def test_figures_of_twenty_predictors_are_small(drawn, limit):
+def test_figures_of_twenty_models_are_small(drawn, limit):
     assert len(drawn.svg().encode()) < limit
 
 
@@ -110,7 +110,7 @@ def test_an_infinite_mean_is_an_arrow_with_the_count_in_words():
     assert texts.count("infinite: 17 cases") == 2
 
 
-def test_cells_hold_numbers_up_to_fourteen_predictors():
+def test_cells_hold_numbers_up_to_fourteen_models():
     for count, written in ((14, True), (15, False)):
         svg = plot.pairs(made.results(TWENTY[:count])).svg()
         assert ("numbers in units of" in svg) is written
@@ -164,9 +164,9 @@ def test_few_groups_have_more_room_each_than_many():
 
 
 @pytest.mark.parametrize(("count", "own"), [(2, 2), (9, 9), (10, 8), (20, 8)])
-def test_of_many_predictors_in_groups_the_first_ones_are_told_apart(count, own):
+def test_of_many_models_in_groups_the_first_ones_are_told_apart(count, own):
     drawn = plot.groups(made.results(TWENTY[:count], groups=("x", "y")))
     texts = [e.text for e in parsed(drawn.svg()).iter(NAMESPACE + "text")]
-    assert sum(text.startswith("predictor") for text in texts) == own
+    assert sum(text.startswith("model") for text in texts) == own
     assert (f"the other {count - own}" in texts) == (own < count)
     assert len(drawn.data.groups[0].means) == count

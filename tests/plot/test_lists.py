@@ -57,7 +57,7 @@ def test_a_curve_is_the_step_function_and_no_longer_than_it_can_be_seen():
     assert sum(bar.count for bar in panel.bars) == one.count
 
 
-def test_panels_are_named_by_predictor_or_by_what_they_are_of():
+def test_panels_are_named_by_model_or_by_what_they_are_of():
     names = [one.name for one in diagnosed.PLOTS["calibration of ranks"].data.panels]
     assert names == ["rank 1", "rank 2", "rank 3", "rank 4", "rank 5"]
     assert [one.name for one in diagnosed.PLOTS["calibration without bands"].data.panels] == ["a", "b"]

@@ -78,7 +78,7 @@ def agrees(
 
 @dataclass(frozen=True)
 class Brute:
-    """Scores of predictors under one rule, (predictors, cases); which cases each has, and weights."""
+    """Scores of models under one rule, (models, cases); which cases each has, and weights."""
 
     scores: Any
     present: Any
@@ -136,7 +136,7 @@ class Brute:
         return bool(np.isfinite(self.scores[self.present]).all())
 
     def relative(self, a: int) -> float | None:
-        """The geometric mean of the ratios to all predictors, itself among them (Cramer et al. 2022)."""
+        """The geometric mean of the ratios to all models, itself among them (Cramer et al. 2022)."""
         ratios = [r for r in (self.ratio(a, b) for b in range(len(self.scores))) if r is not None]
         if not ratios or any(map(math.isnan, ratios)):
             return None

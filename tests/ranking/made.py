@@ -19,7 +19,7 @@ from toplist.scoring.case_scores import Grouping
 
 @dataclass(frozen=True)
 class World:
-    """Scores of predictors under one rule, (predictors, cases); NaN where a predictor lacks the case."""
+    """Scores of models under one rule, (models, cases); NaN where a model lacks the case."""
 
     scores: Any
     weights: Any = None
@@ -85,7 +85,7 @@ def ends(found: Estimate | None) -> tuple[float, ...]:
 
 @st.composite
 def worlds(draw: st.DrawFn, *, least: int = 2, most: int = 14, infinite: bool = False, missing: bool = True) -> World:
-    """Up to four predictors, with weights, clusters or moments; some scores infinite, some cases missing."""
+    """Up to four models, with weights, clusters or moments; some scores infinite, some cases missing."""
     k, n = draw(st.integers(2, 4)), draw(st.integers(least, most))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     scores = rng.exponential(size=(k, n)) + 0.01

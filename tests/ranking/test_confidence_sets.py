@@ -73,7 +73,7 @@ def test_those_who_are_far_behind_are_out() -> None:
 
 @few
 @given(seed=st.integers(0, 10**6), n=st.integers(10, 40))
-def test_duplicates_of_a_predictor_share_their_p_value(seed: int, n: int) -> None:
+def test_duplicates_of_a_model_share_their_p_value(seed: int, n: int) -> None:
     scores = drawn(seed, 3, n, spread=0.2)
     got = found(World(scores[[0, 1, 0, 2, 1]]))
     alone = found(World(scores))
@@ -117,7 +117,7 @@ def test_a_tie_of_means_works() -> None:
 @few
 @given(world=worlds(infinite=True, missing=True, least=1))
 def test_whatever_is_infinite_or_missing_the_reason_is_there(world: World) -> None:
-    """Every predictor has a p value, or the whole set has a reason; members have p values."""
+    """Every model has a p value, or the whole set has a reason; members have p values."""
     names = NAMES[: len(world.scores)]
     got = found(world)
     assert got.why or set(got.p) == set(names)
@@ -137,8 +137,8 @@ def test_whatever_is_infinite_or_missing_the_reason_is_there(world: World) -> No
 
 def test_reasons_are_sentences_parts() -> None:
     inf, nan = np.inf, np.nan
-    assert found(World([[1.0, nan], [nan, 2.0]])).why == "no case has all predictors"
-    assert found(World([[inf, 1.0], [inf, 2.0]])).why == "every predictor has infinite scores"
+    assert found(World([[1.0, nan], [nan, 2.0]])).why == "no case has all models"
+    assert found(World([[inf, 1.0], [inf, 2.0]])).why == "every model has infinite scores"
     assert found(World([[1.0], [2.0]])).why == "one case is too few to draw from"
     assert found(World(drawn(1, 2, 9))).why == "9 cases are too few to draw from"
     only = found(World([[1.0, 2.0], [inf, 2.0]]))
@@ -173,7 +173,7 @@ def test_units_are_drawn_as_they_depend_on_each_other() -> None:
 
 def test_many_units_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neighbours first; means stay, and the method says so."""
-    monkeypatch.setattr("toplist.inference.bootstrap.MOST", 50)
+    monkeypatch.setattr("toplist.inference.confidence_set.MOST", 50)
     monkeypatch.setattr(bootstrap, "MOST", 50)
     scores = drawn(5, 3, 400, spread=1.0)
     got = found(World(scores))

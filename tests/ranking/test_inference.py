@@ -256,7 +256,7 @@ def test_differences_are_antisymmetric_in_every_method(world: World, how: Interv
 
 @law
 @given(world=worlds(missing=False), how=hows)
-def test_a_predictor_does_not_differ_from_itself_in_any_method(world: World, how: IntervalMethod) -> None:
+def test_a_model_does_not_differ_from_itself_in_any_method(world: World, how: IntervalMethod) -> None:
     needs_arch(how, world)
     found = world.cases(how, draws=19).difference(0, 1, 1)
     assert found.value == 0 or found.why

@@ -25,7 +25,7 @@ levels = st.sampled_from(LEVELS)
 
 
 def tally_of(*scores: Any, weights: Any = None, clusters: Any = None, present: Any = ()) -> Aggregates:
-    """Of predictors with these scores under one rule."""
+    """Of models with these scores under one rule."""
     return tally(
         [sheet_of(s) for s in scores],
         present=present,
@@ -89,7 +89,7 @@ def test_nothing_cancels_in_a_mean(x: list[float]) -> None:
 
 @law
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 40), size=st.sampled_from([1e-3, 1e-9, 1e-12, 1e-15]))
-def test_nothing_cancels_between_predictors_that_are_nearly_equal(seed: int, n: int, size: float) -> None:
+def test_nothing_cancels_between_models_that_are_nearly_equal(seed: int, n: int, size: float) -> None:
     """Scores of about one that differ in the last digits: their difference is exact, and so is its variance."""
     (a,) = drawn(seed, n)
     b = a + size * np.random.default_rng(seed + 1).normal(size=n)
@@ -109,7 +109,7 @@ def test_weighted_means_and_differences_follow_the_formula(seed: int, n: int, le
 
 @law
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 40), size=st.sampled_from([1e-3, 1e-6, 1e-9]))
-def test_weights_cost_nearly_equal_predictors_what_rounding_a_product_costs(seed: int, n: int, size: float) -> None:
+def test_weights_cost_nearly_equal_models_what_rounding_a_product_costs(seed: int, n: int, size: float) -> None:
     """Weight times score is rounded, case by case; nothing else is."""
     (a,) = drawn(seed, n)
     b = a + size * np.random.default_rng(seed + 1).normal(size=n)
@@ -192,7 +192,7 @@ def test_no_case_with_weight_is_no_case() -> None:
 @law
 @given(x=st.floats(-1e100, 1e100), n=st.integers(2, 30))
 def test_equal_scores_have_no_spread(x: float, n: int) -> None:
-    """The interval is the mean, to the last bit; so is that of predictors which differ by a constant.
+    """The interval is the mean, to the last bit; so is that of models which differ by a constant.
 
     The p value is that of the sign test.
     """
@@ -201,7 +201,7 @@ def test_equal_scores_have_no_spread(x: float, n: int) -> None:
     assert difference_of([0.25] * n, [1.0] * n) == sure(-0.75, n)
 
 
-def test_a_predictor_does_not_differ_from_itself() -> None:
+def test_a_model_does_not_differ_from_itself() -> None:
     (x,) = drawn(1, 9)
     w = drawn(2, 9)[0]
     for options in ({}, {"weights": w}, {"clusters": [0, 1, 2] * 3}, {"weights": w, "clusters": [0, 1, 2] * 3}):

@@ -153,7 +153,7 @@ def test_relative_skill_has_no_interval_where_a_pair_has_too_little_in_common() 
     assert (got.low, got.why) == (None, "one case has no spread")
 
 
-def test_a_predictor_with_one_round_takes_no_interval_from_the_others() -> None:
+def test_a_model_with_one_round_takes_no_interval_from_the_others() -> None:
     """Nor does it make them much wider: only its own ratio rests on one round, and that is one of many."""
     rng = np.random.default_rng(8)
     scores = rng.exponential(size=(7, 60)) + 0.2

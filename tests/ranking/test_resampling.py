@@ -1,4 +1,4 @@
-"""Units drawn again: all predictors together, in as many as there are, neighbours kept where time matters."""
+"""Units drawn again: all models together, in as many as there are, neighbours kept where time matters."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def totals(seed: int, n: int, k: int = 2) -> UnitSums:
 
 @law
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 40))
-def test_a_resample_has_as_many_units_and_keeps_predictors_together(seed: int, n: int) -> None:
-    """A predictor that is another plus one stays so in every resample."""
+def test_a_resample_has_as_many_units_and_keeps_models_together(seed: int, n: int) -> None:
+    """A model that is another plus one stays so in every resample."""
     (x,) = np.random.default_rng(seed).exponential(size=(1, n))
     units = World([x, x + 1]).panel().totals(0)
     drawn = resample(units, block=None, draws=29, seed=seed)

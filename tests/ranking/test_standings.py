@@ -42,7 +42,7 @@ def sections(found: Any, terms: ComparisonSpec) -> tuple[Group, tuple[Group, ...
 
 
 def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: Any = 1.0, **options: Any) -> Group:
-    """The standings of predictors a, b, c, ... with these scores under one rule."""
+    """The standings of models a, b, c, ... with these scores under one rule."""
     sheets = [sheet_of(s, empty=np.full((1, len(s)), empty)) for s in scores]
     masks = () if present is None else [np.asarray(p) for p in present]
     w = None if weights is None else np.asarray(weights, float)
@@ -102,7 +102,7 @@ def check(found: Group, brute: Brute, *, pairwise: bool = False, reference: int 
 
 @st.composite
 def boards(draw: st.DrawFn) -> dict[str, Any]:
-    """Scores of up to four predictors, some infinite, some cases missing."""
+    """Scores of up to four models, some infinite, some cases missing."""
     k, n = draw(st.integers(1, 4)), draw(st.integers(1, 12))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     scores = rng.exponential(size=(k, n)) + 0.01
@@ -127,11 +127,11 @@ def test_fewer_infinite_scores_come_first_whatever_the_mean() -> None:
     assert [row.name for row in section_of(scores).standings] == ["d", "c", "b", "a"]
 
 
-def test_equal_predictors_keep_the_order_in_which_they_were_named() -> None:
+def test_equal_models_keep_the_order_in_which_they_were_named() -> None:
     assert [row.name for row in section_of([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]]).standings] == ["a", "b", "c"]
 
 
-def test_a_predictor_without_cases_comes_last() -> None:
+def test_a_model_without_cases_comes_last() -> None:
     found = section_of([[math.nan] * 2, [5.0, math.inf], [1.0, 2.0]], [[False] * 2, [True] * 2, [True] * 2])
     assert [row.name for row in found.standings] == ["c", "b", "a"]
     last = found.standings[-1]
@@ -142,7 +142,7 @@ def test_a_predictor_without_cases_comes_last() -> None:
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_ranks_do_not_depend_on_the_order_of_names_where_all_scores_are_infinite(swapped: bool) -> None:
-    """As many infinite scores, but one predictor has a finite one as well."""
+    """As many infinite scores, but one model has a finite one as well."""
     scores, there = [[math.inf, 0.5], [math.inf, math.nan]], [[True, True], [True, False]]
     turn = slice(None, None, -1) if swapped else slice(None)
     found = section_of(scores[turn], there[turn], pairwise=True)
@@ -152,7 +152,7 @@ def test_ranks_do_not_depend_on_the_order_of_names_where_all_scores_are_infinite
 @settings(law, max_examples=25)
 @given(m=st.integers(2, 2000), seed=st.integers(0, 10**6))
 def test_skill_is_one_minus_the_share_of_what_the_empty_list_scores(m: int, seed: int) -> None:
-    """One minus 1/m under the Brier score, the logarithm of m under the log score; on the predictor's own cases."""
+    """One minus 1/m under the Brier score, the logarithm of m under the log score; on the model's own cases."""
     rng = np.random.default_rng(seed)
     n = 9
     y, there, w = rng.integers(0, m, n), rng.random(n) < 0.7, rng.exponential(size=n)
@@ -342,7 +342,7 @@ def test_infinite_scores_without_weight_leave_the_mean_finite() -> None:
     assert found.standings[0].marks[0].score.value == 1.5
 
 
-def test_one_infinite_score_of_one_predictor_leaves_others_their_relative_skill() -> None:
+def test_one_infinite_score_of_one_model_leaves_others_their_relative_skill() -> None:
     """It has none itself; the others are compared among each other."""
     for other in (math.inf, 1.0):
         rows = by_name(section_of([[math.inf, other], [1.0, 2.0], [2.0, 4.0]], pairwise=True))

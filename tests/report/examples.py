@@ -1,4 +1,4 @@
-"""A leaderboard as people have them: five predictors, two rules, two groups, one of everything that can go wrong."""
+"""A leaderboard as people have them: five models, two rules, two groups, one of everything that can go wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOO_FEW = "a single case has no spread"
 
 
 def example(*, groups: bool = True, missing: str = "reject", reference: str | None = "random forest") -> Comparison:
-    """Five predictors of 12,000 cases."""
+    """Five models of 12,000 cases."""
     sections = [_section(None, 12_000, 0.0), _section("algebra", 7_400, 0.01), _section("geometry", 1, 0.02)]
     return Comparison(
         rules=("brier", "log"),

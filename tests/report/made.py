@@ -157,7 +157,7 @@ def paths(draw: st.DrawFn) -> SequentialPath:
 
 @st.composite
 def results(draw: st.DrawFn) -> Comparison:
-    """A leaderboard of up to three predictors, with up to two groups."""
+    """A leaderboard of up to three models, with up to two groups."""
     rules = draw(st.lists(names | st.sampled_from(["brier", "log"]), min_size=1, max_size=3).map(tuple))
     rows = st.lists(standings(rules), max_size=3).map(tuple)
     groups = st.lists(st.builds(Group, group=names, cases=counts, standings=rows), max_size=2).map(tuple)
@@ -189,7 +189,7 @@ def results(draw: st.DrawFn) -> Comparison:
 
 
 def _every_name() -> Comparison:
-    """The example with every hostile name as a predictor, a source, a group and a reason."""
+    """The example with every hostile name as a model, a source, a group and a reason."""
     found = example()
     row = found.overall.standings[-1]
     rows = tuple(replace(row, rank=i + 1, name=name) for i, name in enumerate(HOSTILE))

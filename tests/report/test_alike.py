@@ -27,12 +27,12 @@ def test_constant_columns_are_said_once_below_the_table() -> None:
     assert "coverage" in drawn().to_text(300, detail=True)
 
 
-def test_one_predictor_keeps_its_columns() -> None:
+def test_one_model_keeps_its_columns() -> None:
     board = tl.compare({"a": np.full((6, 7), 1 / 7)}, [0] * 6, rules="brier")
     assert "coverage" in board.to_text(200).splitlines()[2]
 
 
-def test_a_predictor_that_does_not_vary_does_not_ask_for_digits() -> None:
+def test_a_model_that_does_not_vary_does_not_ask_for_digits() -> None:
     varied, flat = Estimate(0.66333, 0.61977, 0.70689), Estimate(0.8, 0.8 - 1e-14, 0.8 + 1e-14)
     assert spans([varied, flat])[0] == "0.663 [0.620, 0.707]"
 

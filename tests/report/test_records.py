@@ -23,7 +23,7 @@ from toplist.inference.results import Comparison, Group
 from toplist.report.export import as_csv, as_dict, as_json, as_pandas, as_polars, rows, schema
 
 RUNS = tuple("=+-@\t\r")
-TEXTS = ("by", "group", "predictor", "rule", "why", "behind_why")
+TEXTS = ("by", "group", "model", "rule", "why", "behind_why")
 
 
 def refuse(constant: str) -> None:
@@ -105,7 +105,7 @@ def test_json_loses_no_digit() -> None:
 @law
 @given(results())
 @such_as(EVERY_NAME)
-def test_rows_are_those_of_each_group_predictor_and_rule(found: Comparison) -> None:
+def test_rows_are_those_of_each_group_model_and_rule(found: Comparison) -> None:
     want = [
         (row.rank, mark.infinite) for s in (found.overall, *found.groups) for row in s.standings for mark in row.marks
     ]
@@ -165,7 +165,7 @@ def test_a_frame_without_rows_has_its_columns() -> None:
     nobody = replace(example(), overall=Group(None, 0, ()), groups=())
     assert len(as_pandas(nobody)) == len(as_polars(nobody)) == 0
     assert "mean" in as_pandas(nobody).columns
-    assert as_csv(nobody).startswith("by,group,rank,predictor")
+    assert as_csv(nobody).startswith("by,group,rank,model")
 
 
 @pytest.mark.parametrize(("package", "frame"), [("pandas", as_pandas), ("polars", as_polars)])

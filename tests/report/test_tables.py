@@ -30,7 +30,7 @@ def headers(found: Comparison) -> list[str]:
 
 
 def boards(found: Comparison) -> list[TextTable]:
-    """Those of predictors; after them comes what may be said at any time."""
+    """Those of models; after them comes what may be said at any time."""
     made = tables(found)
     return made[: len(made) - bool(found.paths)]
 
@@ -47,15 +47,15 @@ def lone(found: Comparison, **changes: object) -> Comparison:
 
 @law
 @given(results())
-def test_every_predictor_has_one_row_in_every_table(found: Comparison) -> None:
+def test_every_model_has_one_row_in_every_table(found: Comparison) -> None:
     sections = (found.overall, *found.groups)
     for table, section in zip(boards(found), sections, strict=True):
-        assert column(table, "predictor") == [plain(row.name) for row in section.standings]
+        assert column(table, "model") == [plain(row.name) for row in section.standings]
     per_section = len(found.rules) + 1
     count = per_section * len(sections)
     of_rules, others = details(found)[:count], details(found)[count:-1]
     for i, table in enumerate(of_rules):
-        assert column(table, "predictor") == [plain(row.name) for row in sections[i // per_section].standings]
+        assert column(table, "model") == [plain(row.name) for row in sections[i // per_section].standings]
     assert len(others) == (len(found.rules) if found.pairs else 0) + bool(found.paths)
     if found.paths:
         for table in (tables(found)[-1], others[-1]):
@@ -106,8 +106,8 @@ def test_notes_name_those_among_whom_the_best_is() -> None:
     assert f"{which} and gradient boosting (1,000 draws, " in said(example())
     alone = replace(found, members=found.members[:1])
     assert f"{which} (1,000 draws, " in said(replace(example(), confidence_set=alone))
-    nobody = replace(found, members=(), p={}, why="no case has all predictors")
-    assert "No confidence set for the best in brier: no case has all predictors." in said(
+    nobody = replace(found, members=(), p={}, why="no case has all models")
+    assert "No confidence set for the best in brier: no case has all models." in said(
         replace(example(), confidence_set=nobody)
     )
 
@@ -167,8 +167,8 @@ def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:
     ("missing", "sentence"),
     [
         ("error", "No prediction is missing"),
-        ("common", "Only cases that every predictor has are compared"),
-        ("pairwise", "Each predictor is scored on the cases it has"),
+        ("common", "Only cases that every model has are compared"),
+        ("pairwise", "Each model is scored on the cases it has"),
         ("reject", "A missing prediction counts as an empty list; filled in: gradient boosting 12."),
     ],
 )
@@ -195,7 +195,7 @@ def test_nothing_is_said_twice() -> None:
         sentences = [sentence for table in found for sentence in table.sentences]
         assert len(sentences) == len(set(sentences))
     assert "subject geometry: 1 case." in tables(example())[2].notes
-    assert "No interval for any predictor: a single case has no spread." in tables(example())[2].notes
+    assert "No interval for any model: a single case has no spread." in tables(example())[2].notes
 
 
 @law

@@ -61,7 +61,7 @@ def test_every_shape_is_followed_by_its_scores(rule: str, seed: int, n: int, pen
     assert "labels" in repr(found)
 
 
-def test_labels_may_be_learned_by_each_predictor_alone() -> None:
+def test_labels_may_be_learned_by_each_model_alone() -> None:
     rng = np.random.default_rng(0)
     n = 60
     y = rng.choice(LABELS, n)
@@ -125,7 +125,7 @@ def frames(rows: list[dict[str, Any]]) -> Any:
 
 
 def test_files_may_have_sizes_that_differ_per_case() -> None:
-    """Names are numbered within each case, for all predictors together."""
+    """Names are numbered within each case, for all models together."""
     rng = np.random.default_rng(2)
     truth, one, other, sizes, y, held = [], [], [], [], [], ([], [])
     for i in range(40):
@@ -258,7 +258,7 @@ def test_a_candidate_that_is_not_there_is_a_key_error() -> None:
 
 
 def correlated(seed: int, weeks: int = 30, each: int = 200) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
-    """Two predictors that are equally good, and cases of a week that have one and the same outcome."""
+    """Two models that are equally good, and cases of a week that have one and the same outcome."""
     rng = np.random.default_rng(seed)
     week = np.repeat(np.arange(weeks), each)
     y = np.repeat(rng.integers(0, 2, weeks), each)

@@ -102,7 +102,7 @@ def test_without_bounds_there_is_no_sequence() -> None:
     assert "BernsteinSequence" not in found.method
 
 
-def test_equal_predictors_are_never_apart() -> None:
+def test_equal_models_are_never_apart() -> None:
     zero = np.zeros(1000)
     found = path(zero, zero, zero)
     assert found.separated is found.shown_better is found.shown_worse is None

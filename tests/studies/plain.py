@@ -38,7 +38,7 @@ def hits(p: Rows, y: NDArray[Any]) -> Rows:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a leaderboard says of a predictor, from the distributions."""
+    """What a leaderboard says of a model, from the distributions."""
 
     cases: int
     accuracy: float

@@ -1,4 +1,4 @@
-"""The study of diagnosis and improvement: its page is its results, and one predictor is done again."""
+"""The study of diagnosis and improvement: its page is its results, and one model is done again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from studies import folder
 from studies.improving import page
-from studies.improving.data import FILES, NETWORKS, predictors
+from studies.improving.data import FILES, NETWORKS, models
 from studies.improving.measuring import LEVEL, recalibration
 
 import toplist as tl
@@ -78,11 +78,11 @@ def test_its_figures_are_there_and_small() -> None:
         assert 0 < path.stat().st_size < pages.LARGEST[path.suffix], path.name
 
 
-def test_one_predictor_is_diagnosed_and_recalibrated_again(results: Any) -> None:
+def test_one_model_is_diagnosed_and_recalibrated_again(results: Any) -> None:
     why = folder.absent(DATA, list(FILES.values()))
     if why:
         pytest.skip(why)
-    (one,) = (one for one in predictors(DATA) if one.name == "UGuelph-CompositeCurve")
+    (one,) = (one for one in models(DATA) if one.name == "UGuelph-CompositeCurve")
     (known,) = (row for row in results["recalibration"] if row["name"] == one.name)
     found = recalibration(one)
     assert found["p"] == pytest.approx(known["p"])

@@ -70,7 +70,7 @@ def same(row: Row, p: NDArray[np.float64], y: NDArray[Any]) -> None:
 
 
 def referred(full: Row, top3: Row, top1: Row, mode: Row, expected: Numbers) -> None:
-    """Four forms of one predictor have the manifest's numbers, to the digits that it prints.
+    """Four forms of one model have the manifest's numbers, to the digits that it prints.
 
     Its accuracy is that of the mode. A distribution whose first two classes tie shares the hit between them; `same`
     checks that one.
@@ -84,7 +84,7 @@ def referred(full: Row, top3: Row, top1: Row, mode: Row, expected: Numbers) -> N
     assert mean(mode) == pytest.approx(hard, abs=5e-5)
 
 
-def test_fourteen_networks_have_the_scores_of_plain_numpy_and_five_predictors_those_of_the_manifest(
+def test_fourteen_networks_have_the_scores_of_plain_numpy_and_five_models_those_of_the_manifest(
     studied: Studying,
 ) -> None:
     boards = board(studied("cifar10"))

@@ -37,7 +37,7 @@ def sheet_of(scores: Any, **columns: Any) -> CaseScores:
 
 @dataclass(frozen=True)
 class Cases:
-    """The same cases under several predictors, with everything that may come with them."""
+    """The same cases under several models, with everything that may come with them."""
 
     lists: tuple[tl.TopLists, ...]
     y: Any

@@ -101,7 +101,7 @@ def compare(
     classes: Classes = None,
     rule: Rules = None,
     reference: Annotated[
-        str | None, typer.Option("--reference", "-r", help="A predictor to measure skill against.")
+        str | None, typer.Option("--reference", "-r", help="A model to measure skill against.")
     ] = None,
     by: Annotated[str | None, typer.Option(help="A column of the truth: one table per value.")] = None,
     weight: Annotated[str | None, typer.Option(help="A column of the truth: how much each case counts.")] = None,
@@ -109,7 +109,7 @@ def compare(
         str, typer.Option(help="What to do about missing cases: error, common, pairwise or reject.")
     ] = "error",
     min_cases: Annotated[
-        int | None, typer.Option("--min-cases", help="Rank only predictors with so many compared cases.")
+        int | None, typer.Option("--min-cases", help="Rank only models with so many compared cases.")
     ] = None,
     top: Annotated[list[int] | None, typer.Option(help="The k of top-k errors; may be given several times.")] = None,
     penalty: Penalty = None,

@@ -21,7 +21,7 @@ from typing import Any
 import typer
 
 from toplist.cli.errors import GATE, UsageError, require_named
-from toplist.cli.options import flagged, named_files, options_of, per_predictor, repairs_of, rules_of, space_of
+from toplist.cli.options import flagged, named_files, options_of, per_model, repairs_of, rules_of, space_of
 from toplist.cli.output import keep_freed_memory, require_outputs, say_changed, shown
 from toplist.core.exact_sums import to_float
 from toplist.evaluation.compare import compare as compare_predictions
@@ -99,10 +99,10 @@ def compare(
     reading = {
         "space": space,
         "sizes": sizes,
-        "units": per_predictor(units, names, "units"),
+        "units": per_model(units, names, "units"),
         "normalize": flagged(normalize, normalize_only, names, "normalize-only"),
-        "duplicates": per_predictor(duplicates, names, "duplicates"),
-        "blanks": per_predictor(blanks, names, "blanks"),
+        "duplicates": per_model(duplicates, names, "duplicates"),
+        "blanks": per_model(blanks, names, "blanks"),
         **asdict(options),
     }
     others = {_RENAMED.get(flag, flag): value for flag, value in columns.items()}
@@ -228,7 +228,7 @@ def _gate(text: str, names: Sequence[str]) -> Gate:
         return found[0]
     if found:
         raise UsageError(
-            f"--fail-if {text!r} can be read in {len(found)} ways, because of the names of the predictors: give one of "
+            f"--fail-if {text!r} can be read in {len(found)} ways, because of the names of the models: give one of "
             "them another name, as in new=FILE."
         )
     if unknown:

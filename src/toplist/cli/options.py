@@ -103,7 +103,7 @@ Normalize = Annotated[
 ]
 NormalizeOnly = Annotated[
     list[str] | None,
-    typer.Option("--normalize-only", help="The same for one predictor, by its name.", rich_help_panel=_VALUES),
+    typer.Option("--normalize-only", help="The same for one model, by its name.", rich_help_panel=_VALUES),
 ]
 DuplicatesOption = Annotated[
     list[str] | None,
@@ -227,7 +227,7 @@ _CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
-    """Predictors by name: `name=path`, or a path, which is named after its file."""
+    """Models by name: `name=path`, or a path, which is named after its file."""
     pairs = []
     for word in words:
         name, mark, path = word.partition("=")
@@ -417,15 +417,15 @@ def repairs_of(
 ) -> Repairs:
     """What is repaired in the file of a command that takes one."""
     return Repairs(
-        units=per_predictor(units, [name], "units")[name],
+        units=per_model(units, [name], "units")[name],
         normalize=normalize,
-        duplicates=per_predictor(duplicates, [name], "duplicates")[name],
-        blanks=per_predictor(blanks, [name], "blanks")[name],
+        duplicates=per_model(duplicates, [name], "duplicates")[name],
+        blanks=per_model(blanks, [name], "blanks")[name],
     )
 
 
-def per_predictor(words: Sequence[str] | None, names: Sequence[str], what: str, able: Sequence[str] = ()) -> Any:
-    """A choice for all predictors, or `name=value` for some; the first of what there is to choose is the default."""
+def per_model(words: Sequence[str] | None, names: Sequence[str], what: str, able: Sequence[str] = ()) -> Any:
+    """A choice for all models, or `name=value` for some; the first of what there is to choose is the default."""
     known = _CHOICES[what]
     chosen: dict[str, str] = {}
     for word in words or ():
@@ -458,7 +458,7 @@ def options_of(
     columns = {"--case": case, "--class": class_, "--confidence": confidence}
     found = {flag: _columns(words, names, flag) for flag, words in columns.items()}
     return ReadOptions(
-        per_predictor(layout, names, "layout", [*names, TRUTH]),
+        per_model(layout, names, "layout", [*names, TRUTH]),
         found["--case"],
         found["--class"],
         found["--confidence"],
@@ -508,7 +508,7 @@ def _for_one(word: str, names: Sequence[str]) -> tuple[str | None, str]:
 
 
 def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], what: str) -> Mapping[str, bool]:
-    """A switch for all predictors, or for the named ones."""
+    """A switch for all models, or for the named ones."""
     for word in words or ():
         if word not in names:
             raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{meant(word, names)}")

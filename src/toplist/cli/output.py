@@ -26,7 +26,7 @@ import typer
 from toplist._files import require_apart, require_place
 from toplist._text import meant
 from toplist.cli.errors import UsageError, require_named, require_unstopped
-from toplist.cli.options import flagged, named_files, options_of, per_predictor, space_of
+from toplist.cli.options import flagged, named_files, options_of, per_model, space_of
 from toplist.io.align import Reading
 from toplist.io.write import WriteSummary
 from toplist.lists.validation import Repairs
@@ -113,7 +113,7 @@ def reading_of(
         sets=sets, outcome=outcome,
     )  # fmt: skip
     said = {"units": units, "duplicates": duplicates, "blanks": blanks}
-    units_of, sums, drops = (per_predictor(words, names, what) for what, words in said.items())
+    units_of, sums, drops = (per_model(words, names, what) for what, words in said.items())
     normal = flagged(normalize, normalize_only, names, "normalize-only")
     repairs = {
         name: Repairs(units=units_of[name], normalize=normal[name], duplicates=sums[name], blanks=drops[name])

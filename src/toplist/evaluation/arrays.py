@@ -29,7 +29,7 @@ from toplist.scoring.rules import name_of
 
 @dataclass(frozen=True, slots=True)
 class ArrayModels:
-    """Predictions of all predictors for the same cases, in one order."""
+    """Predictions of all models for the same cases, in one order."""
 
     lists: Mapping[str, TopLists]
     y: Any
@@ -41,7 +41,7 @@ class ArrayModels:
     ordered: bool
 
     def sheets(self) -> list[CaseScores]:
-        """The scored cases of each predictor."""
+        """The scored cases of each model."""
         how = self.scoring
         return [sheet(one, self.y, how.rules, tops=how.tops, penalty=how.penalty) for one in self.lists.values()]
 
@@ -82,7 +82,7 @@ class ArrayModels:
 
     @property
     def space(self) -> ClassSpace:
-        """The classes, as the first predictor has them."""
+        """The classes, as the first model has them."""
         return next(iter(self.lists.values())).space
 
     @property
@@ -171,7 +171,7 @@ def _as_lists(what: Any, space: ClassSpace, name: str, repairs: Repairs) -> TopL
 def _require_one_length(lists: Mapping[str, TopLists]) -> int:
     sizes = {name: len(one) for name, one in lists.items()}
     if len(set(sizes.values())) > 1:
-        raise AlignmentError(f"predictors differ in length: {', '.join(f'{k} has {v:,}' for k, v in sizes.items())}.")
+        raise AlignmentError(f"models differ in length: {', '.join(f'{k} has {v:,}' for k, v in sizes.items())}.")
     n = next(iter(sizes.values()))
     if not n:
         raise ShapeError("there are no cases to compare.")

@@ -40,13 +40,13 @@ class CaseDetails:
 
     panel: ScoreMatrix
     exhibits: tuple[ModelDetails, ...]
-    right: NDArray[np.floating[Any]]  # (cases, predictors): whether first guesses were right; ties share
+    right: NDArray[np.floating[Any]]  # (cases, models): whether first guesses were right; ties share
     called: Callable[[Sequence[int]], list[str]]  # what cases are called, by their places
-    held: Callable[[str], CaseSample | None]  # the lists of a predictor by place; None where the truth is soft
+    held: Callable[[str], CaseSample | None]  # the lists of a model by place; None where the truth is soft
     files: tuple[FileRecord, ...] = ()
 
     def judged(self, names: Sequence[str], *, level: float, seed: int) -> dict[str, CalibrationVerdict]:
-        """The test of calibration that a diagnosis makes, of every predictor whose truth is what happened."""
+        """The test of calibration that a diagnosis makes, of every model whose truth is what happened."""
         found = {name: self.held(name) for name in names}
         return {name: judged(one, level=level, seed=seed) for name, one in found.items() if one is not None}
 
@@ -170,7 +170,7 @@ class DetailsCollector(MatrixCollector):
         self.rows.append(rows)
 
     def right(self) -> NDArray[np.floating[Any]]:
-        """Whether first guesses were right, by case and predictor."""
+        """Whether first guesses were right, by case and model."""
         with room():
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))

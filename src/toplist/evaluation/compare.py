@@ -1,4 +1,4 @@
-"""Several predictors, one truth, one leaderboard."""
+"""Several models, one truth, one leaderboard."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compare(
     outcome: str | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Leaderboard:
-    """Rank predictors of any shape on one scale, with error bars.
+    """Rank models of any shape on one scale, with error bars.
 
     `predictions` maps names to lists, labels, (n, m) probabilities, dicts, sparse matrices; with `y` in the same
     order. Or to files and dataframes, which are aligned by their case ids (a dataframe's index, where it is named or
@@ -94,7 +94,7 @@ def compare(
     `intervals` are "t", "normal", "hac" or "cosine" (Diebold-Mariano), or "bootstrap"; by default they follow from what
     is said of the cases: "cosine" where `order` says when they were, else "t", by cluster where there are `clusters`.
 
-    Predictors with fewer than `min_cases` compared cases are shown below the others, without a rank. What makes it
+    Models with fewer than `min_cases` compared cases are shown below the others, without a rank. What makes it
     doubtful that the right things were compared is in `results.warnings`, and is shown first.
 
     >>> board = compare({"list": [{"a": 0.7, "b": 0.2}] * 2, "label": ["a", "b"]}, ["a", "b"], space=3)
@@ -108,7 +108,7 @@ def compare(
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
     if reference is not None and not (isinstance(reference, str) and reference in names):
-        raise TopListError(f"the reference {reference!r} is not among the predictors {', '.join(map(repr, names))}.")
+        raise TopListError(f"the reference {reference!r} is not among the models {', '.join(map(repr, names))}.")
     chosen = [as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules])]
     if not chosen:
         raise TopListError("name at least one rule.")
@@ -240,15 +240,15 @@ def _of_files(
 
 
 def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
-    """Predictors with fewer cases than are asked for."""
+    """Models with fewer cases than are asked for."""
     counts = [int(tally.sums["cases"][a, a]) for a in range(len(tally.sums["cases"]))]
     if least is not None and max(counts) < least:
-        raise TopListError(f"min_cases={least}: no predictor has so many cases, the most is {max(counts):,}.")
+        raise TopListError(f"min_cases={least}: no model has so many cases, the most is {max(counts):,}.")
     return frozenset(a for a, count in enumerate(counts) if least is not None and count < least)
 
 
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
-    """How the outcomes are written in the truth, and the classes by a predictor."""
+    """How the outcomes are written in the truth, and the classes by a model."""
     source = next(one for one in plan.sources if one.name == name)
     return in_file(plan.truth, plan.space), in_file(source, plan.space)
 

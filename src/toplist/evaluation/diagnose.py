@@ -2,7 +2,7 @@
 
 Predictions in files and frames: looked at as they come, then read with the truth, batch by batch.
 
-One predictor under the lens.
+One model under the lens.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def diagnose(
     if isinstance(predictions, DeviceLists):
         raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
     if isinstance(predictions, Mapping):
-        raise TopListError("one predictor at a time: diagnose each entry of the mapping by itself.")
+        raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
     if isinstance(predictions, TopList):
         predictions, y = predictions.batch, None if y is None else [y]
     level, band_level = as_probability(level, "level"), as_probability(band_level, "band_level")

@@ -139,7 +139,7 @@ def _curves(held: CaseSample, level: float, draws: int, seed: int, notes: list[s
     return found, longest > 0
 
 
-SCHEMA: Final = "toplist.calibration/1"
+SCHEMA: Final = "toplist.diagnosis/1"
 
 
 def as_dict(found: Diagnosis) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from toplist.report.versions import versions
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Leaderboard:
-    """Predictors from best to worst, with scores, intervals and paired differences. Made by `compare`."""
+    """Models from best to worst, with scores, intervals and paired differences. Made by `compare`."""
 
     results: Comparison
     tallies: Mapping[Hashable, Aggregates]  # exact sums, by group
@@ -52,7 +52,7 @@ class Leaderboard:
         return len(self.results.overall.standings)
 
     def __getitem__(self, name: str | int) -> ModelRow:
-        """One predictor, by name or by place (0 is the leader)."""
+        """One model, by name or by place (0 is the leader)."""
         standings = self.results.overall.standings
         if isinstance(name, int | np.integer):
             return standings[int(name)]
@@ -69,7 +69,7 @@ class Leaderboard:
     def difference(self, a: str, b: str, rule: str | None = None) -> Estimate:
         """The mean score of a minus that of b over the cases of both, with its interval: below zero, a is better."""
         names, rules = self.terms.names, self.terms.rules
-        for name, known, what in ((a, names, "predictor"), (b, names, "predictor"), (rule or rules[0], rules, "rule")):
+        for name, known, what in ((a, names, "model"), (b, names, "model"), (rule or rules[0], rules, "rule")):
             if name not in known:
                 raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, known))}.")
         at = rules.index(rule or rules[0])
@@ -77,7 +77,7 @@ class Leaderboard:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Every two predictors under every rule: their difference, its p value by Holm's method, what it would take."""
+        """Every two models under every rule: their difference, its p value by Holm's method, what it would take."""
         return self.results.pairs
 
     def further(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
@@ -94,7 +94,7 @@ class Leaderboard:
     def confidence_set(
         self, rule: str | None = None, *, level: float | None = None, seed: int | None = None
     ) -> ConfidenceSet:
-        """The predictors among which the best one is (Hansen, Lunde and Nason 2011), on the cases that all have.
+        """The models among which the best one is (Hansen, Lunde and Nason 2011), on the cases that all have.
 
         The seed is that of the comparison, if none is given.
         """
@@ -205,7 +205,7 @@ class Leaderboard:
         return export.as_json(self.results)
 
     def to_csv(self) -> str:
-        """One line per group, predictor and rule."""
+        """One line per group, model and rule."""
         return export.as_csv(self.results)
 
     def to_text(self, width: int | None = None, *, detail: bool = False) -> str:
@@ -225,7 +225,7 @@ class Leaderboard:
         return markup.as_html(self.results, detail=detail)
 
     def to_pandas(self) -> Any:
-        """A frame with one row per group, predictor and rule."""
+        """A frame with one row per group, model and rule."""
         return export.as_pandas(self.results)
 
     def to_polars(self) -> Any:

@@ -2,7 +2,7 @@
 
 Single cases worth showing: those that cost most, and the first list that is not valid.
 
-What the lists of one predictor show, gathered batch by batch: how the cases were split never shows.
+What the lists of one model show, gathered batch by batch: how the cases were split never shows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from toplist._typing import Floats
 from toplist.calibration.reliability_curve import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
-from toplist.io.naming import Names, for_lists
+from toplist.io.naming import for_lists
+from toplist.lists.checks.detect import Names
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
 from toplist.lists.lookup import beliefs
@@ -202,7 +203,7 @@ def gather(
     """What the lists of a batch show, beside `sheet`, their scores: those under its first rule, which is `rule`.
 
     `y` is what happened or, as lists, what is believed to have; then hits are expected ones, and there is no curve.
-    `position` says where each case stands in the truth: no two cases of one predictor may stand in one place. `ranked`
+    `position` says where each case stands in the truth: no two cases of one model may stand in one place. `ranked`
     lists are told to have the most confident class first.
 
     >>> import toplist as tl

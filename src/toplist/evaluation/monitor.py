@@ -1,8 +1,8 @@
-"""Two predictors, looked at after every case, with conclusions that hold however often one looks.
+"""Two models, looked at after every case, with conclusions that hold however often one looks.
 
 What monitoring found: to be read, printed and handed on.
 
-Predictors in memory or in files, all cases at once: each with what happened, and with the places of its cases.
+Models in memory or in files, all cases at once: each with what happened, and with the places of its cases.
 
 From predictions and outcomes to what may be said after each of them.
 """
@@ -54,7 +54,7 @@ SCHEMA = "toplist.monitor/1"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Monitor:
-    """Predictors against a baseline, looked at after every case. Made by `monitor`."""
+    """Models against a baseline, looked at after every case. Made by `monitor`."""
 
     rule: str
     baseline: str
@@ -62,7 +62,7 @@ class Monitor:
     classes: str  # how many there are
     cases: int  # of the truth
     left_out: Mapping[str, int]  # by candidate: cases of the truth that it or the baseline lacks
-    unknown: Mapping[str, int]  # by predictor: predictions for cases that the truth does not have
+    unknown: Mapping[str, int]  # by model: predictions for cases that the truth does not have
     paths: tuple[SequentialPath, ...]  # one for each candidate
 
     # What is in it
@@ -128,7 +128,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class AlignedModel:
-    """The lists of one predictor, what happened, and where in the truth each case stands."""
+    """The lists of one model, what happened, and where in the truth each case stands."""
 
     lists: TopLists
     y: Any
@@ -138,7 +138,7 @@ class AlignedModel:
 
 @dataclass(frozen=True, slots=True)
 class AlignedModels:
-    """All predictors by name. Codes mean the same classes to all, or labels do."""
+    """All models by name. Codes mean the same classes to all, or labels do."""
 
     predicted: Mapping[str, AlignedModel]
     cases: int
@@ -146,7 +146,7 @@ class AlignedModels:
     moments: Places | None  # the place of each case of the truth in time; None: the truth is in order
 
     def pair(self, a: str, b: str) -> tuple[TopLists, TopLists, Any, Places | slice]:
-        """The lists of two predictors for the cases that both have, what happened, and their order in time."""
+        """The lists of two models for the cases that both have, what happened, and their order in time."""
         one, other = self.predicted[a], self.predicted[b]
         common, mine, theirs = np.intersect1d(one.places, other.places, assume_unique=True, return_indices=True)
         if not len(common):
@@ -157,7 +157,7 @@ class AlignedModels:
 
 
 def from_memory(held: ArrayModels) -> AlignedModels:
-    """Predictors in memory, which all have the same cases."""
+    """Models in memory, which all have the same cases."""
     n = len(next(iter(held.lists.values())))
     places = np.arange(n)
     return AlignedModels(
@@ -318,13 +318,13 @@ def monitor(
     sets: str | None = None,
     outcome: str | None = None,
 ) -> Monitor:
-    """Compare predictors with a baseline after every case, with conclusions that hold however often one looks.
+    """Compare models with a baseline after every case, with conclusions that hold however often one looks.
 
     `predictions` and `y` are what `compare` takes: in memory and in one order, or files and frames that are aligned by
     case id. Cases are taken in the order of the truth, or by `order`: a value for each case, or with files the name of
     a column of the truth. The outcome of each case has to be known before the next prediction is made; where cases
     share a value of `order`, those of one moment are one step, with the mean of their differences. The baseline is the
-    first predictor if none is named: who is compared with whom is not for the data to choose. Of each pair the cases
+    first model if none is named: who is compared with whom is not for the data to choose. Of each pair the cases
     that both have count. Outcomes may be distributions; then scores are expected scores.
 
     >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
@@ -334,7 +334,7 @@ def monitor(
     names, chosen = names_of(predictions, least=2), as_rule(rule)
     first = names[0] if baseline is None else baseline
     if first not in names:
-        raise TopListError(f"the baseline {first!r} is not among the predictors {', '.join(map(repr, names))}.")
+        raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
     level = as_probability(level, "level")
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)

@@ -50,18 +50,18 @@ from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule
 
-_IN_MEMORY = 1 << 31  # bytes for all predictors together; more goes to disk
+_IN_MEMORY = 1 << 31  # bytes for all models together; more goes to disk
 
 
 class ScoreStore:
-    """The sheet of one predictor: a record for each case, so that a case is written in one place.
+    """The sheet of one model: a record for each case, so that a case is written in one place.
 
     What the empty list scores is kept once where it is the same for all, and scores without the penalty only where
     they differ.
     """
 
-    def __init__(self, path: Path, cases: int, predictors: int = 1) -> None:
-        self.path, self.cases, self.room = path, cases, _IN_MEMORY // predictors
+    def __init__(self, path: Path, cases: int, models: int = 1) -> None:
+        self.path, self.cases, self.room = path, cases, _IN_MEMORY // models
         self.present = np.zeros(cases, bool)
         self.records: Any = None
         self.empty: Any = None
@@ -399,7 +399,7 @@ def _in_order(plan: Plan, sink: Collector, scratches: list[ScoreStore], progress
         lo, compared = hi, compared + len(part)
         progress("adding up", lo, scratches[0].cases)
     if not compared:
-        raise AlignmentError("there is no case that all predictors and the truth have.")
+        raise AlignmentError("there is no case that all models and the truth have.")
     return compared
 
 
@@ -549,7 +549,7 @@ class TeeCollector(Collector, Generic[S, T]):
 
 
 def _empty(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
-    """What the empty list scores, from a predictor that has the case: it is the same for all who have it."""
+    """What the empty list scores, from a model that has the case: it is the same for all who have it."""
     first: NDArray[np.float64] = sheets[0].empty.T
     if not present or first.strides[0] == 0:
         return first

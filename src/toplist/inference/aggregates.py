@@ -1,8 +1,8 @@
 """Frozen, mergeable, exact sums over cases.
 
-What cases add up to, for several predictors side by side: frozen, and merged by adding.
+What cases add up to, for several models side by side: frozen, and merged by adding.
 
-How scored cases are added up: by group, weighted, and for every two predictors.
+How scored cases are added up: by group, weighted, and for every two models.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from toplist.scoring.case_scores import CaseScores, Grouping
 class Aggregates:
     """Exact sums over cases; adding two tallies is adding their cases, in any order and any split.
 
-    With K predictors and R rules, `sums` holds arrays of integers in units of 2**-1074 (counts are plain):
+    With K models and R rules, `sums` holds arrays of integers in units of 2**-1074 (counts are plain):
 
     - (K,): `weight` of the predicted cases; `hit`, `missed` (K, tops), `listed`, `size`, `mass`, `invalid`,
       `thin` (less than half of the mass is listed), and `unpenalised` and `empty` (K, R), each times the weight;
@@ -96,7 +96,7 @@ def tally(
     groups: Grouping | None = None,
     clusters: Grouping | None = None,
 ) -> dict[Hashable, Aggregates]:
-    """Tallies by group of the same cases under several predictors; `present` says which cases each predicts."""
+    """Tallies by group of the same cases under several models; `present` says which cases each predicts."""
     if weights is not None:
         _require_squares(weights)
     at = Grouping([None]) if groups is None else groups
@@ -179,7 +179,7 @@ def _objects(values: list[int]) -> Integers:
 
 
 def _singles(adding: _Adding, sheets: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
-    """Sums over the cases of one predictor."""
+    """Sums over the cases of one model."""
     one = np.ones(adding.cases, np.int8)
     out: dict[str, list[Any]] = {}
     for sheet, mask in zip(sheets, there, strict=True):
@@ -220,7 +220,7 @@ def _stack(columns: list[Integers], adding: _Adding) -> Integers:
 
 
 def _pairs(adding: _Adding, sheets: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
-    """Sums over the cases of two predictors, for every two of them."""
+    """Sums over the cases of two models, for every two of them."""
     g, k, rules = len(adding.groups.keys), len(sheets), len(sheets[0].scores)
     out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
     out["cases"] = np.zeros((g, k, k), object)
@@ -248,7 +248,7 @@ def _pairs(adding: _Adding, sheets: Sequence[CaseScores], there: Sequence[Any]) 
 
 
 def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Integers]) -> None:
-    """Cases that every predictor has, with finite scores: one sum each serves all pairs."""
+    """Cases that every model has, with finite scores: one sum each serves all pairs."""
     k, w = len(x), adding.weights
     pairs = list(combinations_with_replacement(range(k), 2))
     columns, products = list(x), list(pairs)
@@ -282,7 +282,7 @@ def _add_incomplete(
     rows: NDArray[np.intp],
     to: dict[str, Integers],
 ) -> None:
-    """Cases that some predictor lacks, or scores infinitely: every pair has its own."""
+    """Cases that some model lacks, or scores infinitely: every pair has its own."""
     k, w = len(x), np.ones(adding.cases) if adding.weights is None else adding.weights
     for a, b in combinations_with_replacement(range(k), 2):
         both = fine[a] & fine[b]

@@ -19,7 +19,7 @@ _CELLS = 1 << 23  # resampled numbers at a time
 
 
 def resample(units: UnitSums, *, block: float | None, draws: int, seed: int) -> UnitSums:
-    """The totals of as many samples of units, drawn with replacement, all predictors together.
+    """The totals of as many samples of units, drawn with replacement, all models together.
 
     Without a block length units are independent. With one they are drawn in stretches of geometric length around it
     (Politis and Romano 1994), so that what is near in time stays together.
@@ -53,7 +53,7 @@ def block_length(units: UnitSums) -> float:
 
     Differences may depend on each other where means do not: what makes cases hard for all hides it.
     """
-    part, everyone = thinned(units), range(units.predictors)
+    part, everyone = thinned(units), range(units.models)
     quantities = [*map(Mean, everyone), *(Difference(a, b) for a, b in combinations(everyone, 2))]
     with np.errstate(invalid="ignore"):  # pairs without a common case
         columns = [quantity.contributions(part) for quantity in quantities]

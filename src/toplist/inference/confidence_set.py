@@ -1,4 +1,4 @@
-"""The model confidence set: predictors among which the best one is, at a level of confidence."""
+"""The model confidence set: models among which the best one is, at a level of confidence."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def confidence_set(
     level: float,
     seed: int,
 ) -> ConfidenceSet:
-    """By the range statistic of Hansen, Lunde and Nason (2011) on the cases that all predictors have.
+    """By the range statistic of Hansen, Lunde and Nason (2011) on the cases that all models have.
 
-    Units are drawn as they depend on each other: each for itself, or in blocks of time. A predictor with an infinite
+    Units are drawn as they depend on each other: each for itself, or in blocks of time. A model with an infinite
     score on these cases is out, unless all have one: its mean is worse than any.
     """
     scores = panel.scores[:, rule]
@@ -49,12 +49,12 @@ def confidence_set(
         return ConfidenceSet(rule_name, level, members, p, len(there), method, drawn, why)
 
     if not len(there):
-        return made({}, "", "no case has all predictors")
+        return made({}, "", "no case has all models")
     if not finite:
-        return made({}, "", "every predictor has infinite scores")
+        return made({}, "", "every model has infinite scores")
     why = f"out for infinite scores: {', '.join(out)}" if out else ""
     if len(names) == 1:
-        return made({names[0]: 1.0}, "there is one predictor only")
+        return made({names[0]: 1.0}, "there is one model only")
     if len(finite) == 1:
         return made(out | {names[finite[0]]: 1.0}, "the only one without infinite scores", why)
     common = panel.some(there)
@@ -77,16 +77,16 @@ def confidence_set(
 
 
 def _rows(panel: ScoreMatrix) -> Floats:
-    """One row per unit and one column per predictor, with the means and the spread of the mean scores."""
+    """One row per unit and one column per model, with the means and the spread of the mean scores."""
     units = thinned(panel.totals(0))
     weighty = units.w(0, 0) > 0
     count = np.count_nonzero(weighty)
-    parts = [Mean(a) for a in range(units.predictors)]
+    parts = [Mean(a) for a in range(units.models)]
     return np.stack([m.contributions(units)[weighty] * count + m.value(units.all) for m in parts], axis=1)
 
 
 def _first_alike(rows: Floats) -> list[int]:
-    """For each predictor the first with the same scores everywhere: between the two there is no spread to test by."""
+    """For each model the first with the same scores everywhere: between the two there is no spread to test by."""
     room = _ROUNDING * float(np.abs(rows).max())
     return [int((np.abs(rows - rows[:, [a]]) <= room).all(axis=0).argmax()) for a in range(rows.shape[1])]
 

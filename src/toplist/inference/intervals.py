@@ -96,7 +96,7 @@ class IntervalsFromSums:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def mean(self, rule: int, a: int) -> Estimate:
-        """The weighted mean score of predictor a. Infinite where any score is; then there is no interval."""
+        """The weighted mean score of model a. Infinite where any score is; then there is no interval."""
         if self.tally.sums["infinite"][rule, a, a]:
             return Estimate(math.inf, why=INFINITE)
         s = self._sums(rule)
@@ -220,7 +220,7 @@ _ROUNDING = 1e-12  # of the largest contribution
 
 
 class IntervalEstimator(Protocol):
-    """Estimates of what a leaderboard shows; predictors and rules go by their numbers."""
+    """Estimates of what a leaderboard shows; models and rules go by their numbers."""
 
     def mean(self, rule: int, a: int) -> Estimate:
         """The mean score."""
@@ -392,7 +392,7 @@ _CASE = 1e-6  # of the range of the score, or of the mean score where there is n
 
 @dataclass(frozen=True, slots=True)
 class BoundedIntervals:
-    """Intervals of another inference, cut off where the score ends; predictors that are the same are not told apart."""
+    """Intervals of another inference, cut off where the score ends; models that are the same are not told apart."""
 
     inner: IntervalEstimator
     bounds: tuple[tuple[float, float], ...]  # the least and the largest score, by rule, with what invalid lists pay

@@ -1,10 +1,10 @@
-"""Every two predictors: how far apart they are, how sure that is, and what it would take to be sure.
+"""Every two models: how far apart they are, how sure that is, and what it would take to be sure.
 
 Many p values at once.
 
-What may be said of two predictors: who is better and whether that is sure.
+What may be said of two models: who is better and whether that is sure.
 
-Whether two predictors have the same scores in every case, up to rounding: a test of that would test noise.
+Whether two models have the same scores in every case, up to rounding: a test of that would test noise.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def judge(pair: Pair, results: Comparison) -> PairwiseVerdict:
 
 
 def mark_of(standing: ModelRow, rule: str) -> RuleScore:
-    """How a predictor did under a rule."""
+    """How a model did under a rule."""
     return next(mark for mark in standing.marks if mark.rule == rule)
 
 
@@ -172,7 +172,7 @@ def same_scores(tally: Aggregates, rule: int, a: int, b: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DistinctModels:
-    """Estimates as `inner` has them, but no interval and no test between predictors with the same scores."""
+    """Estimates as `inner` has them, but no interval and no test between models with the same scores."""
 
     inner: IntervalEstimator
     tally: Aggregates

@@ -69,22 +69,20 @@ def of_outcomes(y: Any, space: ClassSpace) -> list[str]:
     return list(dict.fromkeys(map(text, names)))[:_NAMES]
 
 
-Spelled = Callable[
-    [str], tuple[Sequence[str], Sequence[str]]
-]  # of a predictor: names of outcomes, names of its classes
+Spelled = Callable[[str], tuple[Sequence[str], Sequence[str]]]  # of a model: names of outcomes, names of its classes
 _FEW = 10  # cases up to which nobody wonders that no outcome is listed, unless a spelling explains it
-_RARE = 0.01  # how often predictors that guess at random are called worse than that, all of them together
+_RARE = 0.01  # how often models that guess at random are called worse than that, all of them together
 
 
 def warnings(
     results: Comparison, tally: Aggregates, names: Sequence[str], size: Any, spelled: Spelled
 ) -> tuple[BoardWarning, ...]:
-    """All that is doubtful. `names` are the predictors in the order of the tally, `size` how many classes there are.
+    """All that is doubtful. `names` are the models in the order of the tally, `size` how many classes there are.
 
-    `spelled` is asked only for predictors that list no outcome: it may read their files once more.
+    `spelled` is asked only for models that list no outcome: it may read their files once more.
     """
     unlisted = never_listed(results, tally, names, spelled)
-    strange = {name for one in unlisted for name in one.predictors}
+    strange = {name for one in unlisted for name in one.models}
     others = [row.name for row in results.overall.standings if row.name not in strange]
     return (
         *unlisted,
@@ -99,7 +97,7 @@ def warnings(
 
 
 def never_listed(results: Comparison, tally: Aggregates, names: Sequence[str], spelled: Spelled) -> list[BoardWarning]:
-    """Predictors on whose lists no outcome ever stands, with the spelling that may explain it."""
+    """Models on whose lists no outcome ever stands, with the spelling that may explain it."""
     s, found = tally.sums, {}
     for row in results.overall.standings:
         a = names.index(row.name)
@@ -112,7 +110,7 @@ def never_listed(results: Comparison, tally: Aggregates, names: Sequence[str], s
 
 
 def _merged(kind: str, sentences: Mapping[str, str]) -> list[BoardWarning]:
-    """One warning for all predictors of whom the same is said."""
+    """One warning for all models of whom the same is said."""
     found: dict[str, list[str]] = {}
     for name, sentence in sentences.items():
         found.setdefault(sentence, []).append(name)
@@ -140,7 +138,7 @@ def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
 
 
 def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
-    """Predictors that are always right, and certain of it."""
+    """Models that are always right, and certain of it."""
     s, found = tally.sums, {}
     for row in results.overall.standings:
         a = names.index(row.name)
@@ -152,7 +150,7 @@ def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> lis
 
 
 def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
-    """All predictors are surely worse than the list that says nothing, under the first rule with finite means."""
+    """All models are surely worse than the list that says nothing, under the first rule with finite means."""
     rows = results.overall.standings
     for i, rule in enumerate(results.rules):
         skills = [row.marks[i].skill for row in rows]
@@ -171,7 +169,7 @@ def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
 def below_chance(
     results: Comparison, tally: Aggregates, names: Sequence[str], size: Any, others: Sequence[str]
 ) -> list[BoardWarning]:
-    """Predictors whose first guess is right more rarely than a random class would be, by the binomial test.
+    """Models whose first guess is right more rarely than a random class would be, by the binomial test.
 
     Cases count as so many as their weights make of them, or as their clusters or moments where these are fewer.
     """
@@ -206,7 +204,7 @@ def _at_most(hits: float, n: float, p: float) -> float:
 
 
 def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
-    """Predictors that have the same scores in every case under every rule, each set of them once."""
+    """Models that have the same scores in every case under every rule, each set of them once."""
     sets: list[list[str]] = []
     order = [row.name for row in results.overall.standings]
     for one, other in combinations(order, 2):
@@ -225,7 +223,7 @@ def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[B
 
 
 def beaten_leader(results: Comparison) -> list[BoardWarning]:
-    """Predictors that are surely better than the leader where both have a case."""
+    """Models that are surely better than the leader where both have a case."""
     leader = results.overall.standings[0].name
     own = [v for v in verdicts(results, results.rules[0]) if leader in (v.pair.a, v.pair.b) and v.sure]
     better = [v.better for v in own if v.better not in (None, leader)]
@@ -234,20 +232,20 @@ def beaten_leader(results: Comparison) -> list[BoardWarning]:
 
 
 def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
-    """The leader has less than half as many cases as the median predictor."""
+    """The leader has less than half as many cases as the median model."""
     rows = [row for row in results.overall.standings if row.rank is not None]
     middle = median(row.cases for row in rows)
     if not rows or 2 * rows[0].cases >= middle:
         return []
     sentence = (
-        f"it leads with {rows[0].cases:,} of {results.compared:,} cases, where the median predictor has {middle:,.0f}: "
+        f"it leads with {rows[0].cases:,} of {results.compared:,} cases, where the median model has {middle:,.0f}: "
         "rank only those with enough of them, with min_cases= (--min-cases)."
     )
     return [BoardWarning("leader with few cases", sentence, (rows[0].name,))]
 
 
 def little_mass(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
-    """Predictors whose median rest mass is above one half."""
+    """Models whose median rest mass is above one half."""
     s = tally.sums
     rows = [row.name for row in results.overall.standings]
     sentence = (

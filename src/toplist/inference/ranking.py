@@ -20,7 +20,7 @@ class ComparisonSpec:
     tops: tuple[int, ...]
     reference: int | None
     pairwise: bool
-    unranked: frozenset[int] = frozenset()  # predictors with too few cases: below the others, without a rank
+    unranked: frozenset[int] = frozenset()  # models with too few cases: below the others, without a rank
 
 
 def sections(
@@ -147,9 +147,9 @@ def _finite(tally: Aggregates, r: int, a: int) -> float:
 def _relative(
     tally: Aggregates, r: int, a: int, inference: IntervalEstimator, unranked: frozenset[int]
 ) -> Estimate | None:
-    """The geometric mean of the ratios of mean scores on common cases, over all predictors, itself included.
+    """The geometric mean of the ratios of mean scores on common cases, over all models, itself included.
 
-    A predictor with an infinite score has no mean: it has no relative skill, and the others are compared without it.
+    A model with an infinite score has no mean: it has no relative skill, and the others are compared without it.
     So are they without one that is perfect on the common cases, whose own relative skill is zero, and without those
     that are not ranked.
     """

@@ -1,6 +1,6 @@
 """What a comparison found, as plain values: nothing here computes or draws.
 
-What the lists of a predictor show, as plain values: nothing here computes or draws.
+What the lists of a model show, as plain values: nothing here computes or draws.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class RuleScore:
-    """How one predictor did under one rule; lower scores are better."""
+    """How one model did under one rule; lower scores are better."""
 
     rule: str
     score: Estimate  # infinite where any score is
@@ -36,7 +36,7 @@ class RuleScore:
     skill: Estimate | None  # 1 - mean / mean of the empty list, on the same cases
     reference_skill: Estimate | None  # 1 - mean / mean of the reference, on the cases that both predict
     behind: Estimate | None  # paired difference to the leader on the cases of both; None for the leader
-    relative: Estimate | None  # geometric mean of the ratios of mean scores to all predictors, itself included, on the
+    relative: Estimate | None  # geometric mean of the ratios of mean scores to all models, itself included, on the
     # cases of both, for missing="pairwise"; below 1 is better
 
 
@@ -69,7 +69,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two predictors under one rule; `a` stands above `b` in the table."""
+    """Two models under one rule; `a` stands above `b` in the table."""
 
     rule: str
     a: str
@@ -83,12 +83,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceSet:
-    """The predictors among which the best one is, at a level of confidence (Hansen, Lunde and Nason 2011)."""
+    """The models among which the best one is, at a level of confidence (Hansen, Lunde and Nason 2011)."""
 
     rule: str
     level: float
     members: tuple[str, ...]  # in the order of the table
-    p: Mapping[str, float]  # of every predictor; it is a member where p > 1 - level
+    p: Mapping[str, float]  # of every model; it is a member where p > 1 - level
     cases: int
     method: str  # how the cases were resampled, and what that assumes
     seed: int | None = None  # where anything was drawn
@@ -97,7 +97,7 @@ class ConfidenceSet:
 
 @dataclass(frozen=True, slots=True)
 class SequentialPath:
-    """Two predictors, looked at after every case: what may be said at any time, however often one looks.
+    """Two models, looked at after every case: what may be said at any time, however often one looks.
 
     The columns have one entry for each number of cases in `at`, which ends with all of them and skips some where
     there are many.
@@ -125,7 +125,7 @@ class SequentialPath:
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """Where a predictor's lists came from, and what was done to them."""
+    """Where a model's lists came from, and what was done to them."""
 
     name: str
     source: str
@@ -149,11 +149,11 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class BoardWarning:
-    """A reason to doubt that the right things were compared. `sentence` follows the names of the predictors."""
+    """A reason to doubt that the right things were compared. `sentence` follows the names of the models."""
 
     kind: str
     sentence: str
-    predictors: tuple[str, ...]  # that it is about, in the order of the table
+    models: tuple[str, ...]  # that it is about, in the order of the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Comparison:
     origins: tuple[SourceSummary, ...]
     overall: Group
     groups: tuple[Group, ...] = ()
-    pairs: tuple[Pair, ...] = ()  # of all predictors, by rule
+    pairs: tuple[Pair, ...] = ()  # of all models, by rule
     confidence_set: ConfidenceSet | None = None  # where it was asked for
     paths: tuple[SequentialPath, ...] = ()  # where they were asked for
     seed: int | None = None  # where anything was drawn
@@ -186,7 +186,7 @@ class Comparison:
     truth_reading: str = ""  # how the truth was read
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # cases per repair of a truth with distributions
     warnings: tuple[BoardWarning, ...] = ()  # why the board may not be right, shown before anything else
-    min_cases: int | None = None  # predictors with fewer compared cases are not ranked
+    min_cases: int | None = None  # models with fewer compared cases are not ranked
 
 
 KINDS = ("empty list", "hard label", "top list", "distribution")
@@ -217,7 +217,7 @@ class WorstCase:
 
 @dataclass(frozen=True, slots=True)
 class ModelDetails:
-    """What one predictor's lists show."""
+    """What one model's lists show."""
 
     name: str
     rule: str  # that scores below are of

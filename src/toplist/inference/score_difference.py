@@ -1,4 +1,4 @@
-"""Two predictors side by side: where the difference of their scores comes from, and which cases decide it."""
+"""Two models side by side: where the difference of their scores comes from, and which cases decide it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DecidingCase:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDifference:
-    """Predictor a against predictor b: accuracies, mean scores, and what the difference of the scores is made of.
+    """Model a against model b: accuracies, mean scores, and what the difference of the scores is made of.
 
     Sums are over the cases where a minus b is finite; `difference` is the sum over all splits. A case where both
     scores are infinite tells nothing of who is better and adds nothing.
@@ -120,9 +120,9 @@ class Decided:
 
 
 def deciding_cases(a: TopLists, b: TopLists, y: Any, *, rule: Any = "brier", most: int = 10) -> ScoreDifference:
-    """Why two predictors differ: the difference of scores by first guesses, and the cases that count most.
+    """Why two models differ: the difference of scores by first guesses, and the cases that count most.
 
-    Accuracy and a proper score may disagree on who is better; then a predictor wins where both are right or both are
+    Accuracy and a proper score may disagree on who is better; then a model wins where both are right or both are
     wrong, or loses much in few cases. Lower scores are better.
 
     >>> bold = TopLists.from_labels(["x", "x", "x", "y"], 3)
@@ -137,14 +137,14 @@ def deciding_cases(a: TopLists, b: TopLists, y: Any, *, rule: Any = "brier", mos
     require_lists(b)
     if len(a) != len(b):
         raise ShapeError(
-            f"the two predictors differ in length: {len(a):,} and {len(b):,} cases.", "Give both the same cases."
+            f"the two models differ in length: {len(a):,} and {len(b):,} cases.", "Give both the same cases."
         )
     if not len(a):
         raise ShapeError("there are no cases to compare.")
     if not np.array_equal(a.space.as_floats[1], b.space.as_floats[1]):
-        raise SpaceError(f"one predictor is over {a.space!r}, the other over {b.space!r}: both need the same classes.")
+        raise SpaceError(f"one model is over {a.space!r}, the other over {b.space!r}: both need the same classes.")
     if a.ids is not None and b.ids is not None and not np.array_equal(a.ids, b.ids):
-        raise ShapeError("the case ids of the two predictors differ.", "Bring both into one order.")
+        raise ShapeError("the case ids of the two models differ.", "Bring both into one order.")
     as_happened(y, a, "first guesses are held against")
     chosen = as_rule(rule)
     ids = a.ids if a.ids is not None else b.ids

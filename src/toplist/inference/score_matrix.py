@@ -18,13 +18,13 @@ Keys = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreMatrix:
-    """The scores of all predictors under all rules, in the order of the truth.
+    """The scores of all models under all rules, in the order of the truth.
 
     A unit is what may be taken as a whole: a case, a cluster, or all cases of one moment. Where `ordered`, the codes
     of units rise with time.
     """
 
-    scores: Floats  # (cases, rules, predictors); NaN where a predictor lacks the case
+    scores: Floats  # (cases, rules, models); NaN where a model lacks the case
     empty: Floats  # (cases or 1, rules): what the empty list scores in expectation
     weights: Floats | None = None
     units: Codes | None = None  # None: every case is one
@@ -98,7 +98,7 @@ class ScoreMatrix:
 
 
 def _keys(scores: Floats, *columns: Floats) -> Keys:
-    """A number for each case, mixed from what it has: which predictor has which score does not show, nor how often."""
+    """A number for each case, mixed from what it has: which model has which score does not show, nor how often."""
     found = np.sort(np.where(np.isnan(scores), np.nan, scores + 0.0), axis=1)
     new = np.ones(found.shape, bool)
     new[:, 1:] = found[:, 1:] != found[:, :-1]
@@ -134,40 +134,40 @@ def _order(keys: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.
 
 @dataclass(frozen=True, eq=False)
 class UnitSums:
-    """Weighted sums of scores over the cases of every two predictors, one column for each unit, or for each resample.
+    """Weighted sums of scores over the cases of every two models, one column for each unit, or for each resample.
 
-    Where all predictors have all cases and no score is infinite, every pair has the same cases, and fewer sums do.
+    Where all models have all cases and no score is infinite, every pair has the same cases, and fewer sums do.
     """
 
     sums: Floats  # (sums, units)
-    predictors: int
+    models: int
     complete: bool
 
     def x(self, a: int, b: int) -> Floats:
         """Weighted scores of a, on the cases of a and b."""
-        column: Floats = self.sums[a if self.complete else a * self.predictors + b]
+        column: Floats = self.sums[a if self.complete else a * self.models + b]
         return column
 
     def w(self, a: int, b: int) -> Floats:
         """Weights of the cases of a and b."""
-        k, low, high = self.predictors, min(a, b), max(a, b)
+        k, low, high = self.models, min(a, b), max(a, b)
         column: Floats = self.sums[k if self.complete else k * k + low * k - low * (low + 1) // 2 + high]
         return column
 
     def empty(self, a: int) -> Floats:
         """Weighted scores of the empty list, on the cases of a."""
-        k = self.predictors
+        k = self.models
         column: Floats = self.sums[k + 1 if self.complete else k * k + k * (k + 1) // 2 + a]
         return column
 
     @cached_property
     def all(self) -> UnitSums:
         """All units together."""
-        return UnitSums(self.sums.sum(axis=1, keepdims=True), self.predictors, self.complete)
+        return UnitSums(self.sums.sum(axis=1, keepdims=True), self.models, self.complete)
 
 
 def side_by_side(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]] = ()) -> Floats:
-    """The scores of all sheets as (cases, rules, predictors), NaN where a predictor lacks the case."""
+    """The scores of all sheets as (cases, rules, models), NaN where a model lacks the case."""
     scores = np.stack([sheet.scores.T for sheet in sheets], axis=2)
     for a, there in enumerate(present):
         scores[~there, :, a] = np.nan

@@ -74,7 +74,7 @@ def names_of(predictions: Any, least: int = 1) -> tuple[str, ...]:
         raise TopListError(f"predictions are a mapping from names to what was predicted, with at least {many}.")
     names = tuple(str(name) for name in predictions)
     if len(set(names)) < len(names):
-        raise TopListError(f"every predictor needs a name of its own, not {', '.join(map(repr, names))}.")
+        raise TopListError(f"every model needs a name of its own, not {', '.join(map(repr, names))}.")
     return names
 
 
@@ -187,7 +187,7 @@ def _is_table(value: Any) -> bool:
 def repairs_of(
     names: Sequence[str], *, units: Any, normalize: Any, duplicates: Any, layout: Any, blanks: Any = "error"
 ) -> dict[str, Repairs]:
-    """What is repaired in each predictor's lists, from options for all or by name."""
+    """What is repaired in each model's lists, from options for all or by name."""
     given = {"units": units, "normalize": normalize, "duplicates": duplicates, "layout": layout, "blanks": blanks}
     for what, option in given.items():
         stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
@@ -205,7 +205,7 @@ def repairs_of(
 
 
 def option_of(option: Any, name: str, default: Any) -> Any:
-    """An option for all predictors, or by name."""
+    """An option for all models, or by name."""
     return option.get(name, default) if isinstance(option, Mapping) else option
 
 

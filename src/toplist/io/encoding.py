@@ -1,6 +1,6 @@
 """Names of classes as codes. Scoring needs to tell the classes of a case apart: no name becomes a Python object.
 
-Codes that several predictors share, and the way back from codes to names.
+Codes that several models share, and the way back from codes to names.
 
 Lists put together from batches, each of which numbers its classes in its own way.
 """
@@ -510,7 +510,7 @@ def _is_whole(values: Any) -> bool:
 
 
 class Gathering:
-    """The lists of several predictors and what happened; a code means one class throughout."""
+    """The lists of several models and what happened; a code means one class throughout."""
 
     def __init__(self, space: ClassSpace, members: int) -> None:
         self.space = ClassSpace(space.size)
@@ -529,7 +529,7 @@ class Gathering:
         self.cases += len(lists[0])
 
     def all(self) -> tuple[list[TopLists], Codes]:
-        """Everything: the lists of each predictor, and what happened."""
+        """Everything: the lists of each model, and what happened."""
         y = np.concatenate(self.outcomes) if self.outcomes else np.zeros(0, np.int64)
         return [joined(parts, self.space) for parts in self.parts], y
 

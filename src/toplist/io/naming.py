@@ -4,30 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from toplist._typing import Codes
 from toplist.io.batches import Batch
 from toplist.lists import TopLists
+from toplist.lists.checks.detect import Names
 from toplist.lists.labelsets import LabelSets, Sets
-
-
-class Names(Protocol):
-    """The names behind the codes of one batch, which may mean something else in the next."""
-
-    def case(self, at: int, position: int) -> str:
-        """What a case is called: its id, or where it stands in the truth."""
-        ...
-
-    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        """What classes that a case lists are called."""
-        ...
-
-    def outcome(self, at: int, code: int) -> str:
-        """What a class of the truth of a case is called."""
-        ...
 
 
 def for_lists(lists: TopLists, y: Any = None) -> Names:

@@ -82,7 +82,7 @@ class ConformalSets:
 class Conformal:
     """Lists cut so that what happens is among them with a chosen probability (split conformal, APS or RAPS).
 
-    `fit` needs cases that the predictor has not seen, exchangeable with those to come. The guarantee is marginal, over
+    `fit` needs cases that the model has not seen, exchangeable with those to come. The guarantee is marginal, over
     calibration and new cases together, and counts the whole space as a set: `sets` says where that is the set.
     Randomised sets cover nearly exactly, and may be empty unless `empty` is false; sets that are not
     randomised are larger. `penalty` and `k_reg` are RAPS: each rank beyond `k_reg` adds `penalty`, which makes sets

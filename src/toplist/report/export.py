@@ -27,7 +27,7 @@ from toplist.inference.results import (
     SourceSummary,
 )
 
-SCHEMA = "toplist.evaluation.leaderboard/1"
+SCHEMA = "toplist.leaderboard/1"
 _RUNS = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet take text for a formula
 
 
@@ -75,14 +75,14 @@ def as_json(results: Comparison) -> str:
 
 
 def rows(results: Comparison) -> list[dict[str, Any]]:
-    """A flat record for each group, predictor and rule; those over all cases have neither `by` nor `group`."""
+    """A flat record for each group, model and rule; those over all cases have neither `by` nor `group`."""
     sizes = _sizes(results)
     return [
         {
             "by": None if section is results.overall else _text(results.by),
             "group": _text(section.group),
             "rank": row.rank,
-            "predictor": _text(row.name),
+            "model": _text(row.name),
             "cases": int(row.cases),
             "missing": int(row.missing),
             **_flat(mark),
@@ -128,10 +128,10 @@ def as_polars(results: Comparison) -> Any:
 
 def _types(results: Comparison) -> dict[str, type]:
     """The fields of a row, in order."""
-    texts = dict.fromkeys(("by", "group", "predictor", "rule", "why", "behind_why"), str)
+    texts = dict.fromkeys(("by", "group", "model", "rule", "why", "behind_why"), str)
     counts = dict.fromkeys(("rank", "cases", "missing", "infinite", "invalid"), int)
     known: dict[str, type] = {**texts, **counts}
-    order = ["by", "group", "rank", "predictor", "cases", "missing", *_FLAT, "accuracy"]
+    order = ["by", "group", "rank", "model", "cases", "missing", *_FLAT, "accuracy"]
     order += [f"top_{k}_error" for k in _sizes(results)]
     order += ["coverage", "mean_size", "mean_mass", "invalid", "invalid_rate"]
     return {name: known.get(name, float) for name in order}
@@ -185,7 +185,7 @@ def _warning(found: BoardWarning) -> dict[str, Any]:
     return {
         "kind": _text(found.kind),
         "sentence": _text(found.sentence),
-        "predictors": [_text(name) for name in found.predictors],
+        "models": [_text(name) for name in found.models],
     }
 
 
@@ -324,7 +324,7 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of `records.as_dict`.
 
     >>> schema()["title"]
-    'toplist.evaluation.leaderboard/1'
+    'toplist.leaderboard/1'
     """
     text = files("toplist.report").joinpath("leaderboard.schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)

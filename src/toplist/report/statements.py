@@ -23,8 +23,8 @@ _FAR = 10  # times the units there are: beyond it, what it would take is a guess
 UNITS = "units: "  # how numbers were read, which is no repair
 _POLICIES = {
     "error": "No prediction is missing",
-    "common": "Only cases that every predictor has are compared",
-    "pairwise": "Each predictor is scored on the cases it has, and compared on those that both have",
+    "common": "Only cases that every model has are compared",
+    "pairwise": "Each model is scored on the cases it has, and compared on those that both have",
     "reject": "A missing prediction counts as an empty list",
 }
 
@@ -43,7 +43,7 @@ def notes(results: Comparison) -> tuple[str, ...]:
 
 def warnings(results: Comparison) -> tuple[str, ...]:
     """Why the board may not be right, a sentence each."""
-    return tuple(f"Warning: {listed(map(plain, one.predictors))}: {visible(one.sentence)}" for one in results.warnings)
+    return tuple(f"Warning: {listed(map(plain, one.models))}: {visible(one.sentence)}" for one in results.warnings)
 
 
 def _unranked(results: Comparison) -> list[str]:
@@ -100,7 +100,7 @@ def _members(found: ConfidenceSet | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ScoreGap:
-    """Why intervals are missing, for which predictors and under which rules; None stands for all."""
+    """Why intervals are missing, for which models and under which rules; None stands for all."""
 
     why: str
     names: tuple[str, ...] | None
@@ -133,7 +133,7 @@ def gaps(section: Group, *, detail: bool = False) -> list[ScoreGap]:
 def reasons(section: Group, *, detail: bool = False) -> tuple[str, ...]:
     """Why intervals are missing, a sentence for each reason."""
     return tuple(
-        f"No interval for {'any predictor' if gap.names is None else listed(map(plain, gap.names))}"
+        f"No interval for {'any model' if gap.names is None else listed(map(plain, gap.names))}"
         f"{'' if gap.rules is None else ' under ' + listed(map(plain, gap.rules))}: {gap.why}."
         for gap in gaps(section, detail=detail)
     )

@@ -74,7 +74,7 @@ def names(rows: Iterable[ModelRow]) -> list[Filled]:
     """Who came where."""
     return [
         (Column("#", essential=True), [NOTHING if row.rank is None else count(row.rank) for row in rows]),
-        (Column("predictor", "left", essential=True, heading=True), [plain(row.name) for row in rows]),
+        (Column("model", "left", essential=True, heading=True), [plain(row.name) for row in rows]),
     ]
 
 
@@ -103,7 +103,7 @@ def _known(results: Comparison) -> dict[str, Callable[[ModelRow], str]]:
 
 
 def alike(results: Comparison) -> dict[str, str]:
-    """The columns that say the same of several predictors everywhere, with what they say; accuracy is always shown."""
+    """The columns that say the same of several models everywhere, with what they say; accuracy is always shown."""
     rows = [row for s in sections(results) for row in s.standings]
     if len(results.overall.standings) < 2:
         return {}
@@ -132,7 +132,7 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
         found.append((Column("cases"), [count(row.cases) for row in rows]))
     if results.missing == "pairwise":
         note = (
-            "relative decides the order: the geometric mean of the ratios of mean scores to all predictors, itself "
+            "relative decides the order: the geometric mean of the ratios of mean scores to all models, itself "
             "included, on the cases of both; below 1 is better."
         )
         cells = spans([mark.relative for mark in firsts])
@@ -229,7 +229,7 @@ def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]
 
 
 def _pairs(results: Comparison, rule: str) -> TextTable:
-    """Every two predictors, how far apart they are and how sure that is."""
+    """Every two models, how far apart they are and how sure that is."""
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
         "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "
@@ -258,7 +258,7 @@ def _pairs(results: Comparison, rule: str) -> TextTable:
 
 def _sources(origins: Sequence[SourceSummary]) -> TextTable:
     columns = (
-        Column("predictor", "left", essential=True, heading=True),
+        Column("model", "left", essential=True, heading=True),
         Column("layout", "left", essential=True),
         *(Column(header) for header in ("cases", "filled in", "left out")),
         Column("repairs", "left"),

@@ -1,4 +1,4 @@
-"""What each case says about one predictor: its scores, and what people know beside them."""
+"""What each case says about one model: its scores, and what people know beside them."""
 
 from __future__ import annotations
 

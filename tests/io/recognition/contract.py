@@ -14,7 +14,7 @@ from tests.io.recognition import vocabulary
 from tests.io.recognition.tables import CLASSES, FRACTIONS, NESTED, TEXT, WHOLE, Column, Table, World
 from tests.io.recognition.vocabulary import IDS, PREDICTED, plain
 
-NAME = "it"  # the predictor
+NAME = "it"  # the model
 
 
 @dataclass(frozen=True)

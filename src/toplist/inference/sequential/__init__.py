@@ -1,4 +1,4 @@
-"""Looking after every case: what may be said of two predictors at any time, however often one looks."""
+"""Looking after every case: what may be said of two models at any time, however often one looks."""
 
 from toplist.inference.sequential.path import by_moment, follow
 

@@ -1,4 +1,4 @@
-"""Evidence by betting: what one has made of one unit by betting, case by case, that a predictor is better.
+"""Evidence by betting: what one has made of one unit by betting, case by case, that a model is better.
 
 If x_i is what the candidate gains on the baseline in case i and b_i the most that it can lose there, known before the
 outcome, then with bets 0 <= l_i <= 1 / (2 b_i) that are made before the outcome the product of 1 + l_i x_i stays above

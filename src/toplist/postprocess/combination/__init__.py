@@ -1,4 +1,4 @@
-"""Several predictors' lists for the same cases, combined."""
+"""Several models' lists for the same cases, combined."""
 
 from toplist.postprocess.combination.diversity import Ambiguity, MemberPair, ambiguity
 from toplist.postprocess.combination.pools import geometric_pool, linear_pool

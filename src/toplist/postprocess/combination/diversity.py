@@ -1,4 +1,4 @@
-"""What predictors gain by disagreeing: how much better their mean is than they are on average."""
+"""What models gain by disagreeing: how much better their mean is than they are on average."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Ambiguity:
 
 
 def ambiguity(lists: Lists, y: Any = None, *, weights: Weights = None) -> Ambiguity:
-    r"""Why the mean of predictors scores better than they do on average, case by case, under the Brier score.
+    r"""Why the mean of models scores better than they do on average, case by case, under the Brier score.
 
     .. math:: S(\bar p, y) = \sum_j w_j S(p_j, y) - \sum_{i<j} w_i w_j \|\tilde p_i - \tilde p_j\|^2
 

@@ -1,4 +1,4 @@
-"""Who is pooled: predictors' lists for the same cases, and how much each of them counts.
+"""Who is pooled: models' lists for the same cases, and how much each of them counts.
 
 What each member says of every class that any of them lists.
 """
@@ -26,7 +26,7 @@ LONGEST = 1 << 31  # no pooled list is longer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """Valid lists of several predictors over one space; of a list that is not valid, the largest valid sublist."""
+    """Valid lists of several models over one space; of a list that is not valid, the largest valid sublist."""
 
     names: tuple[str, ...]
     lists: tuple[TopLists, ...]
@@ -35,11 +35,9 @@ class Members:
     def of(cls, lists: Any) -> Members:
         """From lists one after the other, or by name."""
         if isinstance(lists, TopLists):
-            raise ShapeError("one predictor alone is no pool.", "Give several, as [a, b] or by name.")
+            raise ShapeError("one model alone is no pool.", "Give several, as [a, b] or by name.")
         if not is_several(lists):
-            raise ShapeError(
-                f"expected the lists of several predictors, by name or one after the other, got {lists!r}."
-            )
+            raise ShapeError(f"expected the lists of several models, by name or one after the other, got {lists!r}.")
         named = lists if isinstance(lists, Mapping) else {f"member {at}": one for at, one in enumerate(lists, 1)}
         if len(set(map(str, named))) < len(named):
             raise ShapeError("two members have the same name.", "Name each differently.")

@@ -1,10 +1,10 @@
-"""Several predictors' lists for the same cases, averaged.
+"""Several models' lists for the same cases, averaged.
 
 Pools by the compiled kernel, in blocks and threads.
 
 Pooled numbers as lists: the most confident class first.
 
-Several predictors' lists for the same cases, multiplied.
+Several models' lists for the same cases, multiplied.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ LOG_SMALL = -600.0
 def linear_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
     r"""The weighted mean of padded distributions, :math:`\sum_j w_j \tilde p_j`, listed on the union of the classes.
 
-    Where a predictor does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
+    Where a model does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
     valid sublist does. So the pool is exact and valid; under the Brier score it is in every case no worse than its
     members are on average. Weights add up to one (equal by default); `k` keeps the most confident classes only.
 
@@ -251,7 +251,7 @@ def _is_small(one: TopLists) -> bool:
 def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
     r"""The weighted geometric mean of padded distributions, :math:`\prod_j \tilde p_j^{w_j}`, made to add up to one.
 
-    Where a predictor does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
+    Where a model does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
     valid sublist does. The pool is valid. A member with a positive weight that gives zero to a class rules it out; a
     case in which everything is ruled out is an error. With infinitely many classes it is the limit of ever more of
     them: only what all members list has any confidence, and the rest is the geometric mean of the rests.

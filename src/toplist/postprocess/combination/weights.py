@@ -1,4 +1,4 @@
-"""How much each predictor should count in a pool, learned from outcomes.
+"""How much each model should count in a pool, learned from outcomes.
 
 Convex functions of weights, minimised: weights are not negative and add up to one.
 

@@ -38,7 +38,7 @@ def cross_fitted(
 ) -> TopLists:
     """Each case recalibrated by a fit to the cases of the other folds, which are drawn at random.
 
-    What comes out may be compared with `lists`, or with other predictors, as if each case were new. Cases that depend
+    What comes out may be compared with `lists`, or with other models, as if each case were new. Cases that depend
     on each other are given the same entry in `clusters`, and then stay in one fold.
 
     >>> import toplist as tl

@@ -90,7 +90,7 @@ def tally(results: Comparison, rule: str) -> Sentence:
     if not found:
         few = len(results.overall.standings) < 2
         return sentence(
-            "There is one predictor only, so there is nothing to tell apart."
+            "There is one model only, so there is nothing to tell apart."
             if few
             else f"Pairs were not tested under {scores(rule)}."
         )
@@ -115,7 +115,7 @@ def tally(results: Comparison, rule: str) -> Sentence:
 
 
 def sure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
-    """Who is surely better than whom: a sentence for each predictor that beats anybody."""
+    """Who is surely better than whom: a sentence for each model that beats anybody."""
     wins: dict[str, set[str]] = {}
     for v in verdicts(results, rule):
         if v.sure and v.better is not None and v.worse is not None:
@@ -316,7 +316,7 @@ def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
     score = fixed(mark.score.value, 4)
     if not whole:
         few = "has the fewest" if len({row.marks[i].infinite for row in rows}) > 1 else "comes first by the finite ones"
-        return sentence(f"Under {rule} every predictor has infinite scores; ", shown[lead.name], f" {few}.", tail)
+        return sentence(f"Under {rule} every model has infinite scores; ", shown[lead.name], f" {few}.", tail)
     if len(whole) == 1 and len(rows) > 1:
         return sentence(
             f"Under {rule}, ", shown[lead.name], f" alone has no infinite scores; its mean is {score}.", tail
@@ -397,7 +397,7 @@ class Statement:
 
 
 def deciding(decided: Sequence[Decided], shown: Shown) -> list[Statement]:
-    """What each pair comes down to; pairs of predictors that are not on the page are left out."""
+    """What each pair comes down to; pairs of models that are not on the page are left out."""
     known = [one for one in decided if one.worse in shown and one.better in shown]
     return [
         Statement([_parts(one, shown), _turning(one, shown)], _cases(one, shown, i)) for i, one in enumerate(known, 1)
@@ -462,7 +462,7 @@ def sentences(results: Comparison, shown: Shown) -> list[Sentence]:
     return [
         sentence(
             "No interval for ",
-            "any predictor" if gap.names is None else listed(shown[name] for name in gap.names),
+            "any model" if gap.names is None else listed(shown[name] for name in gap.names),
             *(() if gap.rules is None else (" under ", listed(map(scores, gap.rules)))),
             f": {gap.why}.",
         )

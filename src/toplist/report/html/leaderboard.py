@@ -27,7 +27,7 @@ def leaderboard(results: Comparison, shown: Shown) -> Grid:
     firsts = [row.marks[0] for row in rows]
     columns = [*_places(rows, shown)]
     if len({row.cases for row in rows}) > 1:
-        means = "they differ: scores, skill and accuracy are over each predictor's own cases"
+        means = "they differ: scores, skill and accuracy are over each model's own cases"
         columns.append((Head("cases", means=means), [counted(row.cases) for row in rows]))
     columns += _relative(results, rows)
     for i, rule in enumerate(results.rules):
@@ -87,14 +87,14 @@ def known(results: Comparison, shown: Shown) -> Grid:
 
 
 def groups(results: Comparison, shown: Shown) -> Grid:
-    """Every predictor in every group."""
+    """Every model in every group."""
     label = name(results.by or "group", 24)
     called = names(section.group or "" for section in results.groups)
     pairs = [(section, row) for section in results.groups for row in section.standings]
     rows = [row for _, row in pairs]
     columns: list[Column] = [
         (Head(label, "name"), [named(called[section.group or ""]) for section, _ in pairs]),
-        (Head("predictor", "text"), [named(shown[row.name]) for row in rows]),
+        (Head("model", "text"), [named(shown[row.name]) for row in rows]),
         (Head("rank"), [counted(row.rank) for row in rows]),
         (Head("cases"), [counted(row.cases) for row in rows]),
         *_relative(results, rows),
@@ -103,13 +103,13 @@ def groups(results: Comparison, shown: Shown) -> Grid:
         *(_scores(rows, i, rule, brief=True) for i, rule in enumerate(results.rules) if i),
         (Head("accuracy"), [shared(row.accuracy) for row in rows]),
     ]
-    return grid("group-scores", f"Every predictor in every group, by {label}", columns)
+    return grid("group-scores", f"Every model in every group, by {label}", columns)
 
 
 def _places(rows: Sequence[ModelRow], shown: Shown) -> list[Column]:
     return [
         (Head("#"), [counted(row.rank) for row in rows]),
-        (Head("predictor", "name"), [named(shown[row.name]) for row in rows]),
+        (Head("model", "name"), [named(shown[row.name]) for row in rows]),
     ]
 
 
@@ -130,7 +130,7 @@ def _relative(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
     if results.missing != "pairwise":
         return []
     means = (
-        "decides the order; geometric mean of the ratios of mean scores to all predictors, on the cases of both; "
+        "decides the order; geometric mean of the ratios of mean scores to all models, on the cases of both; "
         "below 1 is better"
     )
     return [(Head("relative", means=means), estimated([row.marks[0].relative for row in rows], digits=3))]
@@ -166,7 +166,7 @@ def _chosen(results: Comparison) -> list[Column]:
         return []
     means = (
         f"p value in the confidence set of the best under {scores(found.rule)}; with more than "
-        f"{1 - found.level:.6g} a predictor is in it"
+        f"{1 - found.level:.6g} a model is in it"
     )
     ps = [found.p.get(row.name) for row in results.overall.standings]
     return [(Head("set p", means=means), [Cell(small(p), value=p) for p in ps])]
@@ -199,7 +199,7 @@ def pairs(results: Comparison, shown: Shown) -> Grid:
         columns.insert(0, (Head("rule", "text"), [Cell(kind(v.pair.rule, 30)) for v in found]))
     if len({v.pair.cases for v in found}) > 1:
         columns.insert(-3, (Head("cases"), [counted(v.pair.cases) for v in found]))
-    return grid("pairs", "Every pair of predictors", columns)
+    return grid("pairs", "Every pair of models", columns)
 
 
 def verdict(v: PairwiseVerdict, shown: Shown) -> Words:

@@ -1,4 +1,4 @@
-"""What the lists of each predictor show, as tables and sentences."""
+"""What the lists of each model show, as tables and sentences."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _DIRECTIONS = {
     "under": "Underconfident in the first guess",
     "mass under": "Underconfident in what is listed",
     "mixed": "Miscalibrated, but not in one direction",
-    "unsure": "No sure sign of miscalibration among so many predictors",
+    "unsure": "No sure sign of miscalibration among so many models",
     "none": "No sign of miscalibration",
 }
 _LENGTHS = 3
-_WORST = 3  # cases of each predictor, before the others are folded
+_WORST = 3  # cases of each model, before the others are folded
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """The cases that cost one predictor most."""
+    """The cases that cost one model most."""
 
     who: Name
     grid: Grid  # the worst ones
@@ -46,7 +46,7 @@ def curve(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid | None:
     ks = sorted({k for e in known for k in e.ks})
     scores = [dict(zip(e.ks, e.curve, strict=True)) for e in known]
     columns: list[Column] = [
-        (Head("predictor", "name"), [named(shown[e.name]) for e in known]),
+        (Head("model", "name"), [named(shown[e.name]) for e in known]),
         *((Head(f"k = {count(k)}"), [number(found.get(k), 4) for found in scores]) for k in ks),
     ]
     return grid("curve-scores", "Mean score of the lists cut to k classes, without penalty", columns)
@@ -56,7 +56,7 @@ def shapes(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid:
     """How many predictions of each shape there are, and how they score."""
     found = [(e, s) for e in exhibits for s in e.shapes]
     columns: list[Column] = [
-        (Head("predictor", "name"), [named(shown[e.name]) for e, _ in found]),
+        (Head("model", "name"), [named(shown[e.name]) for e, _ in found]),
         (Head("shape", "text"), [Cell(s.kind) for _, s in found]),
         (Head("cases"), [counted(s.cases) for _, s in found]),
         (Head("share"), [shared(s.cases / e.cases if e.cases else None) for e, s in found]),
@@ -70,7 +70,7 @@ def shapes(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid:
 
 def reliability(exhibits: Sequence[ModelDetails], judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Grid:
     """Mean confidence and how often it was right, with the interval of the difference."""
-    columns: list[Column] = [(Head("predictor", "name"), [named(shown[e.name]) for e in exhibits])]
+    columns: list[Column] = [(Head("model", "name"), [named(shown[e.name]) for e in exhibits])]
     own = [judged.get(e.name) for e in exhibits]
     for what, bins, gaps in (
         ("first guess", [e.top for e in exhibits], [None if one is None else one.gap for one in own]),
@@ -94,7 +94,7 @@ def _difference(gap: CalibrationBias | None, means: tuple[float | None, float | 
 
 
 def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
-    """Who is over- or underconfident by the test of calibration, adjusted for as many predictors as are tested."""
+    """Who is over- or underconfident by the test of calibration, adjusted for as many models as are tested."""
     tested = {name: one for name, one in judged.items() if name in shown and one.test is not None}
     adjusted = holm([None if one.test is None else one.test.tail for one in tested.values()])
     groups: dict[str, list[Words]] = {}
@@ -106,13 +106,11 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
         key: str = said
         p_ = f"p = {small(one.test.p)}"
         if said == "none" and alone != "none":
-            key, p_ = "unsure", f"{p_} alone, {small(p)} among {number_of(len(tested), 'predictor')}"
+            key, p_ = "unsure", f"{p_} alone, {small(p)} among {number_of(len(tested), 'model')}"
         groups.setdefault(key, []).append(_judged(shown[name_], p_, gap))
     if not groups:
         return _untested(judged, shown)
-    many = (
-        f", also when adjusted by Holm's method for {number_of(len(tested), 'predictor')}," if len(tested) > 1 else ""
-    )
+    many = f", also when adjusted by Holm's method for {number_of(len(tested), 'model')}," if len(tested) > 1 else ""
     means = f"p is that of the test of calibration; only what it finds at {percent(SIGNIFICANT)}{many} is called so."
     return [
         *(sentence(f"{_DIRECTIONS[key]}: ", listed(groups[key], most=20), ".") for key in _DIRECTIONS if key in groups),
@@ -122,7 +120,7 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
 
 
 def _judged(who: Name, p: str, gap: CalibrationBias | None) -> Sentence:
-    """A predictor with its p value, and the difference of the means with its interval."""
+    """A model with its p value, and the difference of the means with its interval."""
     if gap is None:
         return sentence(who, f" ({p})")
     away = Estimate(gap.difference, gap.low, gap.high)
@@ -146,7 +144,7 @@ def _untested(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Se
 
 
 def losses(exhibits: Sequence[ModelDetails], shown: Shown) -> list[Losses]:
-    """The cases that cost each predictor most."""
+    """The cases that cost each model most."""
     return [
         Losses(
             shown[e.name],

@@ -2,7 +2,7 @@
 
 The content security policy: nothing is loaded, and only this style and this script count.
 
-What was found under the names that the page shows, so that figures and sentences speak of the same predictors.
+What was found under the names that the page shows, so that figures and sentences speak of the same models.
 
 A page to a file: whole, or not at all.
 """
@@ -53,7 +53,7 @@ def digest(text: str) -> str:
 def renamed(
     results: Comparison, exhibits: Sequence[ModelDetails], shown: Mapping[str, Name]
 ) -> tuple[Comparison, tuple[ModelDetails, ...]]:
-    """Predictors and groups as they are called on the page: shortened, and numbered where they look alike."""
+    """Models and groups as they are called on the page: shortened, and numbered where they look alike."""
 
     def called(name: str) -> str:
         return shown[name].text if name in shown else name
@@ -119,7 +119,7 @@ def _context(page: Page, shown: Mapping[str, Name], drawn: Figures) -> Mapping[s
         "lede": setting.lede(results, shown),
         "warnings": setting.warnings(results, shown),
         "facts": setting.facts(results, shown),
-        "predictors": setting.predictors(results, exhibits, shown),
+        "models": setting.models(results, exhibits, shown),
         "full_names": setting.full_names(shown),
         "reading": setting.reading(results),
         "leaderboard": leaderboard.leaderboard(results, shown),

@@ -52,7 +52,7 @@ class Page:
     provenance: Provenance = field(default_factory=Provenance)
     title: str = "Comparison of predictions"
     decided: tuple[Decided, ...] = ()  # pairs where accuracy says otherwise, with the cases that decide
-    judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)  # the test of calibration, by predictor
+    judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)  # the test of calibration, by model
 
 
 def lede(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -89,7 +89,7 @@ def lede(results: Comparison, shown: Shown) -> list[Sentence]:
 def warnings(results: Comparison, shown: Shown) -> list[Sentence]:
     """Why the board may not be right."""
     return [
-        sentence(listed([shown[name] for name in one.predictors if name in shown]), f": {visible(one.sentence)}")
+        sentence(listed([shown[name] for name in one.models if name in shown]), f": {visible(one.sentence)}")
         for one in results.warnings
     ]
 
@@ -140,8 +140,8 @@ _RULES = {
 }
 _MISSING = {
     "error": "No prediction may be missing, and none is.",
-    "common": "Only cases that every predictor has are compared.",
-    "pairwise": "Each predictor is scored on the cases it has, and every two are compared on those that both have.",
+    "common": "Only cases that every model has are compared.",
+    "pairwise": "Each model is scored on the cases it has, and every two are compared on those that both have.",
     "reject": "A missing prediction counts as an empty list, which says nothing.",
 }
 
@@ -187,7 +187,7 @@ def _many(results: Comparison, unit: str) -> str:
     return f": {number_of(results.units, unit)}" if results.units and results.unit == unit else ""
 
 
-def predictors(results: Comparison, exhibits: Sequence[ModelDetails], shown: Shown) -> Grid:
+def models(results: Comparison, exhibits: Sequence[ModelDetails], shown: Shown) -> Grid:
     """Who took part, with the shape and the source of the predictions."""
     shapes = {exhibit.name: exhibit.shapes for exhibit in exhibits}
     lengths = {exhibit.name: model_details.lengths(exhibit) for exhibit in exhibits}
@@ -201,10 +201,10 @@ def predictors(results: Comparison, exhibits: Sequence[ModelDetails], shown: Sho
         return Cell(listed(said) if said else NOTHING)
 
     return grid(
-        "predictors",
-        "Predictors",
+        "models",
+        "Models",
         [
-            (Head("predictor", "name"), [named(shown[o.name]) for o in origins]),
+            (Head("model", "name"), [named(shown[o.name]) for o in origins]),
             (Head("shape", "text"), [shape(o.name) for o in origins]),
             (Head("cases"), [counted(rows[o.name].cases) for o in origins]),
             (Head("list lengths", "text"), [Cell(lengths.get(o.name, NOTHING)) for o in origins]),
@@ -229,7 +229,7 @@ def reading(results: Comparison) -> list[str]:
     intervals = (
         f"A mean score comes with an interval: made in this way, intervals hold the mean over all cases of the kind "
         f"{percent(results.level)} of the time. Two intervals that overlap may still belong to a sure difference, "
-        "because two predictors are compared case by case; these differences decide."
+        "because two models are compared case by case; these differences decide."
     )
     return [lists, _scale(results), intervals]
 
@@ -309,11 +309,11 @@ _REPAIRS = 400  # characters of what is said of an invalid list
 
 
 def faults(results: Comparison, shown: Shown) -> Grid | None:
-    """Counts of what was odd: a row for each predictor that has any, a column for each thing that occurs."""
+    """Counts of what was odd: a row for each model that has any, a column for each thing that occurs."""
     rows = {row.name: row for row in results.overall.standings}
     origins = [o for o in results.origins if o.name in rows and not _clean(results, o)]
     columns: list[Column] = [
-        (Head("predictor", "name"), [named(shown[o.name]) for o in origins]),
+        (Head("model", "name"), [named(shown[o.name]) for o in origins]),
         (Head("missing", means="cases of the truth without a prediction"),
          [odd(rows[o.name].missing) for o in origins]),
         (Head("filled", means="missing predictions taken as empty lists"), [odd(o.filled) for o in origins]),
@@ -332,7 +332,7 @@ def _tells(cell: Cell) -> bool:
 
 
 def sentences(results: Comparison, exhibits: Sequence[ModelDetails], shown: Shown) -> list[Sentence]:
-    """What was wrong in words: the first invalid list of each predictor, and who had no fault at all."""
+    """What was wrong in words: the first invalid list of each model, and who had no fault at all."""
     found = [
         sentence(
             shown[e.name], ": the first invalid list is ", plain(visible(e.invalid).strip().rstrip("."), _REPAIRS), "."
@@ -363,10 +363,10 @@ _TOLD = frozenset({"invalid"})  # which has a column among the faults, and a sen
 
 
 def oddities(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid | None:
-    """A row for each thing that is odd about a predictor; nothing where nothing is."""
+    """A row for each thing that is odd about a model; nothing where nothing is."""
     found = [(e, one) for e in exhibits for one in e.oddities if one.kind not in _TOLD]
     columns: list[Column] = [
-        (Head("predictor", "name"), [named(shown[e.name]) for e, _ in found]),
+        (Head("model", "name"), [named(shown[e.name]) for e, _ in found]),
         (Head("what is odd", "text"), [Cell(plain(one.kind, 40)) for _, one in found]),
         (Head("cases"), [counted(one.cases) for _, one in found]),
         (Head("share"), [shared(one.cases / one.of if one.of else None) for _, one in found]),

@@ -35,7 +35,7 @@ OF_LISTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType(
         "truncation": truncation,
     }
 )
-"""Figures of what `toplist.calibration` and `toplist.postprocess` find in lists; of one predictor, or of several by name."""
+"""Figures of what `toplist.calibration` and `toplist.postprocess` find in lists; of one model, or of several by name."""
 
 __all__ = [
     "OF_EXHIBITS",

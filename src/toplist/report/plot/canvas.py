@@ -4,7 +4,7 @@ Where things stand on an axis: round numbers, ranges, and labels that keep their
 
 Names as a figure writes them: no wider than their room.
 
-Which colour and marker stand for which predictor.
+Which colour and marker stand for which model.
 """
 
 from __future__ import annotations
@@ -332,7 +332,7 @@ _GAP = 30.0  # for the marker
 
 
 def look_of(i: int, theme: Theme, told_apart: int) -> dict[str, Any]:
-    """The colour and the marker of a predictor: its own, or the one of all others."""
+    """The colour and the marker of a model: its own, or the one of all others."""
     if i < told_apart:
         return {"color": theme.cycle(i), "marker": marker(i)}
     return {"color": theme["muted"], "marker": "."}

@@ -75,7 +75,7 @@ class Theme:
         return self.colours[role]
 
     def cycle(self, i: int) -> str:
-        """The colour of the predictor in this place."""
+        """The colour of the model in this place."""
         return self.colours[f"c{i % CYCLE}"]
 
 
@@ -92,12 +92,12 @@ def theme(name: str) -> Theme:
 
 
 def marker(i: int) -> str:
-    """The marker of the predictor in this place; with its colour it is unique among 40."""
+    """The marker of the model in this place; with its colour it is unique among 40."""
     return MARKERS[i % len(MARKERS)]
 
 
 def dashes(i: int) -> tuple[float, ...]:
-    """The line style of the predictor in this place, in line widths on and off; with its colour unique among 32."""
+    """The line style of the model in this place, in line widths on and off; with its colour unique among 32."""
     return DASHES[(i + i // CYCLE) % len(DASHES)]
 
 

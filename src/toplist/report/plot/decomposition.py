@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class DecompositionRow:
-    """One predictor; a score that has no parts, because it is infinite, has no steps."""
+    """One model; a score that has no parts, because it is infinite, has no steps."""
 
     name: str
     score: float
@@ -70,7 +70,7 @@ class DecompositionRow:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The steps to the mean score of each predictor."""
+    """The steps to the mean score of each model."""
 
     rule: str
     rows: tuple[DecompositionRow, ...]
@@ -83,12 +83,12 @@ class Parts:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"What the mean {scored(self.rule)} score is made of, {number_of(len(self.rows), 'predictor')}"
+        return f"What the mean {scored(self.rule)} score is made of, {number_of(len(self.rows), 'model')}"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return " ".join(self._of(row) for row in self.rows) or "There are no predictors."
+        return " ".join(self._of(row) for row in self.rows) or "There are no models."
 
     def _of(self, row: DecompositionRow) -> str:
         parts = (f"{step.name} {signed(step.change, self.digits)}" for step in row.steps)
@@ -117,7 +117,7 @@ def _row(name: str, one: Decomposition) -> DecompositionRow:
 
 
 def draw_decomposition(data: Parts, theme: Theme) -> Figure:
-    """A block of bars per predictor, the parts and their sizes named to the right."""
+    """A block of bars per model, the parts and their sizes named to the right."""
     names = labels((row.name for row in data.rows), 9.5) if any(row.name for row in data.rows) else [""]
     left = 16 + SIZE * max(map(width, names), default=0)
     right = 20 + SMALL * width("miscalibration +0.0000")

@@ -1,6 +1,6 @@
-"""Mean scores with their intervals, from best to worst; relative ones where predictors have different cases.
+"""Mean scores with their intervals, from best to worst; relative ones where models have different cases.
 
-Which rule of a leaderboard is drawn, and in which order predictors come under it.
+Which rule of a leaderboard is drawn, and in which order models come under it.
 
 Mean scores within each group of cases: who is best where.
 """
@@ -55,7 +55,7 @@ def chosen(results: Comparison, rule: str | None) -> str:
 
 
 def standing_of(found: RuleScore, relative: bool) -> Estimate:
-    """What a predictor stands by: the mean score, or what it is relative to the others on the cases of both.
+    """What a model stands by: the mean score, or what it is relative to the others on the cases of both.
 
     Infinite where the mean is; NaN, with the reason, where there are scores but none is relative.
     """
@@ -85,7 +85,7 @@ _ROW = 22.0
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One predictor; `low` and `high` are None where there is no interval, `member` where there is no set."""
+    """One model; `low` and `high` are None where there is no interval, `member` where there is no set."""
 
     name: str
     score: float  # the mean, or the relative one
@@ -99,7 +99,7 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Predictors under one rule, best first."""
+    """Models under one rule, best first."""
 
     rule: str
     level: float
@@ -127,7 +127,7 @@ class Intervals:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"{self.kind.capitalize()} {scored(self.rule)} score of {number_of(len(self.rows), 'predictor')}"
+        return f"{self.kind.capitalize()} {scored(self.rule)} score of {number_of(len(self.rows), 'model')}"
 
     @property
     def words(self) -> str:
@@ -246,7 +246,7 @@ _ROWS = ((4, 34.0), (12, 26.0), (40, 20.0), (10**9, 16.0))  # up to so many grou
 
 @dataclass(frozen=True, slots=True)
 class GroupPanel:
-    """The means in one group, or the relative scores, in the order of the predictors; NaN where there is none."""
+    """The means in one group, or the relative scores, in the order of the models; NaN where there is none."""
 
     name: str
     cases: int
@@ -263,7 +263,7 @@ class GroupPanel:
 
 @dataclass(frozen=True, slots=True)
 class GroupsData:
-    """Groups of cases under one rule; predictors best first over all cases."""
+    """Groups of cases under one rule; models best first over all cases."""
 
     rule: str
     by: str
@@ -274,7 +274,7 @@ class GroupsData:
 
     @property
     def told_apart(self) -> int:
-        """How many predictors have a marker of their own: the first ones, where all would be too many."""
+        """How many models have a marker of their own: the first ones, where all would be too many."""
         return len(self.names) if len(self.names) <= CYCLE + 1 else CYCLE
 
     @property
@@ -285,7 +285,7 @@ class GroupsData:
     @property
     def title(self) -> str:
         """What it is."""
-        who, where = number_of(len(self.names), "predictor"), number_of(len(self.groups), "group")
+        who, where = number_of(len(self.names), "model"), number_of(len(self.groups), "group")
         return f"{self.kind.capitalize()} {scored(self.rule)} score of {who} in {where}"
 
     @property
@@ -301,7 +301,7 @@ class GroupsData:
 
 
 def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
-    """A row of dots per group, one dot per predictor; the best of each group is filled."""
+    """A row of dots per group, one dot per model; the best of each group is filled."""
     name = chosen(results, rule)
     names = tuple(standing.name for standing in ordered(results, results.overall, name))
     relative = results.missing == "pairwise"
@@ -389,5 +389,5 @@ def _groups_foot(data: GroupsData) -> list[str]:
     if any(group.low is not None for group in data.groups):
         lines.append(f"line: {percent(data.level)} interval of {label(data.names[0])}")
     if any(map(math.isinf, (mean for group in data.groups for mean in group.means))):
-        lines.append("inf: so many predictors have an infinite mean")
+        lines.append("inf: so many models have an infinite mean")
     return lines

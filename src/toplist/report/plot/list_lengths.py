@@ -139,17 +139,17 @@ _ROW, _HEAD, _COLUMN = 26.0, 40.0, 56.0
 
 @dataclass(frozen=True, slots=True)
 class BarPart:
-    """The predictions of one predictor that have one shape."""
+    """The predictions of one model that have one shape."""
 
     kind: str
-    share: float  # of the predictor's cases
+    share: float  # of the model's cases
     score: float
     infinite: int
 
 
 @dataclass(frozen=True, slots=True)
 class TypeRow:
-    """One predictor; shapes that do not occur are left out."""
+    """One model; shapes that do not occur are left out."""
 
     name: str
     parts: tuple[BarPart, ...]
@@ -171,9 +171,7 @@ class Shapes:
     @property
     def title(self) -> str:
         """What it is."""
-        return (
-            f"Shapes of predictions and their mean {scored(self.rule)} scores, {number_of(len(self.rows), 'predictor')}"
-        )
+        return f"Shapes of predictions and their mean {scored(self.rule)} scores, {number_of(len(self.rows), 'model')}"
 
     @property
     def words(self) -> str:
@@ -184,7 +182,7 @@ class Shapes:
             parts = (f"{said(p.kind)} {share(p.share)} with mean {number(p.score, digits)}" for p in row.parts)
             return f"{said(row.name)}: {', '.join(parts) or 'no cases'}"
 
-        return f"Lower is better. {'; '.join(map(of, self.rows))}." if self.rows else "There are no predictors."
+        return f"Lower is better. {'; '.join(map(of, self.rows))}." if self.rows else "There are no models."
 
 
 def shapes(exhibits: Iterable[ModelDetails]) -> Plot[Shapes]:
@@ -199,7 +197,7 @@ def _parts(exhibit: ModelDetails) -> tuple[BarPart, ...]:
 
 
 def draw_shapes(data: Shapes, theme: Theme) -> Figure:
-    """Predictors down; a column of bars per shape, then the scores."""
+    """Models down; a column of bars per shape, then the scores."""
     names = labels((row.name for row in data.rows), 11.5)
     left = 16 + SIZE * max(map(width, names), default=0)
     kinds = data.kinds

@@ -1,4 +1,4 @@
-"""Every predictor against every other: differences of the mean scores, and which of them are no chance."""
+"""Every model against every other: differences of the mean scores, and which of them are no chance."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-WRITTEN = 14  # predictors up to which the cells hold numbers
+WRITTEN = 14  # models up to which the cells hold numbers
 
 
 @dataclass(frozen=True, slots=True)
 class PairCell:
-    """The predictor of the row minus that of the column."""
+    """The model of the row minus that of the column."""
 
     row: int
     column: int
@@ -53,7 +53,7 @@ class PairCell:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Predictors under one rule, best first, and a cell for each two of them, in both orders."""
+    """Models under one rule, best first, and a cell for each two of them, in both orders."""
 
     rule: str
     level: float
@@ -74,7 +74,7 @@ class Pairs:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Differences of mean {scored(self.rule)} scores between {number_of(len(self.names), 'predictor')}"
+        return f"Differences of mean {scored(self.rule)} scores between {number_of(len(self.names), 'model')}"
 
     @property
     def words(self) -> str:

@@ -44,7 +44,7 @@ JOINED = 20  # confidences that a bin needs to be joined to others by a line: fe
 
 @dataclass(frozen=True, slots=True)
 class BinnedSeries:
-    """One predictor: all listed confidences, and those of the most confident class; empty bins are left out."""
+    """One model: all listed confidences, and those of the most confident class; empty bins are left out."""
 
     name: str
     listed: tuple[Bin, ...]
@@ -53,19 +53,19 @@ class BinnedSeries:
 
 @dataclass(frozen=True, slots=True)
 class BinnedReliability:
-    """A panel per predictor."""
+    """A panel per model."""
 
     panels: tuple[BinnedSeries, ...]
 
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Confidences against frequencies, {number_of(len(self.panels), 'predictor')}"
+        return f"Confidences against frequencies, {number_of(len(self.panels), 'model')}"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return " ".join(_reliability_words(panel) for panel in self.panels) or "There are no predictors."
+        return " ".join(_reliability_words(panel) for panel in self.panels) or "There are no models."
 
 
 def reliability(exhibits: ModelDetails | Iterable[ModelDetails]) -> Plot[BinnedReliability]:
@@ -214,7 +214,7 @@ class ReliabilityData:
 def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliability]) -> Plot[ReliabilityData]:
     """Reliability by isotonic regression: one curve, curves by name, or several, told apart by what they are of.
 
-    The band is around the diagonal where it says what chance does to a calibrated predictor (consistency), or around
+    The band is around the diagonal where it says what chance does to a calibrated model (consistency), or around
     the curve (confidence).
     """
     if isinstance(found, Mapping):

@@ -45,7 +45,7 @@ _HEIGHT = 250.0
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Mean scores of one predictor by the share of cases that it answers."""
+    """Mean scores of one model by the share of cases that it answers."""
 
     name: str
     coverage: tuple[float, ...]  # rising, up to 1
@@ -56,7 +56,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A line per predictor, and a fainter one for all cases together."""
+    """A line per model, and a fainter one for all cases together."""
 
     rule: str
     lines: tuple[Line, ...]
@@ -64,7 +64,7 @@ class Rejection:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Mean {scored(self.rule)} score against coverage, {number_of(len(self.lines), 'predictor')}"
+        return f"Mean {scored(self.rule)} score against coverage, {number_of(len(self.lines), 'model')}"
 
     @property
     def words(self) -> str:

@@ -1,4 +1,4 @@
-"""Two predictors as cases come in: the difference so far with a band that holds at all times, and the evidence."""
+"""Two models as cases come in: the difference so far with a band that holds at all times, and the evidence."""
 
 from __future__ import annotations
 

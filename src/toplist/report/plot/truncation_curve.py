@@ -52,7 +52,7 @@ _APART = 15.0  # labels
 
 @dataclass(frozen=True, slots=True)
 class CurveSeries:
-    """Mean scores of one predictor's lists, cut to k classes."""
+    """Mean scores of one model's lists, cut to k classes."""
 
     name: str
     ks: tuple[int, ...]
@@ -61,7 +61,7 @@ class CurveSeries:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """A curve per predictor; those without one are named."""
+    """A curve per model; those without one are named."""
 
     rule: str
     curves: tuple[CurveSeries, ...]
@@ -81,7 +81,7 @@ class Curves:
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Mean {scored(self.rule)} score against list length k, {number_of(len(self.curves), 'predictor')}"
+        return f"Mean {scored(self.rule)} score against list length k, {number_of(len(self.curves), 'model')}"
 
     @property
     def words(self) -> str:
@@ -97,7 +97,7 @@ class Curves:
 
 
 def curves(exhibits: Iterable[ModelDetails]) -> Plot[Curves]:
-    """Score against k, a line per predictor, told apart by colour, marker, line style and a label at its end."""
+    """Score against k, a line per model, told apart by colour, marker, line style and a label at its end."""
     every = tuple(exhibits)
     found = tuple(CurveSeries(e.name, e.ks, e.curve) for e in every if e.curve)
     without = tuple(e.name for e in every if not e.curve)

@@ -1,4 +1,4 @@
-"""Predictors whose calibration is known, and lists that are hard to look at."""
+"""Models whose calibration is known, and lists that are hard to look at."""
 
 from __future__ import annotations
 
