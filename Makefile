@@ -10,7 +10,7 @@ help:
 	@echo "make demo     four language detectors on real text, ranked, and a report"
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
-	@echo "make bench    speed, as ratios to what one would write today"
+	@echo "make bench    speed: a table of ratios to what one would write today, and their bounds"
 	@echo "make oracle   a million lists against exact arithmetic"
 	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
@@ -52,7 +52,7 @@ test-pure: $(VENV)/dev
 	TOPLIST_PURE_PYTHON=1 $(PYTEST) $(PURE)
 
 bench: $(VENV)/dev
-	$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks
 
 oracle: $(VENV)/dev
 	$(BIN)/python -m tests.oracle.million

@@ -1,8 +1,24 @@
-"""`python -m benchmarks [--quick]`: run the races and print the ratios."""
+"""`python -m benchmarks [--quick] [WORD ...]`: run the benchmarks and print a table of ratios and bounds."""
 
+import argparse
 import sys
-from pathlib import Path
 
-import pytest
+from benchmarks import commands, improving, pooling_files, runner, scoring, sets, start
 
-sys.exit(pytest.main([str(Path(__file__).parent), "-q", "--benchmark-disable-gc", *sys.argv[1:]]))
+MODULES = (start, scoring, sets, improving, commands, pooling_files)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small data, and no verdict on the ratios")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="run only benchmarks with one of these in their name")
+    asked = parser.parse_args()
+    every = [benchmark for module in MODULES for benchmark in module.BENCHMARKS]
+    chosen = [one for one in every if not asked.words or any(word in runner.name(one) for word in asked.words)]
+    if not chosen:
+        parser.error(f"no benchmark has such a name; there are {', '.join(map(runner.name, every))}")
+    return runner.main(chosen, quick=asked.quick)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

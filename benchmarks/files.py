@@ -58,11 +58,12 @@ def make_text(folder: Path, cases: int) -> dict[str, Path]:
 
 
 def main() -> None:
-    """`python -m benchmarks.files FOLDER CASES`: two models in the order of the truth, one shuffled."""
-    folder, cases = Path(sys.argv[1]), int(sys.argv[2])
+    """`python -m benchmarks.files FOLDER CASES [shuffled]`: two models in the order of the truth, or one more."""
+    folder, cases, shuffled = Path(sys.argv[1]), int(sys.argv[2]), "shuffled" in sys.argv[3:]
     for seed, name in enumerate(("a", "b")):
         make_lists(folder / f"{name}.parquet", cases, seed)
-    make_lists(folder / "shuffled.parquet", cases, 1, shuffled=True)
+    if shuffled:
+        make_lists(folder / "shuffled.parquet", cases, 1, shuffled=True)
     make_truth(folder / "truth.parquet", cases)
 
 

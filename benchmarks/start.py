@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.conftest import Races
+from benchmarks.race import Race
 
 
 def run(code: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
 
 
-def test_import_costs_little_more_than_numpy(race: Races) -> None:
+def imports_against_numpy(race: Race) -> None:
     race(
         "import toplist: times as long as import numpy",
         lambda: run("import toplist"),
@@ -25,3 +25,6 @@ def test_import_costs_little_more_than_numpy(race: Races) -> None:
         lambda: run("import numpy"),
         at_most=2,
     )
+
+
+BENCHMARKS = (imports_against_numpy,)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-import pytest
 
 from benchmarks import files
 from benchmarks.baselines import pool_files_as_dicts
-from benchmarks.conftest import Races
-from benchmarks.test_files import TOPLIST, best, run
+from benchmarks.commands import TOPLIST, best, run
+from benchmarks.race import Race
 
 MEMBERS = 5
 PART = 20  # the baseline runs on a part of the cases: its time is proportional to their number
 
 
-def test_pooling_files_against_merging_dicts(race: Races, tmp_path_factory: pytest.TempPathFactory) -> None:
-    n, folder = race.size(1_000_000), tmp_path_factory.mktemp("pooled")
+def pool_against_merged_dicts(race: Race) -> None:
+    n, folder = race.size(1_000_000), race.folder
     few = [files.make_lists(folder / f"few-{seed}.parquet", n // PART, seed) for seed in range(MEMBERS)]
     options = ["--classes", str(files.CLASSES), "-k", str(files.K), "-o"]
     run([TOPLIST, "pool", *few, *options, folder / "few.parquet"])
@@ -36,14 +34,15 @@ def test_pooling_files_against_merging_dicts(race: Races, tmp_path_factory: pyte
     fastest = min(one.seconds for one in ours)
     race.record(
         "toplist pool of 5 files of 1M lists, k = 10: times as fast as dicts in Python",
-        min(theirs) / fastest,
+        fastest,
+        min(theirs),
         at_least=20,
     )
-    race.record("peak memory of pooling 5 files of 1M lists, in GB", max(one.peak for one in ours) / 1e9, at_most=1.5)
+    peak = max(one.peak for one in ours)
+    race.record("peak memory of pooling 5 files of 1M lists", peak, None, unit="B", at_most=1.5e9)
     many[1] = files.make_lists(folder / "shuffled.parquet", n, 1, shuffled=True)
     other = best([TOPLIST, "pool", *many, *options, folder / "pool.parquet"], 1 if race.quick else 2)
-    race.record("the same with one file shuffled: times as long as in one order", other.seconds / fastest)
-    shutil.rmtree(folder)
+    race.record("toplist pool with one file shuffled: times as long as in one order", other.seconds, fastest)
 
 
 def require_equal(ours: Path, theirs: Path) -> None:
@@ -52,3 +51,6 @@ def require_equal(ours: Path, theirs: Path) -> None:
     assert a["case"].to_pylist() == b["case"].to_pylist()
     values = [np.sort(np.array(table["confidences"].to_pylist()), axis=1) for table in (a, b)]
     np.testing.assert_allclose(*values, atol=1e-7)
+
+
+BENCHMARKS = (pool_against_merged_dicts,)

@@ -6,17 +6,17 @@ import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 import toplist as tl
 from benchmarks.baselines import pool_dicts, pool_dicts_by_logs
-from benchmarks.conftest import Races
+from benchmarks.race import Race
 from toplist.core.isotonic import pav
-from toplist.postprocess import combination
+from toplist.postprocess import combination as pools
 
 MEMBERS, CANDIDATES, K, M = 5, 25, 10, 100_000
 
@@ -40,9 +40,8 @@ class Panel:
         ]
 
 
-@pytest.fixture(scope="module")
-def panel(race: Races) -> Panel:
-    rng, n = np.random.default_rng(0), race.size(1_000_000)
+def make(n: int) -> Panel:
+    rng = np.random.default_rng(0)
     first, classes, t = rng.integers(0, M, n)[:, None], [], []
     for _ in range(MEMBERS):
         appeal = np.arange(CANDIDATES, dtype=np.float32) - 6.0 * rng.gumbel(size=(n, CANDIDATES)).astype(np.float32)
@@ -54,51 +53,55 @@ def panel(race: Races) -> Panel:
     return Panel([c[valid] for c in classes], [v[valid] for v in t])
 
 
-@pytest.mark.parametrize(
-    ("pool", "by_hand"),
-    [(combination.linear_pool, pool_dicts), (combination.geometric_pool, pool_dicts_by_logs)],
-    ids=["linear", "geometric"],
-)
-def test_pools_against_merged_dicts(
-    race: Races, panel: Panel, pool: Callable[..., tl.TopLists], by_hand: Callable[..., Any]
-) -> None:
+def pools_against_merged_dicts(race: Race) -> None:
     """From lists in memory to lists in memory, and from dicts to dicts, which are timed on a tenth of the cases.
 
     Neither side's way into memory is timed. Both put the union of the classes in order.
     """
+    panel = make(race.size(1_000_000))
     w, lists, some = [1 / MEMBERS] * MEMBERS, panel.lists, max(1, len(panel.t[0]) // 10)
     dicts = panel.dicts(some)
-    ours, theirs = pool([one[:100] for one in lists]), by_hand([one[:100] for one in dicts], w, M)
-    for mine, other in zip(ours, theirs, strict=True):
-        assert mine.confidences == pytest.approx(other, rel=1e-12)
-    best = [np.inf, np.inf]
-    for _ in range(5):
-        for side, (run, cases) in enumerate(
-            [(lambda: pool(lists, weights=w), len(lists[0])), (lambda: by_hand(dicts, w, M), some)]
-        ):
-            gc.collect()
-            start = time.perf_counter()
-            kept = run()
-            best[side] = min(best[side], (time.perf_counter() - start) / cases)
-            del kept
-    union = len(ours.classes) / len(ours)
-    claim = f"{pool.__name__}, 5 models, n = 1M, k = 10, {union:.0f} classes in all: times as fast as merged dicts"
-    race.record(claim, best[1] / best[0], at_least=20)
+    pairs: list[tuple[Callable[..., tl.TopLists], Callable[..., Any]]] = [
+        (pools.linear_pool, pool_dicts),
+        (pools.geometric_pool, pool_dicts_by_logs),
+    ]
+    for pool, by_hand in pairs:
+        ours, theirs = pool([one[:100] for one in lists]), by_hand([one[:100] for one in dicts], w, M)
+        for mine, other in zip(ours, theirs, strict=True):
+            assert mine.confidences.keys() == other.keys()
+            np.testing.assert_allclose([mine.confidences[c] for c in other], list(other.values()), rtol=1e-12)
+        best = [np.inf, np.inf]
+        for _ in range(5):
+            for side, (run, cases) in enumerate(
+                [(partial(pool, lists, weights=w), len(lists[0])), (partial(by_hand, dicts, w, M), some)]
+            ):
+                gc.collect()
+                start = time.perf_counter()
+                kept = run()
+                best[side] = min(best[side], (time.perf_counter() - start) / cases)
+                del kept
+        union = len(ours.classes) / len(ours)
+        claim = f"{pool.__name__}, 5 models, n = 1M, k = 10, {union:.0f} classes in all"
+        race.record(f"{claim}: per case, times as fast as dicts", *best, at_least=20)
 
 
-def test_isotonic_regression_against_scikit_learn(race: Races) -> None:
+def isotonic_regression_against_scikit_learn(race: Race) -> None:
     """Ten million confidences and whether they were kept; scikit-learn gets doubles, as it makes them itself."""
-    isotonic = pytest.importorskip("sklearn.isotonic", reason="the baseline is scikit-learn's")
+    from sklearn.isotonic import IsotonicRegression
+
     rng = np.random.default_rng(0)
     x = rng.beta(0.5, 2.0, race.size(10_000_000))
     kept = rng.random(len(x)) < 0.8 * x**1.2
     y, few = kept.astype(np.float64), slice(0, 100_000)
-    theirs = isotonic.IsotonicRegression().fit(x[few], y[few])
+    theirs = IsotonicRegression().fit(x[few], y[few])
     np.testing.assert_allclose(pav(x[few], kept[few])(x[few]), theirs.predict(x[few]), atol=1e-12)
     race(
         "pav, n = 10M confidences: times as fast as scikit-learn's IsotonicRegression",
         lambda: pav(x, kept),
-        lambda: isotonic.IsotonicRegression().fit(x, y),
+        lambda: IsotonicRegression().fit(x, y),
         at_least=1.0,
         rounds=3,
     )
+
+
+BENCHMARKS = (pools_against_merged_dicts, isotonic_regression_against_scikit_learn)
