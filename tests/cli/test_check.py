@@ -11,7 +11,7 @@ import pytest
 for library in ("pyarrow", "duckdb", "typer", "rich"):
     pytest.importorskip(library, reason="the command and its files are extras")
 
-from tests.cli.saying import said  # noqa: E402
+from tests.cli.messages import said  # noqa: E402
 
 RANKED = """case,class1,percent1,class2,percent2
 a,cat,95,dog,10

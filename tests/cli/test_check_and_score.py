@@ -17,7 +17,7 @@ for library in ("pyarrow", "duckdb", "typer", "rich"):
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from tests.cli.saying import said  # noqa: E402
+from tests.cli.messages import said  # noqa: E402
 
 law = settings(deadline=None, max_examples=25, derandomize=True, phases=(Phase.generate,))
 CODES = st.sampled_from([0, 1, 2, 29, 30, 40, -1, -7, 2**63, 2**63 + 5])

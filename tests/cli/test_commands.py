@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import toplist as tl
-from tests.cli.command import toplist
+from tests.cli.run_cli import toplist
 from toplist.cli import demo
 from toplist.cli.compare import _gate
 

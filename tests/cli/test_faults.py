@@ -17,8 +17,8 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.command import TOPLIST, complaints
-from tests.cli.saying import said
+from tests.cli.messages import said
+from tests.cli.run_cli import TOPLIST, complaints
 
 CASES = 60_000
 CLASSES = [f"class {i}" for i in range(20)]

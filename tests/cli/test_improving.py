@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import toplist as tl
-from tests.cli.command import complaints, toplist
+from tests.cli.run_cli import complaints, toplist
 from toplist.cli import demo
 from toplist.cli.app import app
 from toplist.postprocess.combination import linear_pool, pool_weights

@@ -10,7 +10,7 @@ import pytest
 for library in ("pyarrow", "duckdb", "typer", "rich"):
     pytest.importorskip(library, reason="the command and its files are extras")
 
-from tests.cli.saying import said  # noqa: E402
+from tests.cli.messages import said  # noqa: E402
 from toplist.cli.options import read_labels, space_of  # noqa: E402
 from toplist.errors import FileError  # noqa: E402
 

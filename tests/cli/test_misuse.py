@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import complaints, toplist
+from tests.cli.run_cli import complaints, toplist
 from toplist.cli import demo
 
 DATA = demo.folder()

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.saying import said
+from tests.cli.messages import said
 
 CASES = [f"case {i}" for i in range(40)]
 REFUSED = ("is the input", "lies in the folder", "matches the pattern", "is a file of", "are one file")

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.io.drawn import Drawn, chance
-from tests.io.written import Record, as_lists, as_long, as_wide, save
+from tests.io.files import Record, as_lists, as_long, as_wide, save
+from tests.io.strategies import Drawn, chance
 from toplist.evaluation.compare import compare
 from toplist.evaluation.leaderboard import Leaderboard
 

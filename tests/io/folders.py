@@ -23,10 +23,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
-from tests.io import slow
-from tests.io.drawn import Drawn, chance, draw
+from tests.io import slow_readers as slow
+from tests.io.files import LAYOUTS, as_table, save
 from tests.io.mutations import Violation, require_clear
-from tests.io.written import LAYOUTS, as_table, save
+from tests.io.strategies import Drawn, chance, draw
 from toplist import ClassSpace
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import compare

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tests.io import damaged_bytes, damaged_columns, slow
+from tests.io import damaged_bytes, damaged_columns
+from tests.io import slow_readers as slow
 from tests.io.damages import DAMAGES, Damage
-from tests.io.drawn import Drawn, chance, draw
-from tests.io.written import LAYOUTS, Record, as_jsonl, as_text, packed, save, save_array
+from tests.io.files import LAYOUTS, Record, as_jsonl, as_text, packed, save, save_array
+from tests.io.strategies import Drawn, chance, draw
 from toplist import ClassSpace
 from toplist.errors import TopListError
 from toplist.evaluation.compare import compare

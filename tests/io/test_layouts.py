@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.io.boards import LABELS, SOFT, agree, hard_truth, numbers, only, soft_truth
-from tests.io.drawn import Drawn, brier, chance, draw
-from tests.io.written import as_labels, as_lists, as_long, everything, save, save_array
+from tests.io.files import as_labels, as_lists, as_long, everything, save, save_array
+from tests.io.strategies import Drawn, brier, chance, draw
 from toplist import ClassSpace, TopLists
 from toplist.evaluation.compare import compare
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.io.boards import hard_truth
-from tests.io.drawn import Drawn, brier, chance, draw
-from tests.io.written import LAYOUTS, save
+from tests.io.files import LAYOUTS, save
+from tests.io.strategies import Drawn, brier, chance, draw
 from toplist.errors import AlignmentError
 from toplist.evaluation.compare import compare
 

@@ -15,7 +15,7 @@ for library in ("pyarrow", "duckdb", "typer"):
     pytest.importorskip(library, reason="files and the command are extras")
 
 import toplist as tl  # noqa: E402
-from tests.cli.command import toplist_here as toplist  # noqa: E402
+from tests.cli.run_cli import toplist_here as toplist  # noqa: E402
 
 P = pd.DataFrame({"cat": [0.7, 0.4], "dog": [0.3, 0.6]}, index=[10, 11])
 SHUFFLED = pd.Series(["dog", "cat"], index=[11, 10])

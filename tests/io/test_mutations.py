@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import complaints
-from tests.io import slow
-from tests.io.drawn import chance
+from tests.cli.run_cli import complaints
+from tests.io import slow_readers as slow
+from tests.io.files import LAYOUTS, save
 from tests.io.mutations import FORMS, Spoiled, outcome, require_clear, run, spoil
-from tests.io.slow import name_of
-from tests.io.written import LAYOUTS, save
+from tests.io.slow_readers import name_of
+from tests.io.strategies import chance
 from toplist import ClassSpace
 from toplist.errors import TopListError
 from toplist.evaluation.compare import compare

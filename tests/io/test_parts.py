@@ -12,10 +12,10 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from tests.cli.saying import said
+from tests.cli.messages import said
 from tests.io.boards import only
+from tests.io.files import save
 from tests.io.folders import run
-from tests.io.written import save
 from toplist.errors import AlignmentError, FileError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.transform import pool_files

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from tests.io.boards import hard_truth, only
-from tests.io.drawn import Drawn, brier, chance, draw
-from tests.io.written import LAYOUTS, as_table, save
+from tests.io.files import LAYOUTS, as_table, save
+from tests.io.strategies import Drawn, brier, chance, draw
 from toplist import ClassSpace
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.compare import compare

@@ -20,7 +20,7 @@ import pyarrow.parquet
 import pytest
 
 import toplist as tl
-from tests.cli.command import toplist_here as toplist
+from tests.cli.run_cli import toplist_here as toplist
 
 Lists = Sequence[Mapping[str, Any]]
 

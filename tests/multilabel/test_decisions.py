@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
-from tests.multilabel import deciding as brute
-from tests.multilabel.deciding import Drawn, Set, drawn, every_set
+from tests.multilabel import reference as brute
+from tests.multilabel.reference import Drawn, Set, drawn, every_set
 from toplist.lists.labelsets import Codebook, Sets
 from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
 from toplist.multilabel.support import lists_of_sets

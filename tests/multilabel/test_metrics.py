@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from tests.multilabel import deciding as brute
-from tests.multilabel.deciding import every_set
+from tests.multilabel import reference as brute
+from tests.multilabel.reference import every_set
 from toplist import multilabel
 from toplist.lists.labelsets import Sets
 from toplist.multilabel.metrics import METRICS, SetMetric, hamming, instance_f1, jaccard, set_accuracy

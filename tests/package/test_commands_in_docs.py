@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import complaints
+from tests.cli.run_cli import complaints
 from toplist.cli import demo
 
 ROOT = Path(__file__).parents[2]

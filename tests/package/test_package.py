@@ -80,7 +80,9 @@ def test_versions_name_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_pure_python_can_be_asked_for() -> None:
-    code = "import os; os.environ['TOPLIST_PURE_PYTHON'] = '1'; from toplist.core import kernel; assert not kernel.NATIVE"
+    code = (
+        "import os; os.environ['TOPLIST_PURE_PYTHON'] = '1'; from toplist.core import kernel; assert not kernel.NATIVE"
+    )
     assert "toplist._kernel" not in loaded_by(code)
 
 

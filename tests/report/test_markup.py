@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.examples import example
-from tests.report.made import EVERY_NAME, clean, law, results
+from tests.report.factories import EVERY_NAME, clean, law, results
 from toplist.inference.results import Comparison
 from toplist.report.columns import TextTable
 from toplist.report.markup import as_html, as_latex, as_markdown

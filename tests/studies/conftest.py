@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.studies.studying import Studied, Studying
+    from tests.studies.run_study import Studied, Studying
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Studying:
     from studies.adapt import STUDIES
     from studies.running import run
 
-    from tests.studies.studying import DATA, Studied
+    from tests.studies.run_study import DATA, Studied
 
     kept: dict[str, Studied] = {}
 

@@ -12,7 +12,7 @@ from studies.remarks.cifar10 import crossed
 from studies.remarks.reading import Reading
 
 from tests.studies import pages, plain
-from tests.studies.studying import DATA, Studied, Studying
+from tests.studies.run_study import DATA, Studied, Studying
 
 Scores = dict[str, NDArray[np.float64]]
 Pair = tuple[str, str]

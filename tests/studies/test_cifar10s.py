@@ -12,9 +12,9 @@ import pytest
 from studies import folder
 from studies.adapt.cifar10s import FILES, NETWORK
 
-from tests.studies.studying import DATA, Studied, Studying
+from tests.studies.run_study import DATA, Studied, Studying
 
-from tests.cli.saying import said  # isort: skip
+from tests.cli.messages import said  # isort: skip
 
 HUMAN = DATA / FILES[0]
 COUNTS = {

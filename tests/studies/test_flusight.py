@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.studies import pages, plain
-from tests.studies.studying import DATA, Studied, Studying
+from tests.studies.run_study import DATA, Studied, Studying
 
 Scores = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from studies.improving.measuring import LEVEL, recalibration
 
 import toplist as tl
 from tests.studies import pages
-from tests.studies.studying import DATA
+from tests.studies.run_study import DATA
 
 PAGE = "gallery.md"
 

@@ -23,7 +23,7 @@ from studies.multilabel.measuring import hard, measure, paired
 from studies.multilabel.methods import METHODS, binary_relevance, pool
 
 import toplist as tl
-from tests.studies.studying import DATA
+from tests.studies.run_study import DATA
 from toplist.multilabel import instance_f1, mode_sets
 
 # What came with the data: binary relevance by scikit-learn's liblinear, lists of the k most probable sets.

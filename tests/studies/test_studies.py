@@ -22,7 +22,7 @@ from studies import folder
 
 from tests.studies import plain
 from tests.studies.manifest import CIFAR10, CIFAR10H, NEWS20, SOCCER, Numbers
-from tests.studies.studying import DATA, Studied, Studying
+from tests.studies.run_study import DATA, Studied, Studying
 
 Row = Mapping[str, Any]
 

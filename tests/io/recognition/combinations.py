@@ -14,7 +14,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from tests.io.drawn import chance
 from tests.io.recognition import vocabulary
 from tests.io.recognition.contract import NAME, Combination, decide
 from tests.io.recognition.tables import (
@@ -32,6 +31,7 @@ from tests.io.recognition.tables import (
     predictions,
     world,
 )
+from tests.io.strategies import chance
 
 LAYOUTS = ("labels", "top", "long", "ranked", "wide", "one-hot", "lists")
 FLAT = tuple(layout for layout in LAYOUTS if layout != "lists")

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
-from tests.io.drawn import chance
+from tests.io.strategies import chance
 
 CLASSES = ("cat", "dog", "fox", "hen", "owl")
 M = len(CLASSES)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import toplist as tl
-from tests.io.drawn import chance
 from tests.io.recognition import vocabulary
 from tests.io.recognition.combinations import table
 from tests.io.recognition.contract import Combination, Decision, decide, expected
-from tests.io.recognition.trying import FLAGS, Ending, by_command, in_python, named
+from tests.io.recognition.run import FLAGS, Ending, by_command, in_python, named
+from tests.io.strategies import chance
 
 TABLE = {one.id: one for one in table()}
 DECIDED = {name: decide(one) for name, one in TABLE.items()}

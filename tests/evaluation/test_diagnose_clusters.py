@@ -1,0 +1,142 @@
+"""A diagnosis of cases that belong together goes by what they belong to, in memory and from files alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import toplist as tl
+from tests.calibration.test_clusters import repeated
+from tests.cli.run_cli import toplist
+from toplist import calibration
+from toplist.errors import FileError, ShapeError, TopListError
+from toplist.evaluation.diagnose import diagnose
+
+
+def test_the_numbers_are_those_of_the_functions_with_the_same_clusters():
+    lists, y, which = repeated(40, 5, seed=3)
+    found = diagnose(lists, y, clusters=which, draws=39)
+    assert found.clusters == 40
+    assert found.gap == calibration.confidence_gap(lists, y, clusters=which)
+    assert found.mass_gap == calibration.confidence_gap(lists, y, of="mass", clusters=which)
+    assert found.calibration_error == calibration.calibration_error(lists, y, clusters=which)
+    assert found.test == calibration.calibration_test(lists, y, clusters=which, draws=39)
+    assert "200 cases in 40 clusters" in repr(found)
+    assert any("too narrow" in note for note in found.notes)
+    assert found.to_dict()["clusters"] == 40
+    assert diagnose(lists, y, draws=39).to_dict()["clusters"] is None
+
+
+def test_what_is_said_many_times_is_no_finding():
+    said = [diagnose(lists, y, draws=39) for lists, y, _ in (repeated(15, 20, seed=seed) for seed in range(6))]
+    alone = [
+        diagnose(lists, y, draws=39, clusters=which)
+        for lists, y, which in (repeated(15, 20, seed=seed) for seed in range(6))
+    ]
+    assert all(found.miscalibrated for found in said)
+    assert not any(found.miscalibrated for found in alone)
+
+
+def test_cases_that_are_clusters_of_their_own_are_tested_as_cases():
+    lists, y, which = repeated(50, 1, seed=1)
+    plain = calibration.calibration_test(lists, y, draws=39)
+    assert calibration.calibration_test(lists, y, draws=39, clusters=which[::-1]) == plain
+
+
+@pytest.mark.parametrize(("draws", "clustered", "said"), [(19, False, False), (38, True, True), (39, True, False)])
+def test_too_few_draws_to_find_anything_are_told(draws, clustered, said):
+    lists, y, which = repeated(20, 2, seed=1)
+    found = diagnose(lists, y, clusters=which if clustered else None, draws=draws)
+    assert any("ask for more" in note for note in found.notes) == said
+
+
+def test_one_cluster_says_nothing_for_sure():
+    lists, y, which = repeated(20, 2, seed=1)
+    found = diagnose(lists, y, clusters=np.zeros(len(which)), draws=19)
+    assert (found.gap.low, found.gap.high, found.calibration_error) == (None, None, None)
+    assert any("two clusters" in note for note in found.notes)
+    assert "in 1 cluster," in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "said"),
+    [([1, 2], "One per case"), ([None, *"abcd"], "case 0 has no cluster"), ([0, 1, np.nan, 1, 2], "case 2 has no")],
+    ids=["length", "none", "nan"],
+)
+def test_every_case_has_one_cluster(clusters, said):
+    lists, y, _ = repeated(5, 1, seed=0)
+    with pytest.raises(ShapeError, match=said):
+        diagnose(lists, y, clusters=clusters)
+
+
+def test_clusters_need_outcomes():
+    lists, _, which = repeated(5, 1, seed=0)
+    with pytest.raises(TopListError, match="give the outcomes too"):
+        diagnose(lists, clusters=which)
+
+
+def test_many_cases_keep_their_clusters(monkeypatch):
+    """Beyond what is held, what has an interval is of the held cases, which the notes say."""
+    lists, y, which = repeated(100, 8, seed=2)
+    monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 1200)
+    monkeypatch.setattr("toplist.evaluation.case_sample.TESTED_EACH", 100)
+    found = diagnose(lists, y, clusters=which, draws=19)
+    assert not found.exact
+    every = len(lists) // found.gap.cases
+    some = slice(None, None, every)
+    assert every > 1
+    assert found.gap == calibration.confidence_gap(lists[some], y[some], clusters=which[some])
+    assert any(f"of one case in {every}: {found.gap.cases} cases" in note for note in found.notes)
+    assert any("The test is of one cluster in " in note for note in found.notes)
+    assert found.tested < found.gap.cases
+
+
+def write(folder: Path, lists: tl.TopLists, y: np.ndarray, which: np.ndarray, name: str) -> tuple[Path, Path]:
+    pytest.importorskip("pyarrow", reason="files need pyarrow")
+    said, truth = folder / "said.jsonl", folder / "truth.csv"
+    rows = [
+        {"case": f"c{i:04}", "classes": list(one.confidences), "confidences": list(one.confidences.values())}
+        for i, one in enumerate(lists)
+    ]
+    said.write_text("\n".join(json.dumps(row) for row in rows))
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    told = [f"c{i:04},{y[i]},user {which[i]}" for i in shuffled]
+    truth.write_text("\n".join([f"case,outcome,{name}", *told]))
+    return said, truth
+
+
+@pytest.mark.parametrize(("name", "asked"), [("user", "user"), ("cluster", None)], ids=["named", "found"])
+def test_files_name_a_column_of_the_truth(tmp_path, name, asked):
+    lists, y, which = repeated(30, 6, seed=5)
+    said, truth = write(tmp_path, lists, y, which, name)
+    found = diagnose(said, truth, space=lists.space.size, clusters=asked, draws=19)
+    assert found.clusters == 30
+    gap = calibration.confidence_gap(lists, y, clusters=which)
+    assert (found.gap.low, found.gap.high) == pytest.approx((gap.low, gap.high))
+    words = () if asked is None else ("--cluster", asked)
+    size = str(lists.space.size)
+    done = toplist("diagnose", said, "--truth", truth, "--classes", size, "--draws", "19", "--json", *words)
+    assert json.loads(done.stdout)["clusters"] == 30
+    none = diagnose(said, truth, space=lists.space.size, clusters="", draws=19)
+    assert none.clusters is None
+
+
+def test_a_blank_cluster_is_named_by_its_row(tmp_path):
+    lists, y, which = repeated(5, 2, seed=5)
+    said, truth = write(tmp_path, lists, y, which, "user")
+    text = truth.read_text().splitlines()
+    text[3] = text[3].rsplit(",", 1)[0] + ","
+    truth.write_text("\n".join(text))
+    with pytest.raises(FileError, match="there is no cluster in 'user'"):
+        diagnose(said, truth, space=lists.space.size, clusters="user")
+    with pytest.raises(TopListError, match="clusters names a column of the truth"):
+        diagnose(said, truth, space=lists.space.size, clusters=which)
+
+
+def test_the_command_needs_the_truth_for_clusters(tmp_path):
+    done = toplist("diagnose", "said.jsonl", "--cluster", "user", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "name that with --truth" in done.stderr

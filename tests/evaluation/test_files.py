@@ -1,0 +1,252 @@
+"""Files are compared case by case: neither their order, nor their batches, nor the threads show in the last bit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toplist as tl
+from tests.evaluation.tables import LAYOUTS, SPACE, World
+from tests.inference.reference import Brute, agrees
+from toplist.io.readers import arrow
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+WEIGHTED = {"sample_weight": "worth", "by": "group"}
+CLUSTERED = {"sample_weight": "worth", "clusters": "team"}
+TIMED = {"sample_weight": "worth", "order": "when", "by": "group"}
+
+
+def compare(world: World, folder: Path, **options: Any) -> tl.Leaderboard:
+    made: dict[str, Any] = {"space": SPACE, "top": (1, 2), "reference": "wide"} | options
+    return tl.compare(world.paths(folder), str(folder / "truth.parquet"), **made)
+
+
+def in_memory(world: World, at: Any, names: Any = LAYOUTS, **options: Any) -> tl.Leaderboard:
+    """The same of lists in memory."""
+    made: dict[str, Any] = {"space": SPACE, "top": (1, 2), "reference": "wide"} | options
+    return tl.compare({name: world.dicts(name, at) for name in names}, [SPACE.labels[c] for c in world.y[at]], **made)
+
+
+def found(board: tl.Leaderboard) -> dict[str, Any]:
+    """All but where it came from, and what columns are called."""
+    made = board.to_dict()
+    for name in ("origins", "truth_reading", "by", "clusters", "order", "weight"):
+        made.pop(name)
+    for name in (" by team", "given", "of when"):
+        made["method"] = made["method"].replace(name, "")
+    return made
+
+
+@pytest.mark.parametrize("options", [{}, WEIGHTED, CLUSTERED, TIMED], ids=["plain", "groups", "clusters", "time"])
+def test_neither_order_nor_batches_nor_threads_show(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole record, file names and all, is the same to the last bit."""
+    world = World(1, 200)
+    world.write(tmp_path)
+    want = compare(world, tmp_path, **options)
+    for step, workers in ((17, 1), (64, 3), (33, 2)):
+        monkeypatch.setenv("TOPLIST_THREADS", str(workers))
+        monkeypatch.setattr(arrow, "batch_rows", lambda width, step=step: step)
+        world.write(tmp_path)
+        assert compare(world, tmp_path, **options).to_dict() == want.to_dict()
+        world.write(tmp_path, seed=step)
+        shuffled = compare(world, tmp_path, **options)
+        assert shuffled.to_dict() == want.to_dict()
+        assert shuffled.tallies == want.tallies
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["in step", "joined"])
+def test_files_say_what_lists_in_memory_say(shuffled: bool, tmp_path: Path) -> None:
+    """To the last bit: with weights, groups and clusters, whether the files have one order or none."""
+    world = World(2, 200)
+    world.write(tmp_path, seed=5 if shuffled else None)
+    here = np.arange(200)
+    for name in ("long",):  # files in this layout come out with the most confident class first
+        world.rows[name] = [dict(sorted(row.items(), key=lambda one: -one[1])) for row in world.rows[name]]
+    for mine, theirs in (
+        ({}, {}),
+        (WEIGHTED, {"sample_weight": world.weight, "by": world.group}),
+        (CLUSTERED, {"sample_weight": world.weight, "clusters": world.cluster}),
+        ({"penalty": math.inf, "rules": ["log", "spherical"]}, {"penalty": math.inf, "rules": ["log", "spherical"]}),
+    ):
+        files, lists = found(compare(world, tmp_path, **mine)), found(in_memory(world, here, **theirs))
+        assert _without_wide(files) == _without_wide(lists)
+        assert _rounded(files) == _rounded(lists)
+
+
+def _without_wide(made: dict[str, Any]) -> dict[str, Any]:
+    """A wide table is a dense matrix, whose rows are added up in another way than lists are."""
+    out = {key: value for key, value in made.items() if key not in ("overall", "groups")}
+    for section in (made["overall"], *made["groups"]):
+        rows = {row["name"]: {k: v for k, v in row.items() if k != "marks"} for row in section["standings"]}
+        for row in section["standings"]:
+            rows[row["name"]]["marks"] = [
+                {k: v for k, v in mark.items() if k not in ("reference_skill", "behind")} for mark in row["marks"]
+            ]
+        rows.pop("wide")
+        out[str(section["group"])] = rows
+    return out
+
+
+def _rounded(made: Any) -> Any:
+    if isinstance(made, dict):
+        return {key: _rounded(value) for key, value in made.items()}
+    if isinstance(made, list):
+        return [_rounded(value) for value in made]
+    return round(made, 9) + 0.0 if isinstance(made, float) else made
+
+
+def holes(world: World, seed: int) -> None:
+    """Models lack cases, each its own; the dense one has all."""
+    rng = np.random.default_rng(seed)
+    for name in ("lists", "long", "labels"):
+        world.has[name] = rng.random(len(world)) < 0.8
+
+
+def scores(world: World, rule: str) -> tuple[Any, Any]:
+    """Of all models and cases, and which of them count."""
+    y = [SPACE.labels[c] for c in world.y]
+    every = np.arange(len(world))
+    made = [tl.score(tl.TopLists.from_dicts(world.dicts(name, every), SPACE), y, rule=rule) for name in LAYOUTS]
+    return np.array(made), np.array([world.has[name] for name in LAYOUTS])
+
+
+def test_missing_cases_are_an_error_unless_something_else_is_chosen(tmp_path: Path) -> None:
+    """That says who lacks which."""
+    world = World(3, 60)
+    holes(world, 1)
+    world.write(tmp_path)
+    with pytest.raises(
+        tl.AlignmentError, match=r"^lists lacks \d+ cases \('case-.*Choose what to do about it"
+    ) as caught:
+        compare(world, tmp_path)
+    for name in LAYOUTS:
+        lacks = int((~world.has[name]).sum())
+        assert (f"{name} lacks {lacks} cases" in str(caught.value)) == bool(lacks)
+
+
+def test_common_cases_are_those_that_all_have(tmp_path: Path) -> None:
+    world = World(4, 150)
+    holes(world, 2)
+    world.write(tmp_path, seed=3)
+    common = np.flatnonzero(np.logical_and.reduce(list(world.has.values())))
+    board = compare(world, tmp_path, missing="common", **WEIGHTED)
+    weights = {"sample_weight": world.weight[common], "by": world.group[common]}
+    alone = found(in_memory(world, common, **weights))
+    made = found(board)
+    assert (board.results.cases, board.results.compared) == (150, len(common))
+    assert _rounded({**made, "cases": 0, "compared": 0, "missing": ""}) == _rounded(
+        {**alone, "cases": 0, "compared": 0, "missing": ""}
+    )
+    for one in board.results.origins:
+        assert one.left_out == int(world.has[one.name].sum()) - len(common)
+
+
+def test_a_missing_prediction_is_an_empty_list_if_rejects_are_asked_for(tmp_path: Path) -> None:
+    world = World(5, 150)
+    holes(world, 3)
+    world.write(tmp_path, seed=4)
+    board = compare(world, tmp_path, missing="reject", **CLUSTERED)
+    for name in LAYOUTS:
+        world.rows[name] = [row if there else {} for row, there in zip(world.rows[name], world.has[name], strict=True)]
+    alone = in_memory(world, np.arange(150), sample_weight=world.weight, clusters=world.cluster)
+    assert _rounded({**found(board), "missing": ""}) == _rounded({**found(alone), "missing": ""})
+    assert {one.name: one.filled for one in board.results.origins} == {
+        name: int((~world.has[name]).sum()) for name in LAYOUTS
+    }
+
+
+@pytest.mark.parametrize("rules", [["brier", "log"], ["log", "brier"]], ids=str)
+def test_pairwise_comparisons_are_those_of_common_cases(rules: list[str], tmp_path: Path) -> None:
+    """Brute force on the subsets: means, differences to the leader, skill over the reference, relative skill, ranks."""
+    world = World(6, 150)
+    holes(world, 4)
+    world.write(tmp_path, seed=5)
+    board = compare(world, tmp_path, missing="pairwise", sample_weight="worth", rules=rules)
+    for r, rule in enumerate(rules):
+        brute = Brute.of(*scores(world, rule), world.weight)
+        if r == 0 and brute.all_finite:
+            assert [row.name for row in board] == [LAYOUTS[a] for a in brute.order(pairwise=True)]
+        leader = LAYOUTS.index(board[0].name)
+        for a, name in enumerate(LAYOUTS):
+            mark, row = board[name].marks[r], board[name]
+            assert (row.cases, row.missing) == (world.has[name].sum(), (~world.has[name]).sum())
+            for got, want in ((mark.score, brute.mean(a)), (mark.behind, brute.difference(a, leader))):
+                if got is None:
+                    assert a == leader
+                elif isinstance(want, tuple):
+                    assert agrees(got, want, 1e-9)
+                else:
+                    assert got.value == pytest.approx(want, nan_ok=True)
+            if brute.all_finite:
+                assert mark.relative.value == pytest.approx(brute.relative(a), rel=1e-9)
+            ratio = brute.ratio(a, LAYOUTS.index("wide"))
+            assert ratio is not None
+            if math.isnan(ratio):
+                assert mark.reference_skill is None
+            else:
+                assert mark.reference_skill.value == pytest.approx(1 - ratio, rel=1e-9)
+
+
+def test_every_order_shows_the_same_missing_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is chosen to be done about them."""
+    world = World(7, 100)
+    holes(world, 5)
+    want: dict[str, Any] = {}
+    for seed, step in ((None, 1000), (1, 13), (2, 50)):
+        monkeypatch.setattr(arrow, "batch_rows", lambda width, step=step: step)
+        world.write(tmp_path, seed)
+        for missing in ("common", "pairwise", "reject"):
+            made = compare(world, tmp_path, missing=missing, **WEIGHTED).to_dict()
+            for section in (made["overall"], *made["groups"]):
+                for mark in (mark for row in section["standings"] for mark in row["marks"]):
+                    for end in ("relative_low", "relative_high"):  # the only ones that do not come from exact sums
+                        mark[end] = _rounded(mark[end])
+            assert want.setdefault(missing, made) == made
+
+
+def test_whole_numbers_are_classes_without_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so is text whose names nobody has declared: only how many there are."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    world = World(8, 120)
+    monkeypatch.setattr(arrow, "batch_rows", lambda width: 11)
+    boards = []
+    for name in (int, lambda c: f"class {c}"):
+        rows, order = world.rows["lists"], np.random.default_rng(1).permutation(120)
+        truth = {"case": np.arange(120), "outcome": [name(int(c)) for c in world.y]}
+        lists = {
+            "case": order,
+            "classes": [[name(c) for c in rows[i]] for i in order],
+            "confidences": [list(rows[i].values()) for i in order],
+        }
+        for file, table in (("truth", truth), ("lists", lists)):
+            pq.write_table(pa.table(table), tmp_path / f"{file}.parquet")
+        boards.append(tl.compare({"a": tmp_path / "lists.parquet"}, tmp_path / "truth.parquet", space=50))
+    alone = tl.compare({"a": world.rows["lists"]}, world.y, space=50)
+    assert found(boards[0]) == found(boards[1]) == found(alone)
+
+
+READERS = [
+    ("pandas", "read_parquet"),
+    ("polars", "read_parquet"),
+    ("pyarrow.parquet", "read_table"),
+    ("polars", "scan_parquet"),
+]
+
+
+@pytest.mark.parametrize(("package", "name"), READERS)
+def test_frames_say_what_files_say(package: str, name: str, tmp_path: Path) -> None:
+    read = getattr(pytest.importorskip(package), name)
+    world = World(9, 80)
+    world.write(tmp_path, seed=1)
+    want = found(compare(world, tmp_path, **WEIGHTED))
+    options: dict[str, Any] = {"space": SPACE, "top": (1, 2), "reference": "wide"} | WEIGHTED
+    frames = {name: read(path) for name, path in world.paths(tmp_path).items()}
+    assert found(tl.compare(frames, read(tmp_path / "truth.parquet"), **options)) == want

@@ -1,0 +1,99 @@
+"""What else a board is asked for: who might be best, which pairs differ, and how many cases it would take."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import toplist as tl
+from tests.evaluation.files import KINDS, N, columns, drawn, files
+from tests.evaluation.shapes import M, predictions
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_confidence_sets_of_files_are_those_of_arrays(kind: str, tmp_path: Path) -> None:
+    """The cases are drawn as they depend on each other, whichever way they came; models in any order of rows."""
+    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
+    made, y = drawn(13)
+    extra = columns(13)
+    given = {key: extra.get(value, value) for key, value in KINDS[kind].items()}
+    want = tl.compare(made, y, **given).confidence_set("log", level=0.9, seed=3)
+    paths, truth = files(tmp_path, made, y, extra, suffix="csv", seed=None)
+    found = tl.compare(paths, truth, **KINDS[kind]).confidence_set("log", level=0.9, seed=3)
+    assert (found.rule, found.level, found.seed, found.cases, found.method) == ("log", 0.9, 3, N, want.method)
+    assert found.p == pytest.approx(dict(want.p), abs=1e-9)
+    assert found.members == want.members
+    unit = {"plain": "cases", "weights": "cases", "clusters": "clusters", "time": "moments"}[kind]
+    assert f"; {unit} drawn" in found.method
+    assert ("in stretches of about" in found.method) == (kind == "time")
+
+
+def test_confidence_sets_know_of_time_where_intervals_do(tmp_path: Path) -> None:
+    """Where somebody asks for hac without naming an order, cases follow each other as they come."""
+    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
+    made, y = drawn(14)
+    assert "in stretches" in tl.compare(made, y, intervals="hac").confidence_set().method
+    paths, truth = files(tmp_path, made, y, {}, suffix="csv", seed=None)
+    board = tl.compare(paths, truth, intervals="hac")
+    assert board.difference("p", "q").low == pytest.approx(
+        tl.compare(made, y, intervals="hac").difference("p", "q").low
+    )
+    assert "in stretches" in board.confidence_set().method
+
+
+def test_a_board_is_asked_for_pairs_and_power() -> None:
+    made, y = predictions(15, 40)
+    board = tl.compare(made, y, space=M)
+    names = [row.name for row in board]
+    assert [(p.a, p.b) for p in board.pairs if p.rule == "brier"] == list(combinations(names, 2))
+    for pair in board.pairs:
+        assert pair.difference == board.difference(pair.a, pair.b, pair.rule) or np.isnan(pair.difference.value)
+        assert pair.more == board.further(pair.a, pair.b, pair.rule)
+        if pair.more:
+            more = board.further(pair.a, pair.b, pair.rule, power=0.99)
+            assert more is not None
+            assert more > pair.more
+    for call in (
+        lambda: board.further("nobody", names[0]),
+        lambda: board.further(names[0], names[1], power=2),
+        lambda: board.further(names[0], names[1], power=1),
+        lambda: board.further(names[0], names[1], power=0),
+        lambda: board.confidence_set("quadratic"),
+        lambda: board.confidence_set(level=0),
+        lambda: board.confidence_set(level=1.5),
+        lambda: board.confidence_set(level="x"),
+        lambda: board.confidence_set(seed=-1),
+        lambda: board.confidence_set(seed="x"),
+    ):
+        with pytest.raises(tl.TopListError):
+            call()
+
+
+def test_what_it_would_take_is_said_in_the_units_of_the_interval() -> None:
+    """Clusters, moments, or cases; cases where somebody says when they were and yet asks for t intervals."""
+    made, y = drawn(16)
+    for options, unit, units in (
+        ({}, "case", N),
+        ({"clusters": np.arange(N) // 3}, "cluster", N // 3),
+        ({"clusters": np.arange(N) // 3, "intervals": "bootstrap"}, "cluster", N // 3),
+        ({"order": np.arange(N) // 3}, "moment", N // 3),
+        ({"order": np.arange(N) // 3, "intervals": "t"}, "case", N),
+        ({"intervals": "hac"}, "case", N),
+    ):
+        found = tl.compare(made, y, **options).results
+        assert (found.unit, found.units) == (unit, units), options
+
+
+def test_the_number_of_threads_does_not_show_in_a_report(tmp_path, monkeypatch):
+    pytest.importorskip("jinja2", reason="reports need jinja2")
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+    board = tl.compare({"a": np.full((20, 3), 1 / 3), "b": [0] * 20}, [0, 1, 2, 0] * 5)
+    pages = []
+    for threads in (1, 7):
+        monkeypatch.setattr("toplist.core.kernel.threads", lambda threads=threads: threads)
+        board.report(tmp_path / "board.html")
+        pages.append((tmp_path / "board.html").read_bytes())
+    assert pages[0] == pages[1]

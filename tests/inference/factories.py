@@ -1,0 +1,100 @@
+"""Panels with scores of one's own choice, beside the exact sums of the same cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tests.inference.case_score_factories import sheet_of
+from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.intervals import IntervalsFromCases, IntervalsFromSums
+from toplist.inference.results import Estimate
+from toplist.inference.score_matrix import ScoreMatrix
+from toplist.inference.settings import TIMED, IntervalMethod
+from toplist.scoring.case_scores import Grouping
+
+
+@dataclass(frozen=True)
+class World:
+    """Scores of models under one rule, (models, cases); NaN where a model lacks the case."""
+
+    scores: Any
+    weights: Any = None
+    clusters: Any = None
+    moments: Any = None
+    empty: Any = None  # what the empty list scores, case by case; one, unless it is said
+
+    def __len__(self) -> int:
+        return int(np.shape(self.scores)[1])
+
+    @property
+    def own(self) -> Any:
+        return np.ones(len(self)) if self.empty is None else np.asarray(self.empty, float)
+
+    def panel(self, *, ordered: bool = False) -> ScoreMatrix:
+        units = self.moments if self.moments is not None else self.clusters
+        return ScoreMatrix(
+            np.asarray(self.scores, float).T[:, None, :].copy(),
+            np.ones((1, 1)) if self.empty is None else self.own[:, None],
+            None if self.weights is None else np.asarray(self.weights, float),
+            None if units is None else np.unique(units, return_inverse=True)[1].astype(np.int64),
+            ordered or self.moments is not None,
+        )
+
+    def tally(self, *, by_cluster: bool = True) -> Aggregates:
+        scores = np.asarray(self.scores, float)
+        there = ~np.isnan(scores)
+        clusters = self.clusters if by_cluster and there.all() else None
+        return tally(
+            [sheet_of(np.where(has, s, 0.0), empty=self.own[None]) for s, has in zip(scores, there, strict=True)],
+            present=() if there.all() else list(there),
+            weights=None if self.weights is None else np.asarray(self.weights, float),
+            clusters=None if clusters is None else Grouping.of(np.asarray(clusters)),
+        )[None]
+
+    def sums(self, level: float = 0.95, *, normal: bool = False) -> IntervalsFromSums:
+        return IntervalsFromSums(self.tally(), level, normal)
+
+    def cases(
+        self, how: IntervalMethod, *, level: float = 0.95, ordered: bool = False, **options: Any
+    ) -> IntervalsFromCases:
+        """Estimates from the cases themselves, even where sums would do."""
+        ordered = ordered or how in TIMED
+        exact = IntervalsFromSums(self.tally(by_cluster=False), level, how == "normal")
+        return IntervalsFromCases(self.panel(ordered=ordered), exact, how, **options)
+
+    def at(self, where: Any) -> World:
+        """Some of the cases, in any order."""
+        take = lambda x: None if x is None else np.asarray(x)[where]  # noqa: E731
+        return World(
+            np.asarray(self.scores)[:, where], *map(take, (self.weights, self.clusters, self.moments, self.empty))
+        )
+
+
+def ends(found: Estimate | None) -> tuple[float, ...]:
+    """Value, interval and standard error, all of which are there."""
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.error is not None
+    return found.value, found.low, found.high, found.error
+
+
+@st.composite
+def worlds(draw: st.DrawFn, *, least: int = 2, most: int = 14, infinite: bool = False, missing: bool = True) -> World:
+    """Up to four models, with weights, clusters or moments; some scores infinite, some cases missing."""
+    k, n = draw(st.integers(2, 4)), draw(st.integers(least, most))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    scores = rng.exponential(size=(k, n)) + 0.01
+    if infinite:
+        scores[rng.random((k, n)) < draw(st.sampled_from([0.0, 0.05, 0.3]))] = np.inf
+    if missing:
+        scores[rng.random((k, n)) > draw(st.sampled_from([1.0, 0.8, 0.4]))] = np.nan
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], n) if draw(st.booleans()) else None
+    unit = rng.integers(0, max(2, n // 2), n)
+    kind = draw(st.sampled_from(["", "clusters", "moments"]))
+    empty = rng.choice([0.5, 0.9, 1.0], n) if draw(st.booleans()) else None
+    return World(scores, weights, unit if kind == "clusters" else None, unit if kind == "moments" else None, empty)

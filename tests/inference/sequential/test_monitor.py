@@ -1,0 +1,299 @@
+"""Monitoring: any shape, any order, files as arrays; and what it says."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toplist as tl
+from tests.evaluation.shapes import LABELS, M, as_lists, predictions
+from tests.evaluation.tables import SPACE, World
+from tests.properties.cases import law
+from toplist.evaluation.monitor import Monitor, monitor
+from toplist.inference.sequential.confidence_sequence import BernsteinSequence
+from toplist.scoring.bounds import subtract
+
+few = settings(law, max_examples=8)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Two dictionaries of paths, up to rounding."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-11)
+    return bool(one == other)
+
+
+def paths(found: Monitor) -> list[dict[str, Any]]:
+    return found.to_dict()["paths"]
+
+
+@pytest.mark.parametrize("rule", ["brier", "log", "spherical"])
+@few
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), penalty=st.sampled_from([None, 0, 0.4, math.inf]))
+def test_every_shape_is_followed_by_its_scores(rule: str, seed: int, n: int, penalty: float | None) -> None:
+    made, y = predictions(seed, n)
+    found = monitor(made, y, space=M, rule=rule, penalty=penalty)
+    base = as_lists("labels", made["labels"])
+    assert found.baseline == "labels"
+    assert [path.candidate for path in found] == [name for name in made if name != "labels"]
+    for path in found:
+        one = as_lists(path.candidate, made[path.candidate])
+        d = subtract(tl.score(one, y, rule=rule, penalty=penalty), tl.score(base, y, rule=rule, penalty=penalty))
+        assert path.cases == n
+        if np.isfinite(d).all():
+            assert path.mean[-1] == pytest.approx(d.mean())
+        assert bool(path.low) == (rule != "log" and (penalty != math.inf or bool(one.is_valid().all())))
+        assert not np.isnan(path.better).any()
+        assert not np.isnan(path.worse).any()
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.to_json()
+    assert "labels" in repr(found)
+
+
+def test_labels_may_be_learned_by_each_model_alone() -> None:
+    rng = np.random.default_rng(0)
+    n = 60
+    y = rng.choice(LABELS, n)
+    rows = [{str(c): 0.4 for c in rng.permutation(LABELS)[:2]} for _ in range(n)]
+    other = [{str(c): 0.6 for c in rng.permutation(LABELS)[:1]} for _ in range(n)]
+    learned = monitor({"a": rows, "b": other}, y, space=M)
+    known = monitor({"a": rows, "b": other}, y, space=tl.ClassSpace(labels=LABELS))
+    assert same(paths(learned), paths(known))
+
+
+@few
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 60))
+def test_order_is_that_of_sorted_cases(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.ones(M), size=(2, n))
+    y, when = rng.integers(0, M, n), rng.permutation(3 * n)[:n]
+    at = np.argsort(when, stable=True)
+    asked = monitor({"p": p, "q": q}, y, order=when)
+    assert same(paths(asked), paths(monitor({"p": p[at], "q": q[at]}, y[at])))
+    assert same(paths(monitor({"p": p, "q": q}, y.tolist(), order=when.astype(str))), paths(asked))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
+    made, folder = World(11, 300), tmp_path_factory.mktemp("monitored")
+    made.write(folder, seed=4)
+    return made, folder
+
+
+@pytest.mark.parametrize("space", [SPACE, M], ids=["labels", "a number"])
+@pytest.mark.parametrize("rule", ["brier", "log"])
+def test_files_say_what_arrays_say(world: tuple[World, Path], space: Any, rule: str) -> None:
+    """All layouts, each file in an order of its own; by a column of the truth, whose order is another one."""
+    made, folder = world
+    truth = folder / "truth.parquet"
+    order = pytest.importorskip("pyarrow.parquet").read_table(truth).column("case").to_pylist()
+    at = [made.ids.index(name) for name in order]
+    held = {name: made.dicts(name, at) for name in made.rows}
+    y = [LABELS[made.y[i]] for i in at]
+    files = monitor(made.paths(folder), str(truth), space=space, rule=rule)
+    arrays = monitor(held, y, space=SPACE, rule=rule)
+    assert same(paths(files), paths(arrays))
+    timed = monitor(made.paths(folder), str(truth), space=space, rule=rule, order="worth", baseline="wide")
+    again = monitor(held, y, space=SPACE, rule=rule, order=made.weight[at], baseline="wide")
+    assert same(paths(timed), paths(again))
+
+
+def test_cases_that_one_lacks_are_left_out_and_counted(tmp_path: Path) -> None:
+    made = World(5, 80)
+    made.has["ranked"][:7] = False
+    made.has["wide"][70:] = False
+    made.write(tmp_path, seed=1)
+    found = monitor(made.paths(tmp_path), str(tmp_path / "truth.parquet"), space=SPACE, baseline="wide")
+    assert found.left_out == {"lists": 10, "long": 10, "ranked": 17, "labels": 10}
+    assert found["ranked"].cases == 63
+    assert "ranked 17" in found.to_text()
+
+
+def frames(rows: list[dict[str, Any]]) -> Any:
+    return pytest.importorskip("pyarrow").Table.from_pylist(rows)
+
+
+def test_files_may_have_sizes_that_differ_per_case() -> None:
+    """Names are numbered within each case, for all models together."""
+    rng = np.random.default_rng(2)
+    truth, one, other, sizes, y, held = [], [], [], [], [], ([], [])
+    for i in range(40):
+        m = int(rng.integers(2, 6))
+        names = [f"{i}-{c}" for c in range(m)]
+        sizes.append(m)
+        y.append(int(rng.integers(m)))
+        truth.append({"case": i, "outcome": names[y[-1]], "options": m})
+        for table, rows in ((one, held[0]), (other, held[1])):
+            c, t = int(rng.integers(m)), float(rng.uniform(0.3, 0.9))
+            rows.append({c: t})
+            table.append({"case": i, "class": names[c], "confidence": t})
+    files = monitor(
+        {"one": frames(one), "other": frames(other[::-1])}, frames(truth), sizes="options", confidences="confidence"
+    )
+    space = tl.ClassSpace(sizes)
+    lists = {name: tl.TopLists.from_dicts(rows, space) for name, rows in zip(("one", "other"), held, strict=True)}
+    assert same(paths(files), paths(monitor(lists, y)))
+
+
+def test_files_may_have_sets_of_labels() -> None:
+    """The same set is one class, however its labels are ordered."""
+    truth = [{"case": i, "outcome": "a;b" if i % 2 else "c"} for i in range(30)]
+    one = [{"case": i, "class": "b;a" if i % 2 else "c", "confidence": 0.8} for i in range(30)]
+    other = [{"case": i, "class": "c;a", "confidence": 0.1} for i in range(30)]
+    found = monitor({"other": frames(other), "one": frames(one)}, frames(truth), space=8, sets=";")
+    right, wrong = tl.score(tl.TopList({0: 0.8}, 8), 0), tl.score(tl.TopList({0: 0.1}, 8), 1)
+    assert found["one"].mean == pytest.approx([right - wrong] * 30)
+
+
+def test_more_names_than_classes_are_refused() -> None:
+    truth = frames([{"case": i, "outcome": f"c{i}"} for i in range(4)])
+    label = frames([{"case": i, "label": f"c{i}"} for i in range(4)])
+    with pytest.raises(tl.SpaceError, match="4 different classes"):
+        monitor({"a": label, "b": label}, truth, space=3)
+
+
+def test_a_truth_of_distributions_gives_expected_scores() -> None:
+    rng = np.random.default_rng(3)
+    p, q, soft = rng.dirichlet(np.ones(M), size=(3, 50))
+    found = monitor({"p": p, "q": q}, soft)
+    d = tl.expected_score(tl.TopLists.from_proba(q), soft) - tl.expected_score(tl.TopLists.from_proba(p), soft)
+    assert found["q"].mean[-1] == pytest.approx(d.mean())
+    assert same(paths(found), paths(monitor({"p": p, "q": q}, soft.tolist())))
+    assert same(paths(found), paths(monitor({"p": p, "q": q}, tl.TopLists.from_proba(soft))))
+
+
+def test_what_the_baseline_held_for_impossible_is_told_without_infinities_in_json() -> None:
+    y = [0] * 5 + [1] * 5
+    found = monitor({"sure": [0] * 10, "open": np.full((10, 2), 0.5)}, y, space=2, rule="log")
+    path = found["open"]
+    assert path.shown_better == 6
+    assert path.better[-1] == math.inf
+    assert path.mean[-1] == -math.inf
+    (told,) = found.to_dict()["paths"]
+    first = told["at"].index(6)
+    assert all(isinstance(x, float) for x in told["log_evidence_better"][:first])
+    assert set(told["log_evidence_better"][first:]) == {"infinite"}
+    assert told["mean"][first:] == [None] * len(told["at"][first:])
+    assert all(isinstance(x, float) for x in told["log_evidence_worse"])
+    assert "inf" in found.to_text()
+
+
+def test_the_text_says_what_may_be_concluded() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.full(4, 0.4), size=400)
+    y = np.array([rng.choice(4, p=row) for row in p])
+    found = monitor({"old": np.full((400, 4), 0.25), "new": p, "same": np.full((400, 4), 0.25)}, y)
+    text = " ".join(found.to_text().split())
+    assert f"new: after {found['new'].shown_better} cases new was shown to be better than old at some time" in text
+    assert f"after {found['new'].separated} cases new was shown to be better than old on average" in text
+    assert "same: no difference to old is shown in 400 cases." in text
+    assert all(len(line) <= 70 for line in found.to_text(70).split("\n")[6:])
+
+
+def test_names_are_data() -> None:
+    bad = "red\x1b[31m"
+    found = monitor({"old": [0, 1], bad: [1, 0]}, [0, 1], space=2, rule="log")
+    assert "\x1b" not in found.to_text()
+    assert "\x1b" not in found.to_json()
+
+
+@pytest.mark.parametrize(("penalty", "due"), [(None, 0.01 * 2 / 3), (0, 0.0), (1.0, 1.0), (math.inf, 0.0)])
+def test_bounds_count_the_penalty_that_may_be_paid(penalty: float | None, due: float) -> None:
+    """Where nothing differs, the first interval is as wide as the bounds let it be."""
+    fine = np.tile([0.5, 0.25, 0.25], (3, 1))
+    path = monitor({"a": fine, "b": fine}, [0] * 3, penalty=penalty)["b"]
+    assert path.high[0] == pytest.approx(BernsteinSequence(2 + due, 0.95).radius(np.zeros(1))[0])
+
+
+def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
+    rows, fine = [{0: 0.5, 1: 0.01}] * 30, np.tile([0.5, 0.25, 0.25], (30, 1))
+    none = monitor({"a": fine, "b": rows}, [0] * 30, space=3, penalty=math.inf)["b"]
+    assert none.low == ()
+    assert none.mean[-1] == math.inf
+    assert "invalid" in none.why
+
+
+@pytest.mark.parametrize(
+    ("predictions", "options", "problem"),
+    [
+        ({"a": [0, 1]}, {}, "at least two"),
+        ([[0, 1]], {}, "mapping"),
+        ({"a": [0, 1], "b": [0, 1]}, {"baseline": "c"}, "the baseline 'c' is not among"),
+        ({"a": [0, 1], "b": [0]}, {}, "differ in length"),
+        ({"a": [0, 1], "b": [0, 1]}, {"level": 1.0}, "level is between 0 and 1"),
+        ({"a": [0, 1], "b": [0, 1]}, {"penalty": -1}, "penalty"),
+        ({"a": [0, 1], "b": [0, 1]}, {"order": [1, 2, 3]}, "order needs one value per case"),
+        ({"a": [0, 1], "b": [0, 1]}, {"rule": "bier"}, "Did you mean 'brier'"),
+        ({"a": [0, 1], "b": [0, 1]}, {"units": {"c": "percent"}}, "units= is given for 'c'"),
+        ({"a": [0, 1], "b": "b.csv"}, {}, "there is no such file"),
+        ({1: [0, 1], "1": [0, 1]}, {}, "a name of its own"),
+    ],
+)
+def test_what_cannot_be_monitored_is_refused(predictions: Any, options: Any, problem: str) -> None:
+    with pytest.raises(tl.TopListError, match=problem):
+        monitor(predictions, [0, 1], space=2, **options)
+
+
+def test_outcomes_need_the_length_of_the_predictions() -> None:
+    with pytest.raises(tl.ShapeError, match="3 outcomes for 2 lists"):
+        monitor({"a": [0, 1], "b": [1, 1]}, [0, 1, 1], space=2)
+
+
+def test_a_candidate_that_is_not_there_is_a_key_error() -> None:
+    found = monitor({"a": [0, 1], "b": [1, 1]}, [0, 1], space=2)
+    with pytest.raises(KeyError, match="'a' is not among 'b'"):
+        found["a"]
+    assert len(found) == 1
+
+
+def correlated(seed: int, weeks: int = 30, each: int = 200) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    """Two models that are equally good, and cases of a week that have one and the same outcome."""
+    rng = np.random.default_rng(seed)
+    week = np.repeat(np.arange(weeks), each)
+    y = np.repeat(rng.integers(0, 2, weeks), each)
+    lean = np.repeat(rng.choice([-0.2, 0.2], weeks), each)
+    p = np.stack([0.5 + lean, 0.5 - lean], axis=1)
+    return {"p": p, "q": p[:, ::-1]}, y, week
+
+
+def test_cases_of_one_moment_are_one_step() -> None:
+    """Case by case, two hundred copies of a chance outcome would be evidence without doubt; by week they are not."""
+    wrong, right = [], []
+    for seed in range(20):
+        made, y, week = correlated(seed)
+        by_case, by_week = monitor(made, y)["q"], monitor(made, y, order=week)["q"]
+        assert (by_week.unit, by_week.at[-1], by_week.cases) == ("moment", 30, 6000)
+        assert by_week.mean[-1] == pytest.approx(by_case.mean[-1], abs=1e-12)
+        wrong.append(by_case.shown_better or by_case.shown_worse)
+        right.append(by_week.shown_better or by_week.shown_worse)
+    assert sum(map(bool, wrong)) > 15
+    assert sum(map(bool, right)) <= 4  # each direction errs one time in twenty
+
+
+def test_the_order_of_cases_within_a_moment_does_not_show() -> None:
+    made, y, week = correlated(3, weeks=12, each=5)
+    y = np.random.default_rng(1).integers(0, 2, len(y))
+    at = np.random.default_rng(2).permutation(len(y))
+    one = monitor(made, y, order=week)
+    other = monitor({name: p[at] for name, p in made.items()}, y[at], order=week[at])
+    assert same(paths(one), paths(other))
+    assert "a step is a moment" in one.to_text()
+    assert "after 12 moments" in one.to_text() or "in 12 moments" in one.to_text()
+
+
+def test_infinite_scores_on_both_sides_of_one_moment_leave_no_mean() -> None:
+    found = monitor({"a": [0, 1, 0], "b": [1, 0, 0]}, [0, 0, 0], space=2, rule="log", order=[1, 1, 2])["b"]
+    assert found.at == (1, 2)
+    assert np.isnan(found.mean).all()
+    assert "From moment 1 on there is no mean difference" in found.why

@@ -1,0 +1,339 @@
+"""Laws of intervals, whichever way they are made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.core.integers import law
+from tests.inference.factories import World, ends, worlds
+from toplist.inference.intervals import IntervalsFromCases
+from toplist.inference.long_run_variance import cosine_error, long_run_error, usual_lag, usual_waves
+from toplist.inference.ranking import ComparisonSpec, section
+from toplist.inference.results import Estimate
+from toplist.inference.settings import METHODS, TIMED, InferenceSettings, IntervalMethod
+
+hows = st.sampled_from(METHODS)
+WHY = {
+    "there are no cases",
+    "infinite scores have no interval",
+    "one case has no spread",
+    "one cluster has no spread",
+    "one moment has no spread",
+    "it is the reference",
+    "there is nobody to compare with",
+    *(f"no two {unit}s are shared with anybody" for unit in ("case", "cluster", "moment")),
+    *(f"some resamples have no {unit} that counts" for unit in ("case", "cluster", "moment")),
+}
+
+TOO_FEW = ("too few for a horizon of 1", "too few to draw from", "too few to tell how they depend on each other")
+
+
+def needs_arch(how: str, world: World) -> None:
+    if how == "bootstrap" and world.moments is not None:
+        pytest.importorskip("arch", reason="the stationary bootstrap comes with the extra 'report'")
+
+
+def everything(cases: IntervalsFromCases, k: int) -> list[Estimate]:
+    """All that a leaderboard would ask for."""
+    terms = ComparisonSpec(tuple("abcdefgh"[:k]), ("rule",), (), 0, True)
+    found = section(None, cases.exact.tally, terms, cases)
+    marks = [row.marks[0] for row in found.standings]
+    out = [one for m in marks for one in (m.score, m.behind, m.skill, m.reference_skill, m.relative) if one is not None]
+    return out + [cases.difference(0, a, b) for a in range(k) for b in range(k)]
+
+
+@settings(law, max_examples=150)
+@given(world=worlds(least=1, infinite=True), how=hows)
+def test_nothing_is_nan_in_any_method_and_a_reason_is_there_exactly_where_no_interval_is(
+    world: World, how: IntervalMethod
+) -> None:
+    """However many scores are infinite and cases missing; NaN stands for no case, or for infinity on both sides."""
+    needs_arch(how, world)
+    for found in everything(world.cases(how, draws=19), len(world.scores)):
+        assert (found.low is None) == (found.high is None) == bool(found.why)
+        if found.why:
+            assert found.why in WHY or found.why.endswith(TOO_FEW)
+        if math.isnan(found.value):
+            assert found.why in ("there are no cases", "infinite scores have no interval")
+        if found.low is not None and found.high is not None:
+            assert math.isfinite(found.value)
+            assert -math.inf < found.low <= found.high < math.inf
+            assert how == "bootstrap" or found.low <= found.value <= found.high
+            assert found.error is not None
+            assert 0 <= found.error < math.inf
+            assert found.p is None or 0 <= found.p <= 1
+
+
+@law
+@given(world=worlds(missing=False), level=st.sampled_from([0.5, 0.95, 0.99]), normal=st.booleans())
+def test_cases_say_what_sums_say_where_both_can(world: World, level: float, normal: bool) -> None:
+    """To nine digits: unweighted, weighted, clustered."""
+    world = World(world.scores, world.weights, world.clusters, None, None)
+    how: IntervalMethod = "normal" if normal else "t"
+    sums = world.sums(level, normal=normal)
+    cases = IntervalsFromCases(world.panel(), replace(sums, tally=world.tally(by_cluster=False)), how)
+    if not world.panel().totals(0).w(0, 0).sum():
+        return
+    for one, other in (
+        (sums.mean(0, 0), cases.mean(0, 0)),
+        (sums.difference(0, 0, 1), cases.difference(0, 0, 1)),
+        (sums.skill(0, 0), cases.skill(0, 0)),
+        (sums.reference_skill(0, 0, 1), cases.reference_skill(0, 0, 1)),
+    ):
+        assert one is not None
+        assert other is not None
+        assert one.why == other.why
+        if one.why:
+            continue
+        assert ends(one) == pytest.approx(ends(other), rel=1e-9, abs=1e-12)
+        if one.p is not None:
+            assert one.p == pytest.approx(other.p, rel=1e-7, abs=1e-300)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(6, 40), weighted=st.booleans())
+def test_cases_say_what_sums_say_where_some_are_missing(seed: int, n: int, weighted: bool) -> None:
+    """On the cases of each, and of both: computed by cases, not by sums that are handed through."""
+    rng = np.random.default_rng(seed)
+    scores = rng.exponential(size=(3, n)) + 0.01
+    scores[rng.random(scores.shape) < 0.3] = np.nan
+    scores[:, :3] = rng.exponential(size=(3, 3))
+    w = rng.choice([0.5, 1.0, 3.0], n) if weighted else None
+    clusters = np.arange(n)  # of one case each, so that sums are not handed through
+    sums, cases = World(scores, w).sums(), World(scores, w, clusters).cases("t")
+    for a in range(3):
+        assert ends(sums.mean(0, a)) == pytest.approx(ends(cases.mean(0, a)), rel=1e-9)
+        for b in range(3):
+            if a != b:
+                one, other = sums.difference(0, a, b), cases.difference(0, a, b)
+                assert ends(one) == pytest.approx(ends(other), rel=1e-9, abs=1e-12)
+                mine, theirs = sums.reference_skill(0, a, b), cases.reference_skill(0, a, b)
+                assert ends(mine) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12)
+
+
+@law
+@given(world=worlds(), how=hows)
+def test_clusters_of_one_case_are_cases(world: World, how: IntervalMethod) -> None:
+    """To the last digits, and to the same draws."""
+    if how in TIMED:
+        return
+    plain = World(world.scores, world.weights, empty=world.empty)
+    alone = replace(plain, clusters=np.arange(len(world)))
+    for one, other in zip(
+        everything(plain.cases(how, draws=19), len(world.scores)),
+        everything(alone.cases(how, draws=19), len(world.scores)),
+        strict=True,
+    ):
+        assert one.why == other.why.replace("cluster", "case")
+        if one.low is not None:
+            assert ends(one) == pytest.approx(ends(other), rel=1e-9, abs=1e-12)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 99))
+def test_hac_without_lags_at_horizon_one_is_the_t_interval(seed: int, n: int) -> None:
+    """Its factor is what the t interval divides by."""
+    a, b = np.random.default_rng(seed).exponential(size=(2, n))
+    world = World([a, b])
+    parts = (a - b - (a - b).mean()) / n
+    t, hac = world.cases("t").difference(0, 0, 1), world.cases("hac").difference(0, 0, 1)
+    assert long_run_error(parts, 0) * math.sqrt(n / (n - 1)) == pytest.approx(t.error, rel=1e-9)
+    if usual_lag(n) == 0:
+        assert ends(hac) == pytest.approx(ends(t), rel=1e-9, abs=1e-12)
+        assert hac.p == pytest.approx(t.p, rel=1e-7)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 99))
+def test_cosine_with_all_waves_is_the_t_interval(seed: int, n: int) -> None:
+    """Waves are orthogonal: all of them have the spread of the cases, and as many degrees of freedom."""
+    a, b = np.random.default_rng(seed).exponential(size=(2, n))
+    parts = (a - b - (a - b).mean()) / n
+    assert cosine_error(parts, n - 1) == pytest.approx(World([a, b]).cases("t").difference(0, 0, 1).error, rel=1e-9)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 99))
+def test_the_cosine_error_is_that_of_its_definition_forth_and_back_in_time(seed: int, n: int) -> None:
+    """Waves written out one by one; and the past and the future are alike."""
+    a, b = np.random.default_rng(seed).exponential(size=(2, n))
+    d, waves, t = a - b, usual_waves(n), np.arange(1, n + 1)
+    slow = [math.sqrt(2 / n) * float(d @ np.cos(math.pi * j * (t - 0.5) / n)) for j in range(1, waves + 1)]
+    error = math.sqrt(sum(x * x for x in slow) / waves / n)
+    found = World([a, b]).cases("cosine").difference(0, 0, 1)
+    assert found.error == pytest.approx(error, rel=1e-9)
+    half = stats.t.ppf(0.975, waves) * error
+    assert (found.low, found.high) == pytest.approx((d.mean() - half, d.mean() + half), rel=1e-9)
+    assert World([a[::-1], b[::-1]]).cases("cosine").difference(0, 0, 1).error == pytest.approx(error, rel=1e-9)
+
+
+def test_few_waves_do_not_pass_for_certainty() -> None:
+    """Three moments that are the same forth and back leave the first wave nothing to see."""
+    found = World([[0.1, 0.9, 0.1], [0.4, 0.4, 0.4]]).cases("cosine").difference(0, 0, 1)
+    assert found.error is not None
+    assert found.error > 0.1
+    blind = np.cos(math.pi * 3 * (np.arange(1, 5) - 0.5) / 4)  # the third of three waves, and two are looked at
+    found = World([blind + 2.0, np.ones(4)]).cases("cosine").difference(0, 0, 1)
+    assert found.why == "4 cases are too few to tell how they depend on each other"
+
+
+def test_few_moments_have_no_lags() -> None:
+    assert [usual_lag(n) for n in (0, 1, 2, 3, 100, 1000)] == [0, 0, 1, 1, 4, 6]
+    assert [usual_lag(5, horizon=h) for h in (1, 3, 5, 99)] == [2, 2, 4, 4]
+
+
+@law
+@given(world=worlds(missing=False), how=hows, seed=st.integers(0, 99))
+def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, how: IntervalMethod, seed: int) -> None:
+    """Cases of one moment, and the rows of a file with moments or clusters, may come in any order."""
+    needs_arch(how, world)
+    if world.moments is None and world.clusters is None and how in (*TIMED, "bootstrap"):
+        return
+    order = np.random.default_rng(seed).permutation(len(world))
+    k = len(world.scores)
+    one, other = (everything(w.cases(how, draws=19), k) for w in (world, world.at(order)))
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine.why == theirs.why
+        if mine.low is not None:
+            assert ends(mine) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12)
+
+
+def test_the_order_of_time_matters() -> None:
+    """A series that changes slowly has a wider interval than its shuffled self."""
+    x = np.sin(np.arange(200) / 15) + 2
+    slow = World([x, np.ones(200)]).cases("hac").difference(0, 0, 1)
+    shuffled = World([np.random.default_rng(1).permutation(x), np.ones(200)]).cases("hac").difference(0, 0, 1)
+    assert slow.value == pytest.approx(shuffled.value)
+    assert slow.error > 1.5 * shuffled.error  # type: ignore[operator]
+
+
+@law
+@given(world=worlds(missing=False), how=hows, power=st.integers(-20, 20))
+def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: int) -> None:
+    """Means and differences do; skill over a reference and relative skill are pure numbers; p values stay."""
+    needs_arch(how, world)
+    c = 2.0**power
+    scaled = replace(world, scores=world.scores * c, empty=world.own * c)
+    one, other = world.cases(how, draws=19), scaled.cases(how, draws=19)
+    if not one.totals().w(0, 0).sum():
+        return
+    for ask, factor in (
+        (lambda cases: cases.mean(0, 0), c),
+        (lambda cases: cases.difference(0, 0, 1), c),
+        (lambda cases: cases.skill(0, 0), 1.0),
+        (lambda cases: cases.reference_skill(0, 0, 1), 1.0),
+    ):
+        mine, theirs = ask(one), ask(other)
+        assert mine.why == theirs.why
+        if mine.low is not None:
+            assert tuple(factor * x for x in ends(mine)) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12 * c)
+            assert mine.p == pytest.approx(theirs.p, rel=1e-9)
+
+
+@law
+@given(world=worlds(infinite=True), how=hows)
+def test_differences_are_antisymmetric_in_every_method(world: World, how: IntervalMethod) -> None:
+    """With the interval turned around and the same p value."""
+    needs_arch(how, world)
+    cases = world.cases(how, draws=19)
+    forth, back = cases.difference(0, 0, 1), cases.difference(0, 1, 0)
+    assert forth.why == back.why
+    assert forth.value == -back.value or math.isnan(forth.value)
+    if forth.low is not None:
+        assert back.low is not None
+        assert (forth.low, forth.high) == pytest.approx((-back.high, -back.low), rel=1e-12, abs=1e-15)  # type: ignore[operator]
+        assert forth.error == pytest.approx(back.error, rel=1e-12)
+        assert forth.p == back.p
+
+
+@law
+@given(world=worlds(missing=False), how=hows)
+def test_a_model_does_not_differ_from_itself_in_any_method(world: World, how: IntervalMethod) -> None:
+    needs_arch(how, world)
+    found = world.cases(how, draws=19).difference(0, 1, 1)
+    assert found.value == 0 or found.why
+    if found.low is not None:
+        assert ends(found) == (0.0, 0.0, 0.0, 0.0)
+        assert found.p == 1.0
+
+
+@pytest.mark.parametrize("how", METHODS)
+def test_a_higher_level_makes_a_wider_interval_in_every_method(how: IntervalMethod) -> None:
+    scores = np.random.default_rng(3).exponential(size=(2, 40))
+    widths = []
+    for level in (0.5, 0.9, 0.95, 0.999):
+        _, low, high, _ = ends(World(scores).cases(how, level=level).difference(0, 0, 1))
+        widths.append(high - low)
+    assert widths == sorted(widths)
+    assert len(set(widths)) == 4
+
+
+def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
+    scores = np.random.default_rng(4).exponential(size=(2, 30))
+    one, same, other = (World(scores).cases("bootstrap", seed=s).difference(0, 0, 1) for s in (1, 1, 2))
+    assert one == same
+    assert one != other
+
+
+def test_a_horizon_as_long_as_the_series_leaves_nothing_to_say() -> None:
+    world = World(np.random.default_rng(5).exponential(size=(2, 6)))
+    for horizon in (6, 7, 8, 50):
+        found = world.cases("hac", horizon=horizon).difference(0, 0, 1)
+        assert (found.low, found.high) == (None, None)
+        assert found.why == f"6 cases are too few for a horizon of {horizon}"
+    assert world.cases("hac", horizon=5).difference(0, 0, 1).low is not None
+
+
+def test_without_regard_to_time_every_case_is_a_unit() -> None:
+    """Where somebody says when cases were and yet asks for t intervals, cases of one moment are several."""
+    scores = np.random.default_rng(6).exponential(size=(2, 30))
+    timed, plain = World(scores, moments=np.arange(30) // 3), World(scores)
+    for how in ("t", "normal"):
+        one, other = timed.cases(how), plain.cases(how)  # type: ignore[arg-type]
+        assert one.difference(0, 0, 1) == other.difference(0, 0, 1)
+        assert ends(one.skill(0, 0)) == pytest.approx(ends(other.skill(0, 0)), rel=1e-12)
+        assert ends(one.relative(0, 0, 1.0, (0, 1))) == pytest.approx(ends(other.relative(0, 0, 1.0, (0, 1))))
+
+
+def test_inferences_from_the_same_cases_are_equal() -> None:
+    """So that leaderboards can be compared."""
+    scores = np.random.default_rng(7).exponential(size=(2, 30))
+    one, other = World(scores).cases("hac"), World(scores).cases("hac")
+    one.difference(0, 0, 1)
+    assert one == other
+    assert one != World(scores).cases("bootstrap")
+    assert one != World(scores[::-1]).cases("hac")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"how": "t"}, "paired t intervals, which assume that cases are independent"),
+        ({"how": "normal", "weighted": True}, "weighted paired normal intervals"),
+        (
+            {"how": "t", "clusters": "day"},
+            "cluster-robust t intervals over 100 clusters by day, which assume that clusters are",
+        ),
+        ({"how": "hac", "order": "day"}, "Diebold-Mariano t intervals over 100 moments in the order of day, with a B"),
+        ({"how": "cosine"}, "Diebold-Mariano t intervals over 100 cases in the order of the truth, with a variance"),
+        ({"how": "bootstrap", "order": "day"}, "stationary bootstrap percentile intervals over 100"),
+        ({"how": "bootstrap", "clusters": ""}, "cluster bootstrap percentile intervals over 100 clusters (1,999 draws"),
+        ({"how": "bootstrap"}, "paired bootstrap percentile intervals (1,999 draws, seed 3)"),
+    ],
+    ids=str,
+)
+def test_every_method_says_what_it_assumes(options: dict[str, Any], said: str) -> None:
+    words = InferenceSettings(**({"horizon": 2, "seed": 3} | options)).in_words(100)
+    assert words.startswith(said)
+    assert "assume" in words
+    if options["how"] == "hac":
+        assert "over 4 lags" in words
+        assert "horizon of 2" in words

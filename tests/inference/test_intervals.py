@@ -1,0 +1,269 @@
+"""Means, differences and their intervals are those of the textbook, where a textbook's arithmetic would fail too."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.core.integers import law
+from tests.inference.case_score_factories import sheet_of
+from tests.inference.reference import agrees, exact_interval, interval
+from toplist.errors import TopListError
+from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.intervals import IntervalsFromSums
+from toplist.inference.results import Estimate
+from toplist.scoring.case_scores import Grouping
+
+LEVELS = (0.5, 0.9, 0.95, 0.999)
+levels = st.sampled_from(LEVELS)
+
+
+def tally_of(*scores: Any, weights: Any = None, clusters: Any = None, present: Any = ()) -> Aggregates:
+    """Of models with these scores under one rule."""
+    return tally(
+        [sheet_of(s) for s in scores],
+        present=present,
+        weights=None if weights is None else np.asarray(weights, float),
+        clusters=None if clusters is None else Grouping.of(np.asarray(clusters)),
+    )[None]
+
+
+def mean_of(scores: Any, *, level: float = 0.95, **options: Any) -> Estimate:
+    return IntervalsFromSums(tally_of(scores, **options), level).mean(0, 0)
+
+
+def difference_of(a: Any, b: Any, *, level: float = 0.95, **options: Any) -> Estimate:
+    return IntervalsFromSums(tally_of(a, b, **options), level).difference(0, 0, 1)
+
+
+def scipy_says(found: Any, level: float) -> tuple[float, float]:
+    ends = found.confidence_interval(level)
+    return float((ends.low + ends.high) / 2), float((ends.high - ends.low) / 2)
+
+
+def sure(x: float, units: int = 2) -> Estimate:
+    """What has no spread is what it is: the interval is a point, and zero is as likely as that all signs agree."""
+    return Estimate(x, x, x, error=0.0, p=1.0 if x == 0 else 2.0 ** (1 - units))
+
+
+def drawn(seed: int, n: int, *, columns: int = 1) -> Any:
+    """Scores as they are: between 0 and some number, skewed."""
+    return np.random.default_rng(seed).exponential(size=(columns, n))
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 60), level=levels)
+def test_the_mean_and_its_interval_are_those_of_the_t_test(seed: int, n: int, level: float) -> None:
+    (x,) = drawn(seed, n)
+    want = scipy_says(stats.ttest_1samp(x, 0.0), level)
+    assert agrees(mean_of(x, level=level), (float(x.mean()), want[1]))
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 60), level=levels)
+def test_the_difference_and_its_interval_are_those_of_the_paired_t_test(seed: int, n: int, level: float) -> None:
+    a, b = drawn(seed, n, columns=2)
+    want = scipy_says(stats.ttest_rel(a, b), level)
+    assert agrees(difference_of(a, b, level=level), (float((a - b).mean()), want[1]))
+
+
+values = st.floats(-1e3, 1e3).map(lambda x: x if abs(x) > 1e-140 else 0.0) | st.sampled_from([1.0, 1e-12, 1 / 3])
+
+
+@law
+@given(x=st.lists(values, min_size=2, max_size=20))
+@example(x=[1e8 + i * 1e-8 for i in range(9)])
+@example(x=[1e150, -1e150, 1.0])
+@example(x=[1e-140, 2e-140])
+@example(x=[1.0, 1.0 + 2.0**-52])
+def test_nothing_cancels_in_a_mean(x: list[float]) -> None:
+    """Against arithmetic that never rounds: all but the last two digits of the interval are right."""
+    assert agrees(mean_of(x), exact_interval(x), 1e-14)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 40), size=st.sampled_from([1e-3, 1e-9, 1e-12, 1e-15]))
+def test_nothing_cancels_between_models_that_are_nearly_equal(seed: int, n: int, size: float) -> None:
+    """Scores of about one that differ in the last digits: their difference is exact, and so is its variance."""
+    (a,) = drawn(seed, n)
+    b = a + size * np.random.default_rng(seed + 1).normal(size=n)
+    want = exact_interval((a - b).tolist())  # no digit is lost here: the numbers are close
+    assert agrees(difference_of(a, b), want, 1e-13)
+    assert agrees(difference_of(a, b), interval(a - b), 1e-9)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 40), level=levels)
+def test_weighted_means_and_differences_follow_the_formula(seed: int, n: int, level: float) -> None:
+    a, b = drawn(seed, n, columns=2)
+    w = np.random.default_rng(seed).choice([0.25, 1.0, 1 / 3, 40.0], n)
+    assert agrees(mean_of(a, weights=w, level=level), interval(a, w, level=level))
+    assert agrees(difference_of(a, b, weights=w, level=level), interval(a - b, w, level=level))
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 40), size=st.sampled_from([1e-3, 1e-6, 1e-9]))
+def test_weights_cost_nearly_equal_models_what_rounding_a_product_costs(seed: int, n: int, size: float) -> None:
+    """Weight times score is rounded, case by case; nothing else is."""
+    (a,) = drawn(seed, n)
+    b = a + size * np.random.default_rng(seed + 1).normal(size=n)
+    w = np.random.default_rng(seed).exponential(size=n)
+    assert agrees(difference_of(a, b, weights=w), interval(a - b, w), 1e-13 / size)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 40), power=st.integers(-120, 120))
+def test_only_the_proportions_of_weights_matter(seed: int, n: int, power: int) -> None:
+    """To the last bit, if the factor is a power of two."""
+    a, b = drawn(seed, n, columns=2)
+    w = np.random.default_rng(seed).exponential(size=n)
+    assert difference_of(a, b, weights=w) == difference_of(a, b, weights=w * 2.0**power)
+    assert mean_of(a, weights=np.full(n, 2.0**power)) == mean_of(a)
+
+
+def test_weights_whose_squares_lose_digits_are_refused() -> None:
+    with pytest.raises(TopListError, match="only their proportions matter"):
+        mean_of([0.0, 1.0, 0.5], weights=[1e-170] * 3)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 40), clusters=st.integers(2, 9), weighted=st.booleans())
+def test_clustered_intervals_follow_the_formula(seed: int, n: int, clusters: int, weighted: bool) -> None:
+    a, b = drawn(seed, n, columns=2)
+    rng = np.random.default_rng(seed)
+    names, w = rng.integers(0, clusters, n), rng.choice([0.25, 1.0, 1 / 3, 40.0], n) if weighted else None
+    options = {"clusters": names, "weights": w}
+    assert agrees(mean_of(a, **options), interval(a, w, names), 1e-10)
+    assert agrees(difference_of(a, b, **options), interval(a - b, w, names), 1e-10)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), weighted=st.booleans())
+def test_clusters_of_one_case_are_no_clusters(seed: int, n: int, weighted: bool) -> None:
+    a, b = drawn(seed, n, columns=2)
+    w = np.random.default_rng(seed).exponential(size=n) if weighted else None
+    one, other = difference_of(a, b, weights=w), difference_of(a, b, weights=w, clusters=np.arange(n))
+    assert one.value == other.value
+    assert one.low == pytest.approx(other.low, rel=1e-14)
+    assert one.high == pytest.approx(other.high, rel=1e-14)
+
+
+def test_copies_of_a_case_in_one_cluster_make_no_interval_narrower() -> None:
+    """Which is what clusters are for."""
+    (x,) = drawn(3, 12)
+    plain = mean_of(x)
+    assert mean_of(np.repeat(x, 5), clusters=np.repeat(np.arange(12), 5)) == plain
+    copied = mean_of(np.repeat(x, 5))
+    assert copied.high - copied.low < 0.6 * (plain.high - plain.low)
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": [3.0]}], ids=["plain", "weighted"])
+def test_one_case_has_a_mean_and_no_interval(options: dict[str, Any]) -> None:
+    assert mean_of([0.25], **options) == Estimate(0.25, why="one case has no spread")
+    assert difference_of([0.25], [0.5], **options) == Estimate(-0.25, why="one case has no spread")
+
+
+def test_one_cluster_has_a_mean_and_no_interval() -> None:
+    assert mean_of([0.25, 0.75], clusters=["a", "a"]) == Estimate(0.5, why="one cluster has no spread")
+    found = difference_of([0.25, 0.75], [0.5, 0.25], clusters=["a", "a"])
+    assert found == Estimate(0.125, why="one cluster has no spread")
+
+
+def test_one_case_with_weight_is_one_case() -> None:
+    assert mean_of([0.25, 7.0], weights=[2.0, 0.0]) == Estimate(0.25, why="one case has no spread")
+
+
+def test_no_case_with_weight_is_no_case() -> None:
+    for found in (mean_of([0.25, 7.0], weights=[0.0, 0.0]), difference_of([1.0], [2.0], weights=[0.0])):
+        assert math.isnan(found.value)
+        assert (found.low, found.high, found.why) == (None, None, "there are no cases")
+    apart = (np.array([True, False]), np.array([False, True]))
+    found = difference_of([1.0, 2.0], [3.0, 4.0], present=apart)
+    assert math.isnan(found.value)
+    assert found.why == "there are no cases"
+
+
+@law
+@given(x=st.floats(-1e100, 1e100), n=st.integers(2, 30))
+def test_equal_scores_have_no_spread(x: float, n: int) -> None:
+    """The interval is the mean, to the last bit; so is that of models which differ by a constant.
+
+    The p value is that of the sign test.
+    """
+    assert mean_of([x] * n) == sure(x, n)
+    assert mean_of([x] * n, clusters=np.arange(n) % 2) == sure(x, 2)
+    assert difference_of([0.25] * n, [1.0] * n) == sure(-0.75, n)
+
+
+def test_a_model_does_not_differ_from_itself() -> None:
+    (x,) = drawn(1, 9)
+    w = drawn(2, 9)[0]
+    for options in ({}, {"weights": w}, {"clusters": [0, 1, 2] * 3}, {"weights": w, "clusters": [0, 1, 2] * 3}):
+        assert difference_of(x, x, **options) == sure(0.0)
+
+
+def test_cases_without_weight_change_nothing() -> None:
+    """Neither the mean nor the degrees of freedom."""
+    a, b = drawn(4, 20, columns=2)
+    w = np.where(np.arange(20) % 3, 1.5, 0.0)
+    at = w > 0
+    assert difference_of(a, b, weights=w) == difference_of(a[at], b[at], weights=w[at])
+    assert mean_of(a, weights=w) == mean_of(a[at], weights=w[at])
+
+
+def test_clusters_without_weight_change_nothing() -> None:
+    x = [0.0, 1.0, 0.5, 0.25]
+    with_one = mean_of(x, weights=[1.0, 1.0, 1.0, 0.0], clusters=[0, 1, 2, 3])
+    assert with_one == mean_of(x[:3], weights=[1.0, 1.0, 1.0], clusters=[0, 1, 2])
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 12), weighted=st.booleans(), clustered=st.booleans())
+def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weighted: bool, clustered: bool) -> None:
+    rng = np.random.default_rng(seed)
+    scores = drawn(seed, n, columns=2)
+    scores[rng.random(scores.shape) < 0.1] = math.inf
+    one = tally_of(
+        *scores,
+        weights=rng.exponential(size=n) if weighted else None,
+        clusters=rng.integers(0, 3, n) if clustered else None,
+    )
+    found = IntervalsFromSums(one, 0.95)
+    forth, back = found.difference(0, 0, 1), found.difference(0, 1, 0)
+    assert forth.why == back.why
+    assert forth.value == -back.value or (math.isnan(forth.value) and math.isnan(back.value))
+    if forth.low is not None and forth.high is not None:
+        assert (forth.low, forth.high) == (-back.high, -back.low)  # type: ignore[operator]
+        assert (forth.error, forth.p) == (back.error, back.p)
+
+
+def test_an_infinite_score_makes_the_mean_infinite_and_takes_the_interval() -> None:
+    """A difference of infinite scores on both sides does not exist; it says so."""
+    a, b = [math.inf, 1.0, 2.0], [1.0, 1.0, 1.0]
+    why = "infinite scores have no interval"
+    assert mean_of(a) == Estimate(math.inf, why=why)
+    assert difference_of(a, b) == Estimate(math.inf, why=why)
+    assert difference_of(b, a) == Estimate(-math.inf, why=why)
+    both = difference_of(a, a)
+    assert math.isnan(both.value)
+    assert both.why == why
+
+
+def test_infinite_scores_on_cases_that_are_not_common_do_not_matter() -> None:
+    a, b, c = [math.inf, 1.0, 2.0, 4.0], [9.0, 1.0, 3.0, 2.0], [1.0, 2.0, 4.0]
+    there = (None, np.array([False, True, True, True]))
+    assert difference_of(a, b, present=there) == difference_of(a[1:], b[1:])
+    assert difference_of(a[1:], c) == difference_of([*a[1:], math.inf], [*c, 0.0], present=(np.arange(4) < 3, None))
+
+
+def test_a_higher_level_makes_a_wider_interval() -> None:
+    (x,) = drawn(5, 10)
+    widths = [found.high - found.low for found in (mean_of(x, level=level) for level in LEVELS)]
+    assert widths == sorted(widths)
+    assert len(set(widths)) == len(widths)

@@ -1,0 +1,359 @@
+"""Who is ahead, by how much, and on which cases: against brute force on the scores of all cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toplist as tl
+from tests.core.integers import law
+from tests.inference.case_score_factories import RULES, TOPS, Cases, cases, sheet_of
+from tests.inference.reference import Brute, agrees
+from toplist.inference import ranking
+from toplist.inference.aggregates import Aggregates, overall, tally
+from toplist.inference.intervals import IntervalsFromSums
+from toplist.inference.ranking import ComparisonSpec
+from toplist.inference.results import Estimate, Group
+from toplist.scoring.case_scores import Grouping
+
+NAMES = ("short", "tied", "label", "full")
+
+
+def terms_of(
+    names: Sequence[str], rules: Sequence[str] = ("rule",), tops: Sequence[int] = (), **options: Any
+) -> ComparisonSpec:
+    made = {"reference": None, "pairwise": False} | options
+    return ComparisonSpec(tuple(names), tuple(rules), tuple(tops), **made)
+
+
+def section(group: str | None, made: Aggregates, terms: ComparisonSpec) -> Group:
+    """The standings with t intervals at 95%."""
+    return ranking.section(group, made, terms, IntervalsFromSums(made, 0.95))
+
+
+def sections(found: Any, terms: ComparisonSpec) -> tuple[Group, tuple[Group, ...]]:
+    return ranking.sections(found, terms, lambda _, one: IntervalsFromSums(one, 0.95))
+
+
+def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: Any = 1.0, **options: Any) -> Group:
+    """The standings of models a, b, c, ... with these scores under one rule."""
+    sheets = [sheet_of(s, empty=np.full((1, len(s)), empty)) for s in scores]
+    masks = () if present is None else [np.asarray(p) for p in present]
+    w = None if weights is None else np.asarray(weights, float)
+    return section(None, tally(sheets, present=masks, weights=w)[None], terms_of("abcdefgh"[: len(sheets)], **options))
+
+
+def by_name(found: Group) -> dict[str, Any]:
+    return {row.name: row for row in found.standings}
+
+
+def same(got: Estimate | None, want: tuple[float, float] | float | None) -> bool:
+    """An estimate, or the infinite or missing value that stands for it, with a reason."""
+    if got is None or want is None:
+        return got is want
+    if isinstance(want, tuple):
+        return agrees(got, want, 1e-11)
+    alike = got.value == want or (math.isnan(got.value) and math.isnan(want))
+    return alike and got.low is None and got.high is None and bool(got.why)
+
+
+def close(got: Estimate | float | None, want: float | None) -> bool:
+    got = got.value if isinstance(got, Estimate) else got
+    if got is None or want is None:
+        return got is want
+    return (math.isnan(got) and math.isnan(want)) or math.isclose(got, want, rel_tol=1e-11, abs_tol=1e-12)
+
+
+def check(found: Group, brute: Brute, *, pairwise: bool = False, reference: int | None = None) -> None:
+    """Everything that follows from the scores."""
+    k = len(brute.scores)
+    names = "abcdefgh"[:k]
+    order = [names.index(row.name) for row in found.standings]
+    keys = [brute.order(pairwise=pairwise).index(a) for a in order]
+    assert [row.rank for row in found.standings] == list(range(1, k + 1))
+    ties = [(brute.infinite(a), brute.relative(a) if pairwise else 0, brute.finite(a)) for a in order]
+    assert [one[0] for one in ties] == sorted(one[0] for one in ties) or not all(row.cases for row in found.standings)
+    if len(set(map(str, ties))) == k and (brute.all_finite or not pairwise):
+        assert keys == sorted(keys)
+    leader = order[0]
+    for a, row in zip(order, found.standings, strict=True):
+        (mark,) = row.marks
+        assert row.cases == brute.present[a].sum()
+        assert row.missing == len(brute.weights) - row.cases
+        assert mark.infinite == brute.infinite(a)
+        assert same(mark.score, brute.mean(a))
+        assert close(mark.finite, brute.finite(a))
+        assert same(mark.behind, None if a == leader else brute.difference(a, leader))
+        if brute.all_finite or not pairwise:
+            assert close(mark.relative, brute.relative(a) if pairwise else None)
+        if reference is not None:
+            ratio = brute.ratio(a, reference)
+            skill = None if ratio is None or math.isnan(ratio) else 1 - ratio
+            at = brute.common(a, reference)
+            zero = brute.scores[a, at].sum() == 0 < brute.scores[reference, at].sum() < math.inf
+            assert close(mark.reference_skill, 1.0 if zero and brute.weights[at].sum() else skill)
+
+
+@st.composite
+def boards(draw: st.DrawFn) -> dict[str, Any]:
+    """Scores of up to four models, some infinite, some cases missing."""
+    k, n = draw(st.integers(1, 4)), draw(st.integers(1, 12))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    scores = rng.exponential(size=(k, n)) + 0.01
+    scores[rng.random((k, n)) < draw(st.sampled_from([0.0, 0.0, 0.1]))] = math.inf
+    there = rng.random((k, n)) < draw(st.sampled_from([1.0, 0.8, 0.3]))
+    weights = rng.choice([0.5, 1.0, 3.0], n) if draw(st.booleans()) else None
+    return {"scores": scores, "present": there, "weights": weights}
+
+
+@settings(law, max_examples=120)
+@given(board=boards(), pairwise=st.booleans(), data=st.data())
+def test_standings_are_those_of_brute_force(board: dict[str, Any], pairwise: bool, data: st.DataObject) -> None:
+    """Scores, intervals, ranks, differences to the leader, skill and relative skill, on the cases that two share."""
+    reference = data.draw(st.none() | st.integers(0, len(board["scores"]) - 1))
+    found = section_of(**board, pairwise=pairwise, reference=reference)
+    check(found, Brute.of(**board), pairwise=pairwise, reference=reference)
+
+
+def test_fewer_infinite_scores_come_first_whatever_the_mean() -> None:
+    """Then the mean of the finite ones decides."""
+    scores = [[math.inf, math.inf, 0.0], [math.inf, 9.0, 9.0], [math.inf, 8.0, 9.0], [50.0, 50.0, 50.0]]
+    assert [row.name for row in section_of(scores).standings] == ["d", "c", "b", "a"]
+
+
+def test_equal_models_keep_the_order_in_which_they_were_named() -> None:
+    assert [row.name for row in section_of([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]]).standings] == ["a", "b", "c"]
+
+
+def test_a_model_without_cases_comes_last() -> None:
+    found = section_of([[math.nan] * 2, [5.0, math.inf], [1.0, 2.0]], [[False] * 2, [True] * 2, [True] * 2])
+    assert [row.name for row in found.standings] == ["c", "b", "a"]
+    last = found.standings[-1]
+    assert (last.cases, last.missing) == (0, 2)
+    assert last.marks[0].score.why == "there are no cases"
+    assert math.isnan(last.marks[0].score.value)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_ranks_do_not_depend_on_the_order_of_names_where_all_scores_are_infinite(swapped: bool) -> None:
+    """As many infinite scores, but one model has a finite one as well."""
+    scores, there = [[math.inf, 0.5], [math.inf, math.nan]], [[True, True], [True, False]]
+    turn = slice(None, None, -1) if swapped else slice(None)
+    found = section_of(scores[turn], there[turn], pairwise=True)
+    assert [row.cases for row in found.standings] == [2, 1]
+
+
+@settings(law, max_examples=25)
+@given(m=st.integers(2, 2000), seed=st.integers(0, 10**6))
+def test_skill_is_one_minus_the_share_of_what_the_empty_list_scores(m: int, seed: int) -> None:
+    """One minus 1/m under the Brier score, the logarithm of m under the log score; on the model's own cases."""
+    rng = np.random.default_rng(seed)
+    n = 9
+    y, there, w = rng.integers(0, m, n), rng.random(n) < 0.7, rng.exponential(size=n)
+    there[0] = True
+    lists = tl.TopLists.from_topk(np.stack([y, (y + 1) % m], axis=1), np.tile([0.5, 0.25], (n, 1)), max(m, 3))
+    made = Cases((lists,), y, w, present=(there,)).tally()[None]
+    row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).standings[0]
+    for mark, rule in zip(row.marks, RULES, strict=True):
+        mean = np.average(tl.score(lists, y, rule=rule)[there], weights=w[there])
+        empty = {"brier": 1 - 1 / max(m, 3), "log": math.log(max(m, 3)), "spherical": 1 - max(m, 3) ** -0.5}[rule.name]
+        assert mark.skill.value == pytest.approx(1 - mean / empty, rel=1e-11)
+
+
+def test_skill_counts_the_classes_of_each_case() -> None:
+    """Where their numbers differ, the empty list scores differently from case to case."""
+    sizes, y, w = np.array([2, 3, 10, 500]), [0, 1, 2, 3], np.array([1.0, 2.0, 3.0, 0.5])
+    lists = tl.TopLists.from_dicts([{0: 0.75}, {1: 0.5}, {0: 0.25}, {3: 1.0}], tl.ClassSpace(sizes))
+    made = Cases((lists,), np.array(y), w).tally()[None]
+    row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).standings[0]
+    for mark, empty in zip(row.marks, (1 - 1 / sizes, np.log(sizes)), strict=False):
+        mean = np.average(tl.score(lists, y, rule=mark.rule, penalty=0.25), weights=w)
+        assert mark.skill.value == pytest.approx(1 - mean / np.average(empty, weights=w), rel=1e-12)
+
+
+def test_the_empty_list_has_no_skill_and_a_sure_hit_has_all() -> None:
+    y = np.array([0, 1, 2])
+    empty, sure = tl.TopLists.from_dicts([{}] * 3, 7), tl.TopLists.from_labels(y, 7)
+    found = section(None, Cases((empty, sure), y).tally()[None], terms_of("ab", ["brier", "log", "spherical"], TOPS))
+    for mark in by_name(found)["a"].marks:
+        assert mark.skill.value == pytest.approx(0.0, abs=1e-12)
+    for mark in by_name(found)["b"].marks:
+        assert mark.skill.value == pytest.approx(1.0, abs=1e-12)
+
+
+def test_where_skill_does_not_exist_it_is_none() -> None:
+    """With infinite scores, with an empty list that scores nothing or infinity, without cases."""
+    assert section_of([[math.inf, 1.0]]).standings[0].marks[0].skill is None
+    assert section_of([[0.0, 0.0]], empty=0.0).standings[0].marks[0].skill is None
+    assert section_of([[1.0, 2.0]], empty=math.inf).standings[0].marks[0].skill is None
+    assert section_of([[1.0]], [[False]]).standings[0].marks[0].skill is None
+
+
+def test_skill_over_a_reference_is_measured_on_common_cases() -> None:
+    """And there is none over a reference that is perfect, or infinite, or never there."""
+    scores, there = [[1.0, 2.0, 9.0], [9.0, 4.0, 8.0]], [[True, True, False], [False, True, True]]
+    rows = by_name(section_of(scores, there, reference=1))
+    assert rows["a"].marks[0].reference_skill.value == 0.5
+    assert rows["b"].marks[0].reference_skill.value == 0.0
+    for other in ([0.0, 0.0, 0.0], [9.0, math.inf, 8.0]):
+        rows = by_name(section_of([scores[0], other], there, reference=1))
+        assert rows["a"].marks[0].reference_skill is None
+    rows = by_name(section_of(scores, [[True, False, False], [False, True, True]], reference=1))
+    assert rows["a"].marks[0].reference_skill is None
+
+
+def test_relative_skill_is_a_geometric_mean_of_ratios_on_common_cases() -> None:
+    """By hand: a and b share the second case, b and c the third, a and c none."""
+    scores = [[1.0, 2.0, 0.0, 0.0], [0.0, 4.0, 3.0, 0.0], [0.0, 0.0, 6.0, 7.0]]
+    there = [[True, True, False, False], [False, True, True, False], [False, False, True, True]]
+    rows = by_name(section_of(scores, there, pairwise=True))
+    assert rows["a"].marks[0].relative.value == pytest.approx((1 * 2 / 4) ** (1 / 2))
+    assert rows["b"].marks[0].relative.value == pytest.approx((4 / 2 * 1 * 3 / 6) ** (1 / 3))
+    assert rows["c"].marks[0].relative.value == pytest.approx((6 / 3 * 1) ** (1 / 2))
+
+
+def test_who_is_perfect_leads_and_spoils_no_ranking() -> None:
+    """A mean of zero is the best ratio there is; others are compared without it, not lost with it."""
+    scores = [[0.0] * 3 + [9.0] * 9, [1.0] * 12, [9.0] * 3 + [2.0] * 9]
+    there = [[True] * 3 + [False] * 9, [True] * 12, [False] * 3 + [True] * 9]
+    found = section_of(scores, there, pairwise=True)
+    assert [row.name for row in found.standings] == ["a", "b", "c"]
+    assert [row.marks[0].relative.value for row in found.standings] == pytest.approx([0.0, 0.5**0.5, 2.0**0.5])
+
+
+@law
+@given(seed=st.integers(0, 10**6), k=st.integers(2, 5))
+def test_relative_skills_multiply_to_one_where_all_have_all_cases(seed: int, k: int) -> None:
+    """And are in the proportion of the means."""
+    scores = np.random.default_rng(seed).exponential(size=(k, 8)) + 0.01
+    rows = by_name(section_of(scores, pairwise=True))
+    relative = np.array([rows["abcdefgh"[a]].marks[0].relative.value for a in range(k)])
+    assert np.prod(relative) == pytest.approx(1.0)
+    np.testing.assert_allclose(relative / relative[0], scores.mean(axis=1) / scores[0].mean(), rtol=1e-12)
+
+
+@settings(law, max_examples=80)
+@given(board=boards(), pairwise=st.booleans())
+def test_nothing_is_nan_without_saying_why(board: dict[str, Any], pairwise: bool) -> None:
+    """An estimate without an interval has a reason; NaN stands for no case, or for infinity on both sides."""
+    found = section_of(**board, pairwise=pairwise, reference=0)
+    for row in found.standings:
+        (mark,) = row.marks
+        for estimate in filter(None, (mark.score, mark.behind)):
+            assert (estimate.low is None) == (estimate.high is None) == bool(estimate.why)
+            if math.isnan(estimate.value):
+                assert estimate.why in ("there are no cases", "infinite scores have no interval")
+        assert not math.isnan(mark.score.value) or not row.cases
+        for value in filter(None, (mark.skill, mark.reference_skill, mark.relative)):
+            assert math.isfinite(value.value)
+            assert (value.low is None) == (value.high is None)
+        assert not math.isnan(mark.unpenalised) or not row.cases
+        assert math.isnan(mark.finite) == (mark.infinite == row.cases)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_hits_are_those_of_the_functions_for_them(weighted: bool, soft: bool) -> None:
+    """Accuracy, top-k error, coverage, sizes, masses, invalid lists, with weights; expected ones under a soft truth."""
+    made = cases(3, 200, weighted=weighted, missing=True, soft=soft)
+    terms = terms_of(NAMES, ["brier", "log", "spherical"], TOPS)
+    rows = by_name(section(None, made.tally()[None], terms))
+    for name, lists, mask in zip(NAMES, made.lists, made.present, strict=True):
+        at = np.arange(200) if mask is None else np.flatnonzero(mask)
+        w = np.ones(len(at)) if made.weights is None else made.weights[at]
+        some, y, row = lists[at], made.y[at], rows[name]
+        assert row.cases == len(at)
+        assert row.missing == 200 - len(at)
+        if soft:
+            p = y.padded()
+            ranks = np.stack([tl.ranks(some, np.full(len(at), c)) for c in range(7)], axis=1)
+            listed = np.average((p * np.isfinite(ranks)).sum(axis=1), weights=w)
+            assert row.coverage == pytest.approx(listed, rel=1e-12)
+            each = [tl.accuracy(some, np.full(len(at), c), sample_weight=w * p[:, c]) for c in range(7)]
+            assert row.accuracy == pytest.approx(sum(a * (w * p[:, c]).sum() for c, a in enumerate(each)) / w.sum())
+        else:
+            assert row.accuracy == pytest.approx(tl.accuracy(some, y, sample_weight=w), rel=1e-12)
+            assert row.coverage == pytest.approx(tl.coverage(some, y, sample_weight=w), rel=1e-12)
+            for k in TOPS:
+                error = tl.top_k_error(some, y, k=k, sample_weight=w)
+                assert row.top_k_error[k] == pytest.approx(error, rel=1e-12)
+        assert row.mean_size == pytest.approx(np.average(some.sizes, weights=w), rel=1e-12)
+        assert row.mean_mass == pytest.approx(np.average(some.mass, weights=w), rel=1e-12)
+        assert row.invalid == (~some.is_valid()).sum()
+        assert row.invalid_rate == pytest.approx(np.average(~some.is_valid(), weights=w), rel=1e-12)
+        for mark in row.marks:
+            plain = tl.score(some, y, rule=mark.rule, penalty=0)
+            full = tl.score(some, y, rule=mark.rule, penalty=0.25)
+            if np.isfinite(full).all():
+                assert mark.unpenalised == pytest.approx(np.average(plain, weights=w), rel=1e-12)
+                assert mark.score.value == pytest.approx(np.average(full, weights=w), rel=1e-12)
+            else:
+                assert mark.score.value == mark.unpenalised == math.inf
+
+
+def test_all_groups_together_are_the_cases_of_all_groups() -> None:
+    """The standings over all of them are those without groups, to the last bit; each group's are those of its cases."""
+    made = cases(4, 120, weighted=True, grouped=True, missing=True)
+    terms = terms_of(NAMES, ["brier", "log", "spherical"], TOPS, pairwise=True, reference=1)
+    whole, groups = sections(made.tally(), terms)
+    plain = Cases(made.lists, made.y, made.weights, present=made.present)
+    assert repr(whole) == repr(sections(plain.tally(), terms)[0])
+    assert [one.group for one in groups] == sorted(set(made.groups.tolist()))
+    assert sum(one.cases for one in groups) == whole.cases == 120
+    for one in groups:
+        alone = plain.at(np.flatnonzero(made.groups == one.group))
+        assert repr(section(one.group, alone.tally()[None], terms)) == repr(one)
+
+
+def test_a_group_that_has_no_name_is_a_group() -> None:
+    """Numbers and empty names are groups like any other; no grouping is none."""
+    sheets = [sheet_of([1.0, 2.0, 3.0])]
+    whole, groups = sections(tally(sheets, groups=Grouping.of(np.array(["", "b", ""]))), terms_of("a"))
+    assert [(one.group, one.cases) for one in groups] == [("", 2), ("b", 1)]
+    assert whole.group is None
+    _, groups = sections(tally(sheets, groups=Grouping.of(np.array([2, 2, 2]))), terms_of("a"))
+    assert [one.group for one in groups] == ["2"]
+    assert sections(tally(sheets), terms_of("a"))[1] == ()
+
+
+def test_a_group_without_weight_is_shown_without_numbers() -> None:
+    """NaN, and a reason; the other groups are not touched."""
+    made = tally(
+        [sheet_of([1.0, 2.0, 3.0]), sheet_of([2.0, 1.0, 0.0])],
+        weights=np.array([0.0, 1.0, 1.0]),
+        groups=Grouping.of(np.array(["a", "b", "b"])),
+    )
+    whole, (empty, other) = sections(made, terms_of("ab"))
+    assert all(math.isnan(row.marks[0].score.value) and row.marks[0].score.why for row in empty.standings)
+    assert all(math.isnan(row.accuracy) for row in empty.standings)
+    assert [row.marks[0].score.value for row in other.standings] == [0.5, 2.5]
+    assert [row.marks[0].score.value for row in whole.standings] == [0.5, 2.5]
+
+
+def test_infinite_scores_without_weight_leave_the_mean_finite() -> None:
+    """A case without weight is no case."""
+    found = section_of([[math.inf, 1.0, 2.0]], weights=[0.0, 1.0, 1.0])
+    assert found.standings[0].marks[0].score.value == 1.5
+
+
+def test_one_infinite_score_of_one_model_leaves_others_their_relative_skill() -> None:
+    """It has none itself; the others are compared among each other."""
+    for other in (math.inf, 1.0):
+        rows = by_name(section_of([[math.inf, other], [1.0, 2.0], [2.0, 4.0]], pairwise=True))
+        assert rows["a"].marks[0].relative is None
+        assert rows["b"].marks[0].relative.value == pytest.approx(0.5**0.5)
+
+
+def test_the_tally_of_all_is_the_sum_of_the_groups() -> None:
+    made = cases(5, 80, weighted=True, grouped=True, clustered=True)
+    found = made.tally()
+    assert len(found) == 4
+    total: Aggregates = overall(found)
+    assert total == Cases(made.lists, made.y, made.weights, None, made.clusters).tally()[None]
+    assert total.cases == 80

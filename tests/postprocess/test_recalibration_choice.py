@@ -1,0 +1,211 @@
+"""The simplest recalibrator that is as good as the best on cases it has not seen."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from studies import folder
+
+import toplist as tl
+from tests.postprocess.recalibrators import KINDS, mixed, open_ended, sharpened
+from toplist.postprocess.recalibration import Beta, BucketTemperature, Chain, Identity, Isotonic, RestFloor, Temperature
+from toplist.postprocess.recalibration.automatic import AutoRecalibrator, choose_recalibrator, cross_fitted
+from toplist.postprocess.selection import as_folds
+
+DATA = folder.default()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_case_is_changed_by_a_fit_that_has_not_seen_it(kind: str) -> None:
+    lists, y = mixed(51, 60)
+    made, fold = KINDS[kind], as_folds(60, 4, 9)
+    got = cross_fitted(made, lists, y, folds=4, seed=9)
+    assert got.is_valid().all()
+    for one in range(4):
+        seen, rest = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
+        want = made.unfitted().fit(lists[seen], y[seen]).transform(lists[rest])
+        np.testing.assert_allclose(got[rest].confidences, want.normalized_confidences, rtol=1e-12)
+        assert np.array_equal(got[rest].classes, want.classes)
+        assert np.array_equal(got[rest].ids, want.ids)
+
+
+def test_an_outcome_has_no_say_in_its_own_list() -> None:
+    lists, y = sharpened(52, 40, k=3)
+    changed = y.copy()
+    changed[7] = (y[7] + 1) % 8
+    there, again = (cross_fitted(Isotonic(), lists, z, folds=5, seed=1) for z in (y, changed))
+    assert there[7:8] == again[7:8]
+
+
+def test_sizes_that_differ_per_case_are_put_together() -> None:
+    lists, y = mixed(53, 30, per_case=True)
+    assert cross_fitted(Temperature(), lists, y, folds=3).space == lists.space
+
+
+def test_folds_are_even_and_drawn_by_the_seed() -> None:
+    assert sorted(np.bincount(as_folds(11, 3, 0)).tolist()) == [3, 4, 4]
+    assert np.array_equal(as_folds(50, 5, 1), as_folds(50, 5, 1))
+    assert not np.array_equal(as_folds(50, 5, 1), as_folds(50, 5, 2))
+    with pytest.raises(tl.TopListError, match="5 folds of 3 cases"):
+        as_folds(3, 5, 0)
+    with pytest.raises(tl.TopListError, match="folds is a whole number, at least 2"):
+        as_folds(3, 1, 0)
+
+
+def test_clusters_stay_together() -> None:
+    clusters = np.repeat([f"g{i}" for i in range(20)], 3)
+    fold = as_folds(60, 4, 0, clusters)
+    assert (fold.reshape(20, 3) == fold.reshape(20, 3)[:, :1]).all()
+    assert np.bincount(fold).tolist() == [15] * 4
+    with pytest.raises(tl.TopListError, match="21 folds of 20 clusters"):
+        as_folds(60, 21, 0, clusters)
+    with pytest.raises(tl.TopListError, match="One per case"):
+        as_folds(60, 4, 0, clusters[:5])
+    lists, y = sharpened(64, 60, k=3)
+    got = cross_fitted(Isotonic(), lists, y, folds=4, clusters=clusters)
+    part = np.flatnonzero(fold == 2)
+    want = Isotonic().fit(lists[fold != 2], y[fold != 2]).transform(lists[part])
+    np.testing.assert_allclose(got[part].confidences, want.confidences, rtol=1e-12)
+    assert choose_recalibrator(lists, y, folds=4, clusters=clusters).folds == 4
+
+
+def test_the_table_says_what_the_candidates_score_on_cases_not_seen() -> None:
+    lists, y = sharpened(54, 300, k=3)
+    choice = choose_recalibrator(lists, y, rule="log", seed=4)
+    plain = tl.score(lists, y, rule="log")
+    for line, one in zip(choice.table, (Identity(), Temperature(rule="log")), strict=False):
+        scores = tl.score(cross_fitted(one, lists, y, seed=4), y, rule="log")
+        assert line.score == pytest.approx(scores.mean(), abs=1e-12)
+        assert line.error == pytest.approx(scores.std(ddof=1) / math.sqrt(300), rel=1e-9)
+        assert line.difference == pytest.approx((scores - plain).mean(), abs=1e-12)
+        assert line.difference_error == pytest.approx(
+            (scores - plain).std(ddof=1) / math.sqrt(300), rel=1e-6, abs=1e-12
+        )
+    assert choice.table[0].parameters == 0
+    assert choice.rule == "log"
+    assert choice.best.is_fitted
+
+
+def test_what_is_calibrated_is_left_alone() -> None:
+    """The identity is within a standard error of the best, and learns nothing."""
+    lists, y = sharpened(55, 2000, power=1.0)
+    assert isinstance(choose_recalibrator(lists, y).best, Identity)
+
+
+def test_what_is_too_sure_is_tempered() -> None:
+    """Powers of distributions: one number says it all, and the others, which may do it as well, are less simple."""
+    lists, y = sharpened(56, 2000, power=2.0)
+    best = choose_recalibrator(lists, y).best
+    assert isinstance(best, Temperature)
+    assert best.temperature_ == pytest.approx(2.0, rel=0.15)
+
+
+def test_fewer_infinite_scores_come_first() -> None:
+    """Hard labels: only a rest makes log scores finite, whatever the mean of the others is."""
+    rng = np.random.default_rng(57)
+    y = rng.integers(0, 4, 200)
+    labels = np.where(rng.random(200) < 0.9, y, (y + 1) % 4)
+    choice = choose_recalibrator(
+        tl.TopLists.from_labels(labels, 4), y, rule="log", candidates=[Temperature(rule="log"), RestFloor()]
+    )
+    assert isinstance(choice.best, RestFloor)
+    assert choice.best.floor_ == pytest.approx(np.mean(labels != y), abs=0.01)
+    assert choice.table[0].infinite == np.count_nonzero(labels != y)
+    assert choice.table[-1].infinite == 0
+
+
+def test_a_chain_is_its_steps_one_after_the_other() -> None:
+    """Distributions with zeros that are not sure enough: a temperature for the ones, a floor for the others."""
+    lists, y = sharpened(62, 400, power=0.5)
+    p = np.where(lists.padded() < 0.05, 0.0, lists.padded())
+    zeros = tl.TopLists.from_proba(p / p.sum(axis=1, keepdims=True))
+    made = Chain(steps=[Temperature(rule="log"), RestFloor()]).fit(zeros, y)
+    heat = Temperature(rule="log").fit(zeros, y)
+    floor = RestFloor().fit(heat.transform(zeros), y)
+    assert made.transform(zeros) == floor.transform(heat.transform(zeros))
+    assert made.parameters == 2
+    assert "then RestFloor() [floor" in repr(made)
+    choice = choose_recalibrator(zeros, y, rule="log")
+    lines = {one.name: one for one in choice.table}
+    both = lines["Chain(steps=(Temperature(rule='log'), RestFloor()))"]
+    assert both.infinite == 0 < lines["Temperature(rule='log')"].infinite
+    assert both.score is not None
+    assert both.score < (lines["RestFloor()"].score or 0.0)
+
+
+@pytest.mark.parametrize(("steps", "says"), [([], "at least one step"), (["floor"], "steps are recalibrators")])
+def test_a_chain_has_steps(steps: list[object], says: str) -> None:
+    lists, y = sharpened(63, 10)
+    with pytest.raises(tl.TopListError, match=says):
+        Chain(steps=steps).fit(lists, y)  # type: ignore[arg-type]
+
+
+def test_scores_that_are_infinite_for_all_do_not_confuse() -> None:
+    lists = tl.TopLists.from_labels([0, 1, 0, 1], 3)
+    choice = choose_recalibrator(lists, [2, 2, 2, 2], rule="log", candidates=[Temperature(rule="log")], folds=2)
+    assert isinstance(choice.best, Identity)
+    assert choice.table[0].score is None
+    assert choice.table[0].infinite == 4
+    assert "none" in repr(choice)
+
+
+def test_candidates_that_cannot_say_why() -> None:
+    lists, y = open_ended()
+    choice = choose_recalibrator(lists, y, candidates=[Temperature(), Beta()])
+    assert "take BucketTemperature" in choice.table[1].refused
+    assert "take BucketTemperature" in repr(choice)
+    assert not isinstance(choice.best, Temperature)
+    usual = [one.name for one in choose_recalibrator(lists, y).table]
+    assert "Temperature()" not in usual
+    assert "BucketTemperature()" in usual
+
+
+def test_the_table_can_be_read() -> None:
+    lists, y = sharpened(58, 100, k=2)
+    shown = repr(choose_recalibrator(lists, y, folds=3, seed=2, candidates=[Temperature()]))
+    assert "Choice by the brier score in 3 folds (seed 2)" in shown
+    assert sum(line.startswith(">") for line in shown.splitlines()) == 1
+    assert len({len(line.rstrip()) for line in shown.splitlines()[1:]}) == 1
+
+
+def test_cases_without_weight_have_no_say() -> None:
+    lists, y = sharpened(59, 120, k=3)
+    weight = (np.arange(120) % 3 > 0).astype(float)
+    wrong = np.where(weight > 0, y, (y + 1) % 8)
+    there, again = (choose_recalibrator(lists, z, sample_weight=weight, folds=3) for z in (y, wrong))
+    assert there.table == again.table
+
+
+def test_auto_chooses_as_the_function_does() -> None:
+    lists, y = sharpened(60, 200, k=3)
+    made = AutoRecalibrator(rule="log", folds=3, seed=5).fit(lists, y)
+    want = choose_recalibrator(lists, y, rule="log", folds=3, seed=5)
+    assert made.choice_.table == want.table
+    assert made.transform(lists) == want.best.transform(lists)
+    assert repr(made).startswith("AutoRecalibrator(rule='log', folds=3, seed=5) [")
+    assert made.parameters == want.best.parameters
+
+
+@pytest.mark.parametrize("candidates", [[Temperature], ["temperature"], [BucketTemperature(ridge=-1)]])
+def test_candidates_are_recalibrators_that_make_sense(candidates: list[object]) -> None:
+    lists, y = sharpened(61, 20)
+    with pytest.raises(tl.TopListError, match=r"candidates are recalibrators|ridge is"):
+        choose_recalibrator(lists, y, candidates=candidates)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not (DATA / "news20_cleanlab.npz").exists(), reason="the data are not here")
+def test_newsgroups_want_a_temperature_and_a_floor() -> None:
+    """Real predictions that are not sure enough, and impossible outcomes among them."""
+    data = np.load(DATA / "news20_cleanlab.npz")
+    lists = tl.TopLists.from_proba(data["probs"], normalize=True)
+    choice = choose_recalibrator(
+        lists, data["labels"].astype(int), rule="log", folds=3,
+        candidates=[Temperature(rule="log"), Chain(steps=(Temperature(rule="log"), RestFloor()))],
+    )  # fmt: skip
+    plain, heat, both = choice.table
+    assert plain.infinite == heat.infinite > 0 == both.infinite
+    assert isinstance(choice.best, Chain)
+    assert both.difference is not None
+    assert both.difference < -0.1

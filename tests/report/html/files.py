@@ -1,0 +1,65 @@
+"""Whole pages, made once for all tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from tests.report.html import factories as made
+from tests.report.html.hostile import HOSTILE
+from toplist.inference.results import FileRecord, WorstCase
+from toplist.report.html import Page, Provenance, render
+
+ONE = ("alone",)
+PAGES = {
+    "six": lambda: made.page(groups=6),
+    "one": lambda: made.page(names=ONE, zeros=False),
+    "two": lambda: made.page(names=("a", "b"), rules=("brier",), paths=0),
+    "pairwise": lambda: made.page(
+        made.apart(
+            made.results(groups=2, reference="random forest", rules=("log", "brier"), paths=2),
+            (1200, 1100, 1000, 900, 800, 700),
+        )
+    ),
+    "bare": lambda: Page(made.results(paths=0)),
+    "strangers": lambda: Page(made.results(paths=2), made.exhibits(made.results(("x", "y"))), Provenance()),
+}
+
+
+@cache
+def text(which: str) -> str:
+    pytest.importorskip("jinja2", reason="reports need jinja2")
+    pytest.importorskip("matplotlib", reason="drawings need matplotlib")
+    return render(PAGES[which]())
+
+
+def everywhere(name: str) -> Page:
+    """A page with the name wherever a name can be."""
+    found = made.results((name, name + "2", "plain"), cases=30, groups=2, zeros=False)
+    groups = tuple(replace(section, group=name + str(section.group)) for section in found.groups)
+    origins = tuple(replace(o, source=name, layout=name, repairs={name: 2}) for o in found.origins)
+    found = replace(
+        found,
+        by=name,
+        clusters=name,
+        order=name,
+        classes=name,
+        method=name,
+        reference=name,
+        groups=groups,
+        origins=origins,
+    )
+    exhibits = tuple(
+        replace(e, invalid=name, costly=(WorstCase(name, 1.0, name, ((name, 0.5),), 1, 0.5),))
+        for e in made.exhibits(found)
+    )
+    provenance = Provenance(name, {name: name}, (FileRecord(name, name, 1, name),), name)
+    return Page(found, exhibits, provenance, name)
+
+
+@cache
+def drawn(kind: str) -> str:
+    """The whole page with a hostile name everywhere."""
+    return render(everywhere(HOSTILE[kind]))

@@ -1,0 +1,89 @@
+"""Everything that may have to be drawn, by name."""
+
+import math
+from dataclasses import replace
+
+from tests.report.plot import calibration_factories as diagnosed
+from tests.report.plot import factories as made
+from toplist.inference.results import PredictionType
+from toplist.report import plot
+
+TWENTY = tuple(f"model number {i}" for i in range(20))
+LONG = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def _boards():
+    inf, nan = math.inf, math.nan
+    return {
+        "one": made.results(("alone",)),
+        "two": made.results(("a", "b")),
+        "twenty": made.results(TWENTY, members=4),
+        "infinite": made.results(("a", "b", "c", "d"), [0.3, inf, inf, 0.4], members=2, groups=("x", "y")),
+        "all infinite": made.results(("a", "b"), [inf, inf], groups=("x",)),
+        "not a number": made.results(("a", "b", "c"), [0.3, nan, nan], groups=("x",)),
+        "nothing but that": made.results(("a", "b"), [nan, nan], groups=("x",)),
+        "no intervals": made.results(half=None, groups=("x", "y")),
+        "equal": made.results(("a", "b", "c"), [0.3, 0.3, 0.3], half=0.0),
+        "zero": made.results(("a", "b"), [0.0, 0.0], half=None, groups=("x",)),
+        "tiny": made.results(("a", "b"), [1e-300, 3e-300], half=None, groups=("x",)),
+        "huge": made.results(("a", "b"), [1e15, 3e15], half=1e14, groups=("x",)),
+        "wide intervals": made.results(("a", "b"), half=1e6),
+        "hostile": made.results(made.HOSTILE, members=3, groups=made.HOSTILE),
+        "hostile rule": made.results(rules=(made.HOSTILE[0], made.HOSTILE[5]), members=1, groups=("x",)),
+        "hundred groups": made.results(TWENTY, groups=tuple(f"group {i}" for i in range(100))),
+        "another rule": made.results(rules=("brier", "log"), groups=("x",)),
+        "pairwise": made.related(made.results(("a", "b", "c", "d"), [0.3, 0.4, inf, nan], groups=("x",)), 0.8),
+    }
+
+
+def _exhibits():
+    inf, nan = math.inf, math.nan
+    bare = replace(made.exhibit("bare", curve=(), shapes=()), listed=(), top=(), mass=())
+    return {
+        "none": [],
+        "one": [made.exhibit("alone")],
+        "twenty": [made.exhibit(name, place=i, ks=LONG) for i, name in enumerate(TWENTY)],
+        "infinite": [made.exhibit("a", curve=(inf, inf, 0.5, 0.4, 0.4)), made.exhibit("b", curve=(inf,) * 5)],
+        "not a number": [made.exhibit("a", curve=(nan, 0.5, 0.4, nan, 0.4))],
+        "infinite shapes": [
+            made.exhibit("a", shapes=[PredictionType("hard label", 9, inf, 2), PredictionType("top list", 1, 0.2, 0)])
+        ],
+        "other shapes": [made.exhibit("a", shapes=[PredictionType(name, 9, 0.2, 0) for name in made.HOSTILE[:3]])],
+        "one k": [made.exhibit("a", ks=(3,))],
+        "k from zero": [made.exhibit("a", ks=(0, 1, 2, 50))],
+        "bare": [bare, made.exhibit("a")],
+        "all bare": [bare],
+        "one bin": [made.exhibit("a", count=1)],
+        "hostile": [made.exhibit(name, place=i) for i, name in enumerate(made.HOSTILE)],
+    }
+
+
+def _paths():
+    inf = math.inf
+    found = made.path(4)
+    open_ended = replace(found, low=(-inf,) * 4, high=(inf,) * 4, better=(-inf, 0.0, inf, inf), worse=(-inf,) * 4)
+    nothing = dict.fromkeys(("at", "mean", "low", "high", "better", "worse"), ())
+    return {
+        "short": found,
+        "long": made.path(5000, drift=-0.01),
+        "worse": made.path(drift=0.05),
+        "strong": made.path(300, drift=-5.0),
+        "no band": made.path(band=False),
+        "infinite": open_ended,
+        "infinite means": replace(found, mean=(inf, -inf, math.nan, inf), low=(), high=()),
+        "no bets": replace(found, better=(), worse=()),
+        "no cases": replace(found, cases=0, separated=None, shown_better=None, shown_worse=None, **nothing),
+        "one case": made.path(1),
+        "hostile": made.path(candidate=made.HOSTILE[0], baseline=made.HOSTILE[6]),
+    }
+
+
+PLOTS = {
+    **{f"{kind} of {name}": made_(of) for kind, made_ in plot.OF_RESULTS.items() for name, of in _boards().items()},
+    **{f"{kind} of {name}": made_(of) for kind, made_ in plot.OF_EXHIBITS.items() for name, of in _exhibits().items()},
+    **{f"path of {name}": plot.path(of) for name, of in _paths().items()},
+    "paths": plot.paths(list(_paths().values())[:3]),
+    "no paths": plot.paths([]),
+    **diagnosed.PLOTS,
+    "intervals under another rule": plot.intervals(_boards()["another rule"], "log"),
+}

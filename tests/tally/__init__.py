@@ -1,1 +1,0 @@
-"""What cases add up to: without rounding, in any order and any split."""
