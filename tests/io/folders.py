@@ -32,8 +32,8 @@ from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.inspection import inspect
 from toplist.evaluation.transform import pool_files, truncate_file
-from toplist.io.align import Reading
 from toplist.io.layouts import LayoutHints
+from toplist.io.plan import Reading
 from toplist.io.sources import open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs

@@ -19,7 +19,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.inspection import inspect
 from toplist.io.layouts import LayoutHints
-from toplist.io.sources import Source, open_source
+from toplist.io.sources import OpenTable, open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
 
@@ -78,7 +78,7 @@ def test_checking_and_converting_say_the_same_as_comparing(form: str, tmp_path: 
         assert _score(folder / "lists.parquet", spoiled) == pytest.approx(_score(spoiled.path, spoiled), abs=1e-12)
 
 
-def _opened(spoiled: Spoiled) -> Source:
+def _opened(spoiled: Spoiled) -> OpenTable:
     labels = frozenset(map(str, spoiled.drawn.classes)) if spoiled.labels else None
     return open_source(spoiled.path, "it", LayoutHints(labels=labels))
 

@@ -19,7 +19,7 @@ from tests.io.folders import run
 from toplist.errors import AlignmentError, FileError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.transform import pool_files
-from toplist.io.align import Reading
+from toplist.io.plan import Reading
 from toplist.io.readers import open_path
 from toplist.io.readers.column_types import common, usual
 

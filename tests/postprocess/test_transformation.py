@@ -23,7 +23,7 @@ from tests.io.strategies import Drawn, chance, draw
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.evaluation.transform import pool_files, recalibrate_file, truncate_file
 from toplist.io import align
-from toplist.io.align import Reading
+from toplist.io.plan import Reading
 from toplist.lists.validation import Repairs
 from toplist.postprocess.combination import geometric_pool, linear_pool
 from toplist.postprocess.recalibration import Temperature

@@ -35,8 +35,8 @@ from toplist.inference.intervals import IntervalsFromSums
 from toplist.inference.plausibility import warnings
 from toplist.inference.ranking import ComparisonSpec, section
 from toplist.inference.results import BoardWarning, Comparison
-from toplist.io.align import Plan, plan_of
 from toplist.io.encoding import empty_set_explained
+from toplist.io.plan import Plan, plan_of
 from toplist.report.numbers import decimals, fixed
 from toplist.report.text import number_of, percent, visible
 from toplist.scoring.rules import as_rule

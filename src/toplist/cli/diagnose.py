@@ -20,9 +20,9 @@ from toplist.cli.output import label_file, require_outputs, shown
 from toplist.evaluation.diagnose import MISSING, diagnose
 from toplist.evaluation.diagnosis import PLOTS, Diagnosis
 from toplist.evaluation.inspection import Findings, inspect
-from toplist.io.align import opened
 from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.sources import Source, tell
+from toplist.io.plan import opened
+from toplist.io.sources import OpenTable, tell
 from toplist.io.write import convert as convert_source
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
@@ -73,7 +73,7 @@ def _opened(
     normalize: bool,
     duplicates: Sequence[str] | None,
     blanks: Sequence[str] | None = None,
-) -> tuple[Source, ClassSpace | None, Repairs, str | None]:
+) -> tuple[OpenTable, ClassSpace | None, Repairs, str | None]:
     require_named({"case": case, "class_": class_, "confidence": confidence})
     predictions = named_files([file])
     (name,) = predictions

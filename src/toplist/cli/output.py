@@ -27,7 +27,7 @@ from toplist._files import require_apart, require_place
 from toplist._text import meant
 from toplist.cli.errors import UsageError, require_named, require_unstopped
 from toplist.cli.options import flagged, named_files, options_of, per_model, space_of
-from toplist.io.align import Reading
+from toplist.io.plan import Reading
 from toplist.io.write import WriteSummary
 from toplist.lists.validation import Repairs
 from toplist.report.text import visible

@@ -24,11 +24,11 @@ from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec,
 from toplist.inference.results import FileRecord, ModelDetails
 from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import ScoreMatrix
-from toplist.io.align import Plan
 from toplist.io.batches import Batch
 from toplist.io.metadata import filled
 from toplist.io.naming import for_batch, text
-from toplist.io.sources import Source
+from toplist.io.plan import Plan
+from toplist.io.sources import OpenTable
 from toplist.lists.outcomes import is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
@@ -197,7 +197,7 @@ class DetailsCollector(MatrixCollector):
         return [wanted.get(key, f"row {key[1]}") for key in keys]
 
 
-def _records(source: Source) -> list[FileRecord]:
+def _records(source: OpenTable) -> list[FileRecord]:
     """The files of a source, with their digests."""
     out = []
     for path in source.reader.paths:

@@ -34,9 +34,9 @@ from toplist.inference.ranking import ComparisonSpec, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import METHODS, TIMED, InferenceSettings
-from toplist.io.align import Plan, as_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import ReadOptions
+from toplist.io.plan import Plan, as_tables, names_of, plan_of, repairs_of, with_indicators
 from toplist.lists import TopLists
 from toplist.lists.space import show_size
 from toplist.lists.validation import Blanks, Duplicates, Units

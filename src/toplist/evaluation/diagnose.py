@@ -25,7 +25,6 @@ from toplist.errors import FileError, OutcomeError, ShapeError, SpaceError, TopL
 from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, held
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, measure
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
-from toplist.io.align import Plan, as_tables, opened, plan_of
 from toplist.io.batches import Batch
 from toplist.io.checks import FileChecks
 from toplist.io.encoding import as_sets, empty_set_explained
@@ -33,7 +32,8 @@ from toplist.io.lists import require_all_columns
 from toplist.io.metadata import filled
 from toplist.io.naming import for_batch, for_lists
 from toplist.io.options import ReadOptions
-from toplist.io.sources import Source, tell
+from toplist.io.plan import Plan, as_tables, opened, plan_of
+from toplist.io.sources import OpenTable, tell
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import SERIOUS, seen_to
 from toplist.lists.checks.detect import Classes
@@ -107,7 +107,7 @@ def read(
 
 
 def _look_reading(
-    source: Source, space: ClassSpace | None, repairs: Repairs, sets: str | None, progress: Progress
+    source: OpenTable, space: ClassSpace | None, repairs: Repairs, sets: str | None, progress: Progress
 ) -> tuple[FileChecks, TopListError | None]:
     """A look at every case; and what stopped it, if something did."""
     known = ClassSpace(math.inf) if space is None else space
@@ -131,7 +131,7 @@ def _unscored(found: Sequence[Issue]) -> str:
     return f"Nothing is said of calibration before this is repaired: {', '.join(kinds)}."
 
 
-def _many(space: ClassSpace | None, source: Source, columns: Columns) -> str:
+def _many(space: ClassSpace | None, source: OpenTable, columns: Columns) -> str:
     if space is not None:
         return show_size(space.size)
     if source.names:

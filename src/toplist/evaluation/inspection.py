@@ -17,7 +17,7 @@ from toplist.io.batches import Batch
 from toplist.io.checks import FileChecks, rows_of
 from toplist.io.encoding import EMPTY_REMEDY, empty_set_explained
 from toplist.io.lists import lists_of, require_all_columns
-from toplist.io.sources import Source
+from toplist.io.sources import OpenTable
 from toplist.io.spill import some
 from toplist.lists import TopLists
 from toplist.lists.checks import Issue, seen_to
@@ -86,7 +86,7 @@ class Findings:
 
 
 def inspect(
-    source: Source,
+    source: OpenTable,
     space: ClassSpace | None,
     repairs: Repairs,
     sets: str | None = None,
@@ -126,7 +126,7 @@ def inspect(
 class _Look:
     """A look at batch after batch: what is good goes into the findings, what is bad is counted by its kind."""
 
-    source: Source
+    source: OpenTable
     looking: FileChecks
     space: ClassSpace
     repairs: Repairs

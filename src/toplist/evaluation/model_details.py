@@ -21,9 +21,9 @@ from toplist.calibration.reliability_curve import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
 from toplist.io.naming import for_lists
-from toplist.lists.checks.detect import Names
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
+from toplist.lists.checks.detect import Names
 from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size

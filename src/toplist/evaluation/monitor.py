@@ -28,13 +28,14 @@ from toplist.evaluation.arrays import ArrayModels, together
 from toplist.evaluation.stream import ScoredBatch, ScoringSpec, coder_of, judges_of, lengths, needs_text, require_ids
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_moment, follow
-from toplist.io.align import Join, OutOfStepError, Plan, as_tables, in_step, names_of, plan_of, repairs_of
+from toplist.io.align import Join, OutOfStepError, in_step
 from toplist.io.batches import Batch
 from toplist.io.columns import plain as plain_column
 from toplist.io.duckdb_engine import connect
 from toplist.io.encoding import ClassEncoder
 from toplist.io.metadata import filled, in_time
 from toplist.io.options import ReadOptions
+from toplist.io.plan import Plan, as_tables, names_of, plan_of, repairs_of
 from toplist.io.spill import gathered, some
 from toplist.lists import TopLists
 from toplist.lists.outcomes import is_soft

@@ -26,10 +26,11 @@ from toplist.errors import AlignmentError, FileError
 from toplist.inference.aggregates import Aggregates, merge, tally
 from toplist.inference.results import SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
-from toplist.io.align import Join, Joined, OutOfStepError, Plan, differing_lengths, in_step, require_same_cases
+from toplist.io.align import Join, Joined, OutOfStepError, differing_lengths, in_step, require_same_cases
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
 from toplist.io.duckdb_engine import connect
+from toplist.io.plan import Plan
 from toplist.scoring import case_scores
 from toplist.scoring.case_scores import Grouping
 
@@ -42,7 +43,7 @@ from toplist.errors import OutcomeError
 from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.lists import NEAR_ONE, class_counts, in_file, lists_of, require_all_columns, require_outcomes
 from toplist.io.metadata import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
-from toplist.io.sources import Source
+from toplist.io.sources import OpenTable
 from toplist.io.spill import some
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
@@ -158,8 +159,8 @@ class ScoredBatch:
 class BatchScorer:
     """Scores the batches of one source against the truth."""
 
-    source: Source
-    truth: Source
+    source: OpenTable
+    truth: OpenTable
     coder: ClassEncoder
     scoring: ScoringSpec
     repairs: Repairs

@@ -20,9 +20,10 @@ from toplist._optional import need
 from toplist._typing import Progress
 from toplist.errors import TopListError
 from toplist.evaluation.stream import Collector
-from toplist.io.align import Reading, silent
+from toplist.io.align import silent
 from toplist.io.batches import Batch
 from toplist.io.columns import as_arrow
+from toplist.io.plan import Reading
 from toplist.io.write import Writer, WriteSummary, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights

@@ -21,7 +21,7 @@ from toplist.inference.pairwise import same_scores, verdicts
 from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
 from toplist.io.naming import text
-from toplist.io.sources import Source
+from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
@@ -30,7 +30,7 @@ _CASES = 100_000
 _NAMES = 10_000
 
 
-def in_file(source: Source, space: ClassSpace | None = None) -> list[str]:
+def in_file(source: OpenTable, space: ClassSpace | None = None) -> list[str]:
     """The names of classes in the first cases of a file; a number is the label that it is the code of."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     labels = () if space is None or space.labels is None else space.labels

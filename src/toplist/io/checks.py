@@ -17,7 +17,7 @@ from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain, truths
 from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.naming import for_predictions
-from toplist.io.sources import Source
+from toplist.io.sources import OpenTable
 from toplist.lists.checks import Issue, QualityCounts
 from toplist.lists.space import ClassSpace
 
@@ -26,7 +26,7 @@ from toplist.lists.space import ClassSpace
 class FileChecks:
     """A look at batch after batch of one source, which was opened with `halves`."""
 
-    source: Source
+    source: OpenTable
     space: ClassSpace
     units: str = "probability"
     sets: str | None = None

@@ -23,7 +23,7 @@ from toplist._typing import Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truths
-from toplist.io.sources import Source
+from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.concat import join
 from toplist.lists.labelsets import LabelSets
@@ -346,7 +346,7 @@ def _earlier(one: _Place | None, other: _Place | None) -> _Place | None:
     return min((place for place in (one, other) if place is not None), key=lambda p: p.row, default=None)
 
 
-def has_integers(source: Source) -> bool:
+def has_integers(source: OpenTable) -> bool:
     """Whether the classes of a source are whole numbers."""
     types = need("pyarrow").types
     if source.layout.kind == "wide":

@@ -21,7 +21,7 @@ from toplist.io.columns import plain
 from toplist.io.encoding import EMPTY_REMEDY
 from toplist.io.layouts import LayoutHints
 from toplist.io.options import ReadOptions
-from toplist.io.sources import Source, open_source
+from toplist.io.sources import OpenTable, open_source
 from toplist.io.spill import rounding_of
 from toplist.lists import TopLists, flatten
 from toplist.lists.labelsets import LabelSets
@@ -31,7 +31,7 @@ from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
 NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
 
 
-def require_all_columns(source: Source, space: ClassSpace) -> None:
+def require_all_columns(source: OpenTable, space: ClassSpace) -> None:
     """Columns that go by their place are either all classes, or something else."""
     columns = len(source.names)
     if columns and getattr(source.reader, "unnamed", False) and (space.per_case or columns != space.size):
@@ -188,7 +188,7 @@ def from_table(what: Any, space: Any, hints: LayoutHints) -> Table:
     return offsets, np.array(names) if names else np.zeros(0, np.int64), t, known, ids, dropped, rounding_of(batches)
 
 
-def _names(batch: Batch, source: Source) -> list[Any]:
+def _names(batch: Batch, source: OpenTable) -> list[Any]:
     if batch.classes is None:
         return list(source.names) * len(batch)
     named: list[Any] = plain(batch.classes).to_pylist()

@@ -28,7 +28,7 @@ log = logging.getLogger("toplist")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OpenTable:
     """Where predictions, or the truth, come from."""
 
     name: str
@@ -88,14 +88,14 @@ class Source:
             yield identifiers(piece.table.column(0), piece.source, rows), rows
 
 
-def open_source(what: Any, name: str, hints: LayoutHints) -> Source:
+def open_source(what: Any, name: str, hints: LayoutHints) -> OpenTable:
     """A source from a path, a pattern, a folder, or a table in memory."""
     return open_sources({name: (what, hints)})[0]
 
 
 def open_sources(
     asked: Mapping[str, tuple[Any, LayoutHints]], truth: tuple[Any, LayoutHints] | None = None
-) -> list[Source]:
+) -> list[OpenTable]:
     """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
     opened = [CaseColumnRequest(name, table_of(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
     if truth is not None:
@@ -115,11 +115,11 @@ def open_sources(
         if layout.kind == "long":
             _require_one_run(one, layout)
         drops = one.hints.blanks == "drop"
-        sources.append(Source(one.name, reader, layout, drops, one.hints.truth, len(opened) > 1))
+        sources.append(OpenTable(one.name, reader, layout, drops, one.hints.truth, len(opened) > 1))
     return sources
 
 
-def tell(sources: Sequence[Source]) -> None:
+def tell(sources: Sequence[OpenTable]) -> None:
     """Log how each source is read."""
     for source in sources:
         log.info("%s%s: %s", "truth: " if source.truth else "", source.path, source.reading)
@@ -211,7 +211,7 @@ def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-def _together(pieces: Iterator[TableChunk], source: Source) -> Iterator[TableChunk]:
+def _together(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[TableChunk]:
     """The rows of a long table, case by case in the order of their first rows."""
     pa, layout = need("pyarrow"), source.layout
     names = [f"c{i}" for i in range(len(layout.columns))]

@@ -17,7 +17,7 @@ from toplist._files import room
 from toplist._optional import need
 from toplist.io.batches import Batch, shown_of
 from toplist.io.columns import Column, as_arrow, as_numpy, offsets_of, plain
-from toplist.io.sources import Source
+from toplist.io.sources import OpenTable
 
 
 def some(batch: Batch, at: NDArray[Any]) -> Batch:
@@ -152,7 +152,7 @@ class BatchStore:
 class ListStore:
     """A file of Arrow for each batch, mapped into memory; the columns of a wide table are kept as numbers."""
 
-    source: Source
+    source: OpenTable
     folder: Path
     starts: list[int] = field(default_factory=lambda: [0])
     batches: list[Batch] = field(default_factory=list)

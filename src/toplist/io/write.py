@@ -26,12 +26,13 @@ from toplist._text import shown
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
-from toplist.io.align import AlignedFiles, OutOfStepError, UniqueIds, repaired, silent
+from toplist.io.align import OutOfStepError, UniqueIds, silent
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, truths
 from toplist.io.encoding import ClassEncoder, has_integers, label_sets
 from toplist.io.lists import in_file, lists_of, require_all_columns
-from toplist.io.sources import Source
+from toplist.io.plan import AlignedFiles, repaired
+from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
@@ -212,7 +213,7 @@ _WRITERS: dict[str, Callable[[BinaryIO, Any], Any]] = {
 
 
 def convert(
-    source: Source,
+    source: OpenTable,
     path: str | os.PathLike[str],
     repairs: Repairs,
     space: ClassSpace | None = None,
