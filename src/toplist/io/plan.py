@@ -17,6 +17,7 @@ from toplist._optional import need
 from toplist._text import several
 from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
+from toplist.io.align import MISSING, AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
 from toplist.io.encoding import EMPTY_REMEDY, ClassNames, CommonEncoder, Gathering, as_sets, has_integers
 from toplist.io.lists import lists_of, require_all_columns
