@@ -19,10 +19,10 @@ from toplist.cli.options import named_files, options_of, repairs_of, space_of
 from toplist.cli.output import label_file, require_outputs, shown
 from toplist.evaluation.diagnose import MISSING, diagnose
 from toplist.evaluation.diagnosis import PLOTS, Diagnosis
-from toplist.evaluation.inspection import Findings, inspect
 from toplist.io.encoding import as_sets, empty_set_explained
+from toplist.io.options import ReadOptions
 from toplist.io.plan import opened
-from toplist.io.sources import OpenTable, tell
+from toplist.io.sources import tell
 from toplist.io.write import convert as convert_source
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
@@ -37,18 +37,22 @@ def check(
     **options: object,
 ) -> None:
     """Look at every case of a file."""
-    source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
+    name, path, space, repairs, read = _read_options(file, **options)  # type: ignore[arg-type]
     with shown(quiet) as update:
-        found = inspect(source, space, repairs, sets, update)
+        found = diagnose(path, None, space=space, name=name, **asdict(repairs), **asdict(read), progress=update)
     typer.echo(jsonlib.dumps(found.to_dict(), ensure_ascii=False) if json else _in_words(found))
-    if found.serious:
+    if found.blocking:
         raise typer.Exit(BAD_DATA)
 
 
 def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
     """Write lists as Parquet."""
     require_outputs([output], named_files([file]).values(), str(options["classes"] or ""))
-    source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
+    name, path, space, repairs, read = _read_options(file, **options)  # type: ignore[arg-type]
+    sets = read.sets
+    space = None if space is None else as_sets(space, sets)
+    (source,) = opened({name: path}, None, space, read, {name: repairs})
+    tell([source])
     made = Counter[str]()
     with shown(quiet) as update, empty_set_explained(sets):
         cases = convert_source(source, output, repairs, space, sets, update, made.update)
@@ -58,7 +62,7 @@ def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
     typer.echo(f"{cases:,} cases in {visible(str(output))}")
 
 
-def _opened(
+def _read_options(
     file: str,
     *,
     classes: str | None,
@@ -73,14 +77,13 @@ def _opened(
     normalize: bool,
     duplicates: Sequence[str] | None,
     blanks: Sequence[str] | None = None,
-) -> tuple[OpenTable, ClassSpace | None, Repairs, str | None]:
+) -> tuple[str, str, ClassSpace | None, Repairs, ReadOptions]:
     require_named({"case": case, "class_": class_, "confidence": confidence})
     predictions = named_files([file])
     (name,) = predictions
     space, sizes = space_of(classes, None)
     if sizes is not None:
         raise UsageError("--classes is a number, 2^L, inf or a file of labels here.")
-    space = None if space is None else as_sets(space, sets)
     repairs = repairs_of(name, units, normalize, duplicates, blanks)
     options = options_of(
         [name],
@@ -92,38 +95,31 @@ def _opened(
         by_position=by_position,
         sets=sets,
     )
-    (source,) = opened(predictions, None, space, options, {name: repairs})
-    tell([source])
-    return source, space, repairs, sets
+    return name, predictions[name], space, repairs, options
 
 
 def _plural(word: str, count: object) -> str:
     return word if str(count) == "1" else f"{word}{'es' if word.endswith('s') else 's'}"
 
 
-def _in_words(found: Findings) -> str:
-    d, counts = found.to_dict(), {one.kind: one.cases for one in found.oddities}
+def _in_words(found: Diagnosis) -> str:
+    lists, table, classes = found.scorable, found.table, found.classes.removesuffix(" classes")
+    path, layout, columns = ("", "", ()) if table is None else (table.path, table.layout, table.columns)
     lines = [
-        f"{visible(found.path)}: {found.cases:,} cases in the {found.layout} layout, classes: {found.classes}",
-        "columns: "
-        + ", ".join(visible(name) for name in found.columns[:8])
-        + (" ..." if len(found.columns) > 8 else ""),
+        f"{visible(path)}: {found.cases:,} cases in the {layout} layout, classes: {classes}",
+        "columns: " + ", ".join(visible(name) for name in columns[:8]) + (" ..." if len(columns) > 8 else ""),
     ]
-    if found.sizes:
-        sizes = sorted(found.sizes)
+    if lists.sizes:
+        sizes = sorted(lists.sizes)
         k = str(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
-        lines.append(f"lists of {k} {_plural('class', k)} (mean {d['mean_size']:.4g}), mean mass {d['mean_mass']:.4g}")
-    for problem in found.problems:
-        cases = counts.get(problem.kind, problem.cases)
-        count = f"{cases:,} {_plural('case', cases)}: " if cases else ""
-        lines.append(f"problem ({problem.kind}): {count}{visible(with_flags(problem.first))}")
-    told = {problem.kind for problem in found.problems}
-    lines += [
-        f"{'problem' if odd.serious else 'odd'} ({odd.kind}): {visible(with_flags(odd.words))}"
-        for odd in found.oddities
-        if odd.kind not in told
-    ]
-    if not found.serious:
+        lines.append(
+            f"lists of {k} {_plural('class', k)} (mean {lists.mean_size:.4g}), mean mass {lists.mean_mass:.4g}"
+        )
+    for issue in found.issues:
+        count = f"{issue.cases:,} {_plural('case', issue.cases)}: " if issue.example and issue.cases else ""
+        words = visible(with_flags(issue.example or issue.message))
+        lines.append(f"{'problem' if issue.blocking else 'issue'} ({issue.kind}): {count}{words}")
+    if not found.blocking:
         lines.append("no problems")
     return "\n".join(lines)
 
@@ -199,7 +195,7 @@ def diagnose_file(
         written = _drawn(found, plot)
         if not json:
             typer.echo(f"\nfigures: {', '.join(visible(str(path)) for path in written)}")
-    if found.serious:
+    if found.blocking:
         raise typer.Exit(BAD_DATA)
 
 
