@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from toplist._text import shown
 from toplist._typing import Floats
-from toplist.calibration.reliability_curve import Bins
+from toplist.calibration.bins import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
 from toplist.lists import TopLists
@@ -270,9 +270,9 @@ def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
         cases=cases,
         ks=ks,
         curve=curve,
-        listed=gathered.listed.findings(),
-        top=gathered.top.findings(),
-        mass=gathered.mass.findings(),
+        listed=gathered.listed.means(),
+        top=gathered.top.means(),
+        mass=gathered.mass.means(),
         sizes=tuple(sorted(frequent)),
         shortest=min(gathered.sizes, default=0),
         longest=max(gathered.sizes, default=0),
