@@ -40,7 +40,7 @@ from toplist._arguments import as_count, as_number, as_probability, as_whole
 from toplist._files import read_json, spell, unspell, write_json
 from toplist._text import shown
 from toplist._typing import Floats
-from toplist.calibration.pairs import MISSED, promises
+from toplist.calibration.pairs import MISSED, calibration_pairs
 from toplist.errors import TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.lists.outcomes import as_codes
@@ -141,7 +141,7 @@ class Conformal:
             raise TopListError("conformal lists need exchangeable cases, which count one each: leave weights out.")
         if coverage is not None:
             self.coverage = as_probability(coverage, "the coverage")
-        made = promises(lists, y)
+        made = calibration_pairs(lists, y)
         ordered, n = made.lists, len(made.lists)
         if not n:
             raise TopListError("there are no cases to calibrate on.")

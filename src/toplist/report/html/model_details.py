@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from toplist.calibration.error import CalibrationBias
 from toplist.calibration.bins import averages
+from toplist.calibration.error import CalibrationBias
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.inference.pairwise import holm
 from toplist.inference.results import Estimate, ModelDetails, WorstCase
@@ -73,8 +73,8 @@ def reliability(exhibits: Sequence[ModelDetails], judged: Mapping[str, Calibrati
     columns: list[Column] = [(Head("model", "name"), [named(shown[e.name]) for e in exhibits])]
     own = [judged.get(e.name) for e in exhibits]
     for what, bins, gaps in (
-        ("first guess", [e.top for e in exhibits], [None if one is None else one.gap for one in own]),
-        ("listed mass", [e.mass for e in exhibits], [None if one is None else one.mass_gap for one in own]),
+        ("first guess", [e.top for e in exhibits], [None if one is None else one.bias for one in own]),
+        ("listed mass", [e.mass for e in exhibits], [None if one is None else one.mass_bias for one in own]),
     ):
         means = [averages(found) or (None, None) for found in bins]
         away = [_difference(gap, mean) for gap, mean in zip(gaps, means, strict=True)]
@@ -102,7 +102,7 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
         alone, said = one.direction(), one.direction(p)
         if one.test is None or p is None or alone is None or said is None:
             continue
-        gap = one.mass_gap if said.startswith("mass") else one.gap
+        gap = one.mass_bias if said.startswith("mass") else one.bias
         key: str = said
         p_ = f"p = {small(one.test.p)}"
         if said == "none" and alone != "none":
@@ -128,7 +128,7 @@ def _judged(who: Name, p: str, gap: CalibrationBias | None) -> Sentence:
     value, low, high = (fixed(x, digits, signed=True) for x in (away.value, away.low, away.high))
     between = "" if gap.low is None else f", {percent(gap.level)} interval {low} to {high}"
     return sentence(
-        who, f" ({p}; confidence {rate(gap.promised)}, right {rate(gap.kept)}: difference {value}{between})"
+        who, f" ({p}; confidence {rate(gap.mean_confidence)}, right {rate(gap.hit_rate)}: difference {value}{between})"
     )
 
 

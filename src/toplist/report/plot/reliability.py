@@ -78,7 +78,7 @@ def reliability(exhibits: ModelDetails | Iterable[ModelDetails]) -> Plot[BinnedR
 
 
 def _filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
-    return tuple(b for b in bins if b.count and math.isfinite(b.promised) and math.isfinite(b.kept))
+    return tuple(b for b in bins if b.count and math.isfinite(b.mean_confidence) and math.isfinite(b.hit_rate))
 
 
 def _reliability_words(panel: BinnedSeries) -> str:
@@ -129,13 +129,13 @@ def _promises(axes: Axes, promises: BinnedSeries, theme: Theme, largest: float, 
             continue
         colour = theme[role]
         joined = [b for b in bins if b.count >= JOINED]
-        places = [b.promised for b in joined], [b.kept for b in joined]
+        places = [b.mean_confidence for b in joined], [b.hit_rate for b in joined]
         axes.plot(*places, color=colour, linewidth=1.2, clip_on=False, **style)
         fullest = max(b.count for b in bins)
         for b in bins:
             size = max(2.5, round(2 * largest * math.sqrt(b.count / fullest)) / 2)
             look: dict[str, Any] = {"color": colour, "markeredgewidth": 0, "clip_on": False}
-            axes.plot([b.promised], [b.kept], marker=shape, markersize=size, **look)
+            axes.plot([b.mean_confidence], [b.hit_rate], marker=shape, markersize=size, **look)
 
 
 def _sizes(
@@ -185,8 +185,8 @@ class CurvePanel:
     name: str
     of: str
     count: int
-    promised: float
-    kept: float
+    mean_confidence: float
+    hit_rate: float
     curve: tuple[tuple[float, float], ...]
     band: tuple[tuple[float, float, float], ...]  # promised, lower end, upper end
     bars: tuple[HistogramBar, ...]
@@ -248,8 +248,8 @@ def _panel(name: str, one: Reliability) -> CurvePanel:
         name,
         of_words(one.of),
         int(one.count),
-        float(one.promised),
-        float(one.kept),
+        float(one.mean_confidence),
+        float(one.hit_rate),
         tuple(curve[i] for i in thinned([x for x, _ in curve])),
         tuple((x[i], low[i], high[i]) for i in chosen),
         tuple(HistogramBar(b.low, b.high, b.count) for b in one.histogram if b.count),
@@ -276,7 +276,7 @@ def _calibration_words(one: CurvePanel) -> str:
     name = said(one.name) if one.name == one.of else f"{said(one.name)}, {one.of}"
     if not one.count:
         return f"{name}: no promises."
-    return f"{name}: promised {number(one.promised, 3)}, kept {number(one.kept, 3)} in {count(one.count)}."
+    return f"{name}: promised {number(one.mean_confidence, 3)}, kept {number(one.hit_rate, 3)} in {count(one.count)}."
 
 
 def draw_calibration(data: ReliabilityData, theme: Theme) -> Figure:
@@ -308,8 +308,8 @@ def _under(one: CurvePanel, side: float) -> str:
     if not one.count:
         return "no promises"
     if side < 150:
-        return f"{number(one.promised, 2)} → {number(one.kept, 2)}"
-    return f"promised {number(one.promised, 3)}, kept {number(one.kept, 3)}"
+        return f"{number(one.mean_confidence, 2)} → {number(one.hit_rate, 2)}"
+    return f"promised {number(one.mean_confidence, 3)}, kept {number(one.hit_rate, 3)}"
 
 
 def _curve(axes: Axes, one: CurvePanel, kind: str, theme: Theme, *, numbers: bool) -> None:
@@ -327,9 +327,9 @@ def _curve(axes: Axes, one: CurvePanel, kind: str, theme: Theme, *, numbers: boo
         axes.plot(xs, ys, color=theme["c0"], linewidth=2, clip_on=False, solid_joinstyle="round")
     if len(one.curve) == 1:  # a point has no length
         axes.plot(xs, ys, "o", color=theme["c0"], markersize=6, clip_on=False)
-    if one.count and math.isfinite(one.promised) and math.isfinite(one.kept):
+    if one.count and math.isfinite(one.mean_confidence) and math.isfinite(one.hit_rate):
         look: dict[str, Any] = {"markersize": 7, "markeredgewidth": 1.6, "clip_on": False}
-        axes.plot([one.promised], [one.kept], "D", color=theme["c1"], markerfacecolor=theme["paper"], **look)
+        axes.plot([one.mean_confidence], [one.hit_rate], "D", color=theme["c1"], markerfacecolor=theme["paper"], **look)
 
 
 def _strip(page: Axes, one: CurvePanel, theme: Theme, left: float, bottom: float, side: float, strip: float) -> None:
