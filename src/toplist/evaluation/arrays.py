@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
-from toplist.evaluation.model_details import exhibit, gather
+from toplist.evaluation.model_details import accumulate, finish
 from toplist.evaluation.stream import ReadSummary, ScoringSpec
 from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.results import ModelDetails, SourceSummary
@@ -63,7 +63,7 @@ class ArrayModels:
         """What the lists show beside their scores."""
         rule = self.scoring.rules[0]
         return tuple(
-            exhibit(gather(one, self.y, scored, rule=rule), name, name_of(rule))
+            finish(accumulate(one, self.y, scored, rule=rule), name, name_of(rule))
             for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
         )
 

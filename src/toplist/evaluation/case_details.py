@@ -27,7 +27,7 @@ from toplist.evaluation.case_sample import (
     calibration_verdict,
     sample_cases,
 )
-from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
+from toplist.evaluation.model_details import DetailsAccumulator, accumulate, finish
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, run
 from toplist.inference.results import FileRecord, ModelDetails
 from toplist.inference.score_difference import Decided, split
@@ -107,7 +107,7 @@ def from_files(plan: Plan, scoring: ScoringSpec, progress: Progress) -> CaseDeta
     """From the files, which are read once more."""
     rule = scoring.rules[0]
     seen, _ = run(plan, scoring, lambda: DetailsCollector(plan, rule), progress)
-    exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
+    exhibits = tuple(finish(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
     records = tuple(r for one in (*plan.sources, plan.truth) for r in _records(one))
     return CaseDetails(seen.panel(), exhibits, seen.right(), seen.called, seen.held, records)
 
@@ -126,7 +126,7 @@ class DetailsWatcher:
     def __call__(self, seen: ScoredBatch) -> None:
         """See `streaming.Sink.watchers`."""
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
-        part = gather(
+        part = accumulate(
             seen.lists,
             seen.y,
             seen.sheet,

@@ -158,9 +158,6 @@ class _Reading(Collector):
 
 MISSING: Final = ("error", "common")
 _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
-_MEASURED = (
-    "calibration", "decomposition", "calibration_error", "bias", "mass_bias", "test", "tested", "clusters", "notes",
-)  # fmt: skip
 
 
 def diagnose(
@@ -235,8 +232,7 @@ def diagnose(
         found = _in_memory(predictions, y, space, repairs, clusters)
     made: dict[str, Any] = {}
     if found.held is not None:
-        measured = measure(found.held, level=level, band_level=band_level, draws=draws, seed=seed)
-        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": found.held.binned is None}
+        made = measure(found.held, level=level, band_level=band_level, draws=draws, seed=seed)
     return Diagnosis(
         called,
         found.counts.cases,

@@ -48,23 +48,8 @@ class CalibrationResults:
     mass: Reliability | None
 
 
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """The part of a diagnosis that needs outcomes; `notes` say what is missing or approximate, and why."""
-
-    calibration: CalibrationResults
-    decomposition: Decomposition | None
-    calibration_error: CalibrationError | None
-    bias: CalibrationBias | None  # of the most confident class
-    mass_bias: CalibrationBias | None
-    test: CalibrationTest | None
-    tested: int  # cases that the test is of
-    clusters: int | None  # how many the cases are in
-    notes: tuple[str, ...]
-
-
-def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, seed: int) -> Measurements:
-    """Measure calibration: exactly if all cases are in the sample, else from sums over bins with a test of the sample.
+def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, seed: int) -> dict[str, Any]:
+    """The fields of a diagnosis that need outcomes: exact if the sample has all cases, else from sums over bins.
 
     Sums do not tell which cases belong together: with clusters, what has an interval is of the sample.
     """
@@ -72,7 +57,7 @@ def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, 
     number = None if units is None else len(np.unique(units))
     if not len(lists):
         nothing = CalibrationResults(None, (), None, None)
-        return Measurements(nothing, None, None, None, None, None, 0, number, ("There are no cases.",))
+        return {"calibration": nothing, "clusters": number, "notes": ("There are no cases.",)}
     notes: list[str] = []
 
     def ask(what: str, find: Callable[[], T]) -> T | None:
@@ -93,17 +78,18 @@ def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, 
             return sums.calibration_error("top", level=level)
         return calibration_error(lists, y, of="top", level=level, clusters=units)
 
-    return Measurements(
-        found,
-        ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
-        ask("calibration error", error) if any_listed else None,
-        verdict.bias,
-        verdict.mass_bias,
-        verdict.test,
-        verdict.tested,
-        number,
-        (*verdict.notes, *notes),
-    )
+    return {
+        "exact": binned is None,
+        "calibration": found,
+        "decomposition": ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
+        "calibration_error": ask("calibration error", error) if any_listed else None,
+        "bias": verdict.bias,
+        "mass_bias": verdict.mass_bias,
+        "test": verdict.test,
+        "tested": verdict.tested,
+        "clusters": number,
+        "notes": (*verdict.notes, *notes),
+    }
 
 
 def _curves(
@@ -137,47 +123,34 @@ def _curves(
 SCHEMA: Final = "toplist.diagnosis/1"
 
 
+_FIELDS: Final = (
+    "schema", "name", "verdict", "blocking", "miscalibrated", "cases", "classes", "list_sizes", "level", "exact",
+    "tested", "clusters", "reason", "notes", "issues", "scorable", "table", "calibration", "decomposition",
+    "calibration_error", "bias", "mass_bias", "test",
+)  # fmt: skip
+_CURVE: Final = ("of", "count", "mean_confidence", "hit_rate", "x", "curve", "band", "histogram")  # not the steps
+
+
 def as_dict(found: Diagnosis) -> dict[str, Any]:
     """Plain values for JSON, which has no infinity: what is infinite is the word, what does not exist is null."""
-    curves = found.calibration
-    return {
+    lists = found.scorable
+    own = {
         "schema": SCHEMA,
-        "name": found.name,
-        "verdict": found.verdict,
-        "blocking": found.blocking,
-        "miscalibrated": found.miscalibrated,
-        "cases": found.cases,
         "classes": found.classes.removesuffix(" classes"),
-        "list_sizes": {str(k): n for k, n in sorted(found.sizes.items())},
-        "level": found.level,
-        "exact": found.exact,
-        "tested": found.tested,
-        "clusters": found.clusters,
-        "reason": found.reason,
-        "notes": list(found.notes),
-        "issues": plain(found.issues),
-        "scorable": _scorable(found.scorable),
-        "table": plain(found.table),
-        "calibration": None
-        if curves is None
-        else {
-            "top": _curve(curves.top),
-            "ranks": [_curve(one) for one in curves.ranks],
-            "listed": _curve(curves.listed),
-            "mass": _curve(curves.mass),
+        "list_sizes": _by_length(found.sizes),
+        "scorable": {
+            "cases": lists.cases,
+            "list_sizes": _by_length(lists.sizes),
+            "mean_size": lists.mean_size,
+            "mean_mass": lists.mean_mass,
+            "invalid": lists.invalid,
         },
-        "decomposition": plain(found.decomposition),
-        "calibration_error": plain(found.calibration_error),
-        "bias": plain(found.bias),
-        "mass_bias": plain(found.mass_bias),
-        "test": plain(found.test),
     }
+    return {name: own[name] if name in own else plain(getattr(found, name)) for name in _FIELDS}
 
 
-def _scorable(lists: ListSummary) -> dict[str, Any]:
-    sizes = {str(k): n for k, n in sorted(lists.sizes.items())}
-    means = {"mean_size": lists.mean_size, "mean_mass": lists.mean_mass}
-    return {"cases": lists.cases, "list_sizes": sizes, **means, "invalid": lists.invalid}
+def _by_length(sizes: Mapping[int, int]) -> dict[str, int]:
+    return {str(k): n for k, n in sorted(sizes.items())}
 
 
 def plain(value: Any) -> Any:
@@ -187,22 +160,13 @@ def plain(value: Any) -> Any:
     [1, 'infinite', 0.5, None]
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        names = _CURVE if isinstance(value, Reliability) else [one.name for one in fields(value)]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     return spell(value) if isinstance(value, float) else value
-
-
-def _curve(one: Reliability | None) -> dict[str, Any] | None:
-    """A curve without its steps, which `x` and `curve` give as well."""
-    if one is None:
-        return None
-    return {name: plain(getattr(one, name)) for name in _CURVE}
-
-
-_CURVE: Final = ("of", "count", "mean_confidence", "hit_rate", "x", "curve", "band", "histogram")
 
 
 _WIDTH: Final = 100

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.core.kernel import Rows
-from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Numbers, detect
+from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Numbers, detect, summed
 from toplist.lists.checks.issue_text import REPAIRED, message
 from toplist.lists.checks.names import MemoryNames, Names
 from toplist.lists.outcomes import as_codes, is_soft
@@ -75,8 +75,7 @@ class ListSummary:
     invalid: int = 0
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        sizes = {k: self.sizes.get(k, 0) + other.sizes.get(k, 0) for k in {**self.sizes, **other.sizes}}
-        return ListSummary(sizes, self.mass + other.mass, self.invalid + other.invalid)
+        return ListSummary(summed(self.sizes, other.sizes), self.mass + other.mass, self.invalid + other.invalid)
 
     @classmethod
     def of(cls, lists: TopLists) -> ListSummary:
@@ -144,7 +143,7 @@ class QualityCounts:
             self.ranked,
             {kind: self.count(kind) + other.count(kind) for kind in {**self.counts, **other.counts}},
             self.numbers + other.numbers,
-            {k: self.sizes.get(k, 0) + other.sizes.get(k, 0) for k in {**self.sizes, **other.sizes}},
+            summed(self.sizes, other.sizes),
             self.classes + other.classes,
             (min(self.sums[0], other.sums[0]), max(self.sums[1], other.sums[1])),
             tuple(a + b for a, b in zip(self.misses, other.misses, strict=True)),
