@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,14 +23,13 @@ from toplist.calibration import (
 )
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, excludes_zero
 from toplist.errors import TopListError
-from toplist.evaluation.case_sample import CaseSample, calibration_verdict
+from toplist.evaluation.case_sample import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
 from toplist.report.plot import Plot
 from toplist.report.plot.reliability import of_words
 from toplist.report.text import count, listed, number_of, percent, visible
 
-T = TypeVar("T")
 BANDED: Final = 500_000
 """Listed classes up to which curves have bands; beyond, they are about as narrow as the line."""
 _FULL: Final = 50_000  # listed classes up to which a band has all draws; then fewer, so that it takes a few seconds
@@ -59,15 +58,7 @@ def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, 
         nothing = CalibrationResults(None, (), None, None)
         return {"calibration": nothing, "clusters": number, "notes": ("There are no cases.",)}
     notes: list[str] = []
-
-    def ask(what: str, find: Callable[[], T]) -> T | None:
-        try:
-            return find()
-        except TopListError as error:
-            notes.append(f"There is no {what}: {error}")
-            return None
-
-    found, any_listed = _curves(sample, band_level, draws, seed, notes)
+    curves = _curves(sample, band_level, draws, seed, notes)
     verdict = calibration_verdict(sample, level=level, draws=draws, seed=seed)
     if binned is not None:
         notes.append("All else is from sums over 200 bins of confidences, not case by case.")
@@ -78,11 +69,12 @@ def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, 
             return sums.calibration_error("top", level=level)
         return calibration_error(lists, y, of="top", level=level, clusters=units)
 
+    parts = binned.decompose if binned is not None else lambda: decompose(lists, y)
     return {
         "exact": binned is None,
-        "calibration": found,
-        "decomposition": ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
-        "calibration_error": ask("calibration error", error) if any_listed else None,
+        "calibration": curves,
+        "decomposition": attempt("decomposition", parts, notes),
+        "calibration_error": attempt("calibration error", error, notes) if curves.top is not None else None,
         "bias": verdict.bias,
         "mass_bias": verdict.mass_bias,
         "test": verdict.test,
@@ -92,10 +84,8 @@ def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, 
     }
 
 
-def _curves(
-    sample: CaseSample, level: float, draws: int, seed: int, notes: list[str]
-) -> tuple[CalibrationResults, bool]:
-    """The curves, and whether any list has a class."""
+def _curves(sample: CaseSample, level: float, draws: int, seed: int, notes: list[str]) -> CalibrationResults:
+    """The reliability curves; notes say what is missing."""
     lists, y, binned = sample.lists, sample.y, sample.binned
     entries = len(lists.confidences)
     band: Any = "consistency" if entries <= BANDED and binned is None else None
@@ -116,13 +106,10 @@ def _curves(
     elif sample.units is not None:
         notes.append("The bands of the curves take cases as independent, and are too narrow where clusters are not.")
     further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
-    found = CalibrationResults(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
-    return found, longest > 0
+    return CalibrationResults(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
 
 
 SCHEMA: Final = "toplist.diagnosis/1"
-
-
 _FIELDS: Final = (
     "schema", "name", "verdict", "blocking", "miscalibrated", "cases", "classes", "list_sizes", "level", "exact",
     "tested", "clusters", "reason", "notes", "issues", "scorable", "table", "calibration", "decomposition",
@@ -183,26 +170,23 @@ def verdict(found: Diagnosis) -> str:
     if found.test is None:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
     p = f"p = {_p(found.test.p)}"
-    top, mass, said = found.bias, found.mass_bias, found.calibration_verdict.direction()
+    top, mass, direction = found.bias, found.mass_bias, found.calibration_verdict.direction()
     first = "" if top is None else f"the first class gets {_means(top, ' on average and is right ')} of the time"
     listing = (
         ""
         if mass is None
         else f"the listed mass is {_means(mass, ' on average and the outcome is listed ')} of the time"
     )
-    if said == "none":
-        told = next((f"{text} (difference {_interval(bias)})" for bias, text in ((top, first), (mass, listing))
-                     if bias is not None and excludes_zero(bias)), "")  # fmt: skip
-        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){f', though {told}' * bool(told)}."
-    if top is not None and said in ("over", "under"):
-        also = (
-            mass is not None and excludes_zero(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
-        )
-        more = (
-            f"; the listed mass is {_means(mass, ' and the outcome is listed ')} of the time" if mass and also else ""
-        )
+    if direction == "none":
+        biased = [(bias, text) for bias, text in ((top, first), (mass, listing)) if bias and excludes_zero(bias)]
+        though = [f", though {text} (difference {_interval(bias)})" for bias, text in biased[:1]]
+        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){''.join(though)}."
+    if top is not None and direction in ("over", "under"):
+        more = ""
+        if mass is not None and excludes_zero(mass) and not 0 < mass.difference / top.difference <= 1.5:
+            more = f"; the listed mass is {_means(mass, ' and the outcome is listed ')} of the time"
         return f"{_word(top)}: {first} (difference {_interval(top)}){more}."
-    if mass is not None and said in ("mass over", "mass under"):
+    if mass is not None and direction in ("mass over", "mass under"):
         return f"{_word(mass)} in the listed mass: {listing} (difference {_interval(mass)})."
     return f"Miscalibrated, but not in one direction: confidences are off in some places and not in others ({p})."
 
@@ -315,10 +299,6 @@ def _digits(bias: CalibrationBias) -> int:
         return 3
     half = (bias.high - bias.low) / 2
     return 3 if not half > 0 else min(6, max(3, math.ceil(-math.log10(half))))
-
-
-def _size(bias: CalibrationBias) -> float:
-    return abs(bias.difference)
 
 
 def _word(bias: CalibrationBias) -> str:
