@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from toplist._text import meant
 from toplist.errors import TopListError
 from toplist.io.layouts import KINDS, LayoutHints
+from toplist.lists import TopList, TopLists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Blanks, Duplicates, Repairs
@@ -216,6 +217,9 @@ class Truth:
             object.__setattr__(self, what, value)
         object.__setattr__(self, "n_classes", n_classes)
         object.__setattr__(self, "options", _checked(options, "Truth", data))
+        vain = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
+        if vain is not None:
+            raise TopListError(f"{vain} is about predictions: it has no effect on the truth.")
         named = [what for what, value in self.columns.items() if isinstance(value, str) and value]
         arrays = [what for what, value in self.columns.items() if value is not None and not isinstance(value, str)]
         if named and arrays:
@@ -231,6 +235,10 @@ class Truth:
     def read(self, default: ReadOptions) -> ReadOptions:
         """The options of the truth: its own, and those of `default` that are about all files."""
         return replace(ReadOptions(**{what: getattr(default, what) for what in _INHERITED}), **self.options)
+
+    def with_data(self, data: Any) -> Truth:
+        """The same truth in another form."""
+        return self if data is self.data else Truth(data, outcome=self.outcome, **self.columns, **self.options)
 
     def require_columns(self) -> None:
         """Beside a table, all that is known of the cases is in its columns."""
@@ -273,10 +281,20 @@ class ReadRequest:
         own = {name: one.read(base) for name, one in sources.items()}
         return cls({name: one.data for name, one in sources.items()}, own, about, about.read(base))
 
+    def with_data(self, models: Mapping[str, Any], outcomes: Any) -> ReadRequest:
+        """The same request for the same data in another form."""
+        return replace(self, models=models, truth=self.truth.with_data(outcomes))
+
     @property
     def repairs(self) -> dict[str, Repairs]:
         """What is repaired in the lists of each model."""
         return {name: one.repairs for name, one in self.options.items()}
+
+    @property
+    def truth_normalized(self) -> bool:
+        """Whether a truth that is a distribution per case is normalized: as it says, or else where all models are."""
+        given: bool | None = self.truth.options.get("normalize")
+        return all(one.normalize for one in self.options.values()) if given is None else given
 
     @property
     def set_separator(self) -> str | None:
@@ -285,10 +303,13 @@ class ReadRequest:
 
     def require_memory(self) -> None:
         """Of what is no file or frame, only the values can be read in several ways."""
+        made = all(isinstance(one, TopLists | TopList) for one in self.models.values())
         for one in self.options.values():
-            vain = next((what for what in one.given() if what not in _VALUES), None)
+            vain = next((what for what in one.given() if made or what not in _VALUES), None)
             if vain == "blanks":
                 raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
+            if vain in _VALUES:
+                raise TopListError(f"{vain} has no effect on lists that are made: give it where they are made.")
             if vain is not None:
                 raise TopListError(f"{vain} is about files and frames: it has no effect with predictions in memory.")
         vain = next(iter(self.truth.options), None)
@@ -348,6 +369,8 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
     """Options that `ReadOptions` has, with values that it takes."""
     if isinstance(data, Source | Truth):
         raise TopListError(f"a {kind} is made of data, not of a {type(data).__name__}.")
+    if options and kind == "Source" and isinstance(data, TopLists | TopList):
+        raise TopListError(f"{next(iter(options))} has no effect on lists that are made: give it where they are made.")
     known = [one.name for one in fields(ReadOptions)]
     odd = next((name for name in options if name not in known), None)
     if odd is not None:
