@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import toplist
+from tests.cli.command import toplist_here as toplist
 from toplist import demo
 
 DATA = demo.folder()

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import toplist as tl
-from tests.cli.command import complaints, toplist
+from tests.cli.command import complaints
+from tests.cli.command import toplist_here as toplist
 from toplist import demo
 from toplist.cli.app import app
 from toplist.improve.pools import linear_pool, pool_weights

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import complaints, toplist
+from tests.cli.command import complaints
+from tests.cli.command import toplist_here as toplist
 from toplist import demo
 
 DATA = demo.folder()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.cli.command import toplist
+from tests.cli.command import toplist_here as toplist
 from tests.diagnosis.test_clusters import repeated
 from toplist import diagnosis
 from toplist.errors import FileError, ShapeError, TopListError
