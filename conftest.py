@@ -19,14 +19,21 @@ settings.load_profile("toplist")
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 
 
-class PagesWhole(LoadScopeScheduling):
-    """Tests go to workers one by one, a page of the documentation as a whole: its blocks build on each other."""
+class FilesWhole(LoadScopeScheduling):
+    """A file goes to one worker, so that what its tests share is made once, and blocks of a page are in their order.
+
+    What JAX compiles, pages of reports and studies are shared by the files of a folder.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        page, _, _ = nodeid.partition("::")
-        return page if page.endswith(".md") else nodeid
+        file, _, _ = nodeid.partition("::")
+        folder, _, _ = file.rpartition("/")
+        return folder if folder in SHARING else file
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> PagesWhole:
+SHARING = ("tests/device", "tests/page", "tests/studies")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhole:
     """Used by `pytest -n`."""
-    return PagesWhole(config, log)
+    return FilesWhole(config, log)
