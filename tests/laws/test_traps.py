@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 
 import toplist as tl
-from tests.laws.cases import Case, cases, every_rule, law
+from tests.laws.cases import Case, by_every_rule, cases, law
 from tests.oracle.dense import RULES, brier
 
 
@@ -79,9 +79,9 @@ def test_empty_lists_survive() -> None:
     assert len(tl.score(tl.TopLists.from_dicts([], 4), [])) == 0
 
 
-@every_rule
 @law
 @given(case=cases())
+@by_every_rule
 def test_an_unlisted_truth_is_never_scored_as_perfect(name: str, case: Case) -> None:
     """A missing key is not a zero loss: a miss costs, and no less than the least confident listed class would."""
     t = case.list.valid()
