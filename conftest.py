@@ -1,5 +1,6 @@
 """Code in the README and in the documentation runs: every `>>>` block is a test."""
 
+import gc
 import os
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core each: threads of several workers would wait for each other
@@ -37,3 +38,9 @@ SHARING = ("tests/device", "tests/page", "tests/studies")
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhole:
     """Used by `pytest -n`."""
     return FilesWhole(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: the garbage collector need not go through them again and again."""
+    gc.collect()
+    gc.freeze()
