@@ -217,6 +217,9 @@ class Truth:
             object.__setattr__(self, what, value)
         object.__setattr__(self, "n_classes", n_classes)
         object.__setattr__(self, "options", _checked(options, "Truth", data))
+        lone = next((what for what, value in {"outcome": outcome, **self.columns}.items() if value is not None), None)
+        if data is None and lone is not None:
+            raise TopListError(f"{lone} is about cases with an outcome: give the outcomes too.")
         vain = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
         if vain is not None:
             raise TopListError(f"{vain} is about predictions: it has no effect on the truth.")
@@ -340,7 +343,7 @@ def as_truth(value: Any) -> Truth:
 
 def hints_of(read: ReadOptions, space: ClassSpace | None) -> LayoutHints:
     """What is known about a table that is read alone."""
-    return _hints(read, space, class_column=read.class_column)
+    return replace(_hints(read, space, class_column=read.class_column), sets=None)
 
 
 def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | None, **known: Any) -> LayoutHints:
