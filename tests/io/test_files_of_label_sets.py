@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import toplist as tl
 from tests.io.boards import only
 from toplist import ClassSpace, LabelSets, TopLists
 from toplist.cli.app import app
@@ -157,7 +158,13 @@ def test_what_is_null_is_not_the_empty_set(tmp_path: Path) -> None:
     for written, said in (("null", "a label set is null"), ('["sun", null]', "a label is null")):
         (tmp_path / "y.jsonl").write_text(f'{{"case": 1, "outcome": {written}}}\n{{"case": 2, "outcome": ["sun"]}}\n')
         with pytest.raises(FileError, match=rf"row 1: {said}"):
-            compare({"a": tmp_path / "a.jsonl"}, tmp_path / "y.jsonl", space=8, sets=";", missing="common")
+            compare(
+                {"a": tmp_path / "a.jsonl"},
+                tmp_path / "y.jsonl",
+                space=8,
+                missing="common",
+                read=tl.ReadOptions(set_separator=";"),
+            )
 
 
 def test_messages_write_sets_as_people_do(place: Path) -> None:

@@ -217,18 +217,13 @@ def open_request(request: ReadRequest, space: ClassSpace | None, extra: tuple[st
     return open_sources(asked, None if y is None else (y, request.truth_hints(space, extra)))
 
 
-_FOUND = {"cluster": ("cluster",), "time": ("time", "order")}  # names of columns that say by themselves what they hold
-
-
 def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[OpenTable, str | None, str | None]:
     """The truth with the columns by which cases depend on each other: of clusters, or of time."""
     columns: dict[str, str | None] = {"cluster": about.cluster, "time": about.time}
     if not any(columns.values()):
-        open_to = [(what, name) for what in find if columns[what] is None for name in _FOUND[what]]
-        told = next(((what, name) for what, name in open_to if name in truth.layout.ignored), None)
-        if told is not None:
-            what, name = told
-            columns[what] = name
+        name = next((name for name in find if columns[name] is None and name in truth.layout.ignored), None)
+        if name is not None:
+            columns[name] = name
             left = tuple(other for other in truth.layout.ignored if other != name)
             truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, name), ignored=left))
     return truth, columns["cluster"] or None, columns["time"] or None
