@@ -431,7 +431,7 @@ def require_ids(plan: Plan) -> None:
     if without and len(without) <= len(plan.sources):
         raise AlignmentError(
             f"{few(without)}: there is no column with case ids, but the other files have one. "
-            "Name it with --case, or give all files in the same order without ids."
+            "Name it with case=..., or give all files in the same order without ids."
         )
 
 

@@ -175,8 +175,8 @@ def require_unique(engine: Any, table: str, source: OpenTable) -> None:
 def _perhaps_long(source: OpenTable) -> str:
     """What may be wrong where a row was taken for a case."""
     if source.layout.kind == "labels":
-        own = "truth" if source.truth else source.name
-        return f" If this is a long table, name its confidences: confidences={{{own!r}: ...}}."
+        own = "Truth(..., confidence=...)" if source.truth else f"Source(..., confidence=...) for {source.name!r}"
+        return f" If this is a long table, name its confidences: {own}."
     return f" If {shown(source.layout.case)} is no case id, name the column that is: case=...."
 
 
@@ -415,7 +415,7 @@ class AlignedCases:
         if 0 < len(without) < len(self.sources):
             raise AlignmentError(
                 f"{few(without)}: there is no column with case ids, but the other files have one. "
-                "Name it with --case, or give all files in the same order without ids."
+                "Name it with case=..., or give all files in the same order without ids."
             )
 
 
