@@ -4,8 +4,8 @@ A list is valid if no listed confidence is below the proxy, the share of the res
 gets. Removing the smallest confidence until that holds leaves the one largest valid sublist. Lists with a confidence
 that is too small to be a number are compared by logarithms.
 
-Differences that rounding explains do not make a list invalid: `array_api.beyond` is the rule, and `inspect` here uses in
-addition the decimals that the text of a file shows.
+Differences that rounding explains do not make a list invalid: `array_api.beyond` is the rule, and `inspect` here uses
+in addition the decimals that the text of a file shows.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from toplist.lists.validation import Duplicates, Repairs, Units, admit
 
 
 class Constructors:
-    """The `from_` constructors of `TopLists`. Every value is checked; repairs are made only where they are asked for."""
+    """The `from_` constructors of `TopLists`. Every value is checked; repairs are made only on request."""
 
     __slots__ = ()
 

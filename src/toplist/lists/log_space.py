@@ -1,4 +1,4 @@
-"""Lists in log space, where powers of confidences are products and nothing underflows, and lists made from logarithms."""
+"""Lists in log space, where powers of confidences are products and nothing underflows; lists from logarithms."""
 
 from __future__ import annotations
 

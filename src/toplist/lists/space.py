@@ -28,7 +28,8 @@ class ClassSpace:
     ----------
     size : int, math.inf, sequence of int or sequence of labels, optional
         Number of classes, of any magnitude; `math.inf` for open-ended answers; one integer per case where the
-        number of options differs. A sequence of labels stands for `labels`; the integers from 0 on, in order, are codes.
+        number of options differs. A sequence of labels stands for `labels`; the integers from 0 on, in order, are
+        codes.
     labels : sequence, optional
         Labels, in the order of their codes.
 
