@@ -65,7 +65,7 @@ def test_figures_go_to_a_folder_or_one_to_a_file(tmp_path: Path) -> None:
         (("--plot", "nowhere/at/all"), "there is no folder"),
         (("--plot", "taken"), "this is a file already"),
         (("--classes", "many"), "--classes is a number"),
-        (("--units", "percents"), "Did you mean 'percent'"),
+        (("--scale", "percents"), "Did you mean 'percent'"),
     ],
     ids=["suffix", "folder", "taken", "classes", "units"],
 )

@@ -15,7 +15,7 @@ from tests.cli.run_cli import toplist_here as toplist
 from tests.io.recognition.contract import NAME, Combination
 from tests.io.recognition.tables import CLASSES, INDEX, M, frame, save
 
-FLAGS = {"classes": "--class", "confidences": "--confidence", "by_position": "--by-position"}
+FLAGS = {"classes": "--class-column", "confidences": "--confidence", "by_position": "--by-position"}
 
 
 @dataclass(frozen=True)
