@@ -30,8 +30,8 @@ from tests.io.strategies import Drawn, chance, draw
 from toplist import ClassSpace
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import compare
-from toplist.evaluation.inspection import inspect
 from toplist.evaluation.transform import pool_files, truncate_file
+from toplist.io.checks import check_file
 from toplist.io.layouts import LayoutHints
 from toplist.io.plan import Reading
 from toplist.io.sources import open_source
@@ -299,10 +299,11 @@ def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float |
     reading = Reading(space=space)
 
     def checked() -> None:
-        found = inspect(open_source(folder.path, "it", LayoutHints()), space, Repairs())
-        missing = set(map(str, folder.drawn.ids)) if found.cases != len(folder.drawn.ids) else ()
-        if found.problems or missing:
-            raise TopListError(f"{folder.path}: {[problem.first for problem in found.problems]}")
+        found = check_file(open_source(folder.path, "it", LayoutHints()), space, Repairs())
+        missing = set(map(str, folder.drawn.ids)) if found.counts.cases != len(folder.drawn.ids) else ()
+        blocking = [issue.message for issue in found.issues() if issue.blocking]
+        if blocking or missing:
+            raise TopListError(f"{folder.path}: {blocking}")
 
     def converted(path: Path) -> None:
         convert(open_source(folder.path, "it", LayoutHints()), path, Repairs(), space)

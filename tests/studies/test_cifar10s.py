@@ -55,11 +55,11 @@ def test_the_file_as_it_comes_has_every_oddity_of_the_manifest(lists: Path, tmp_
     (tmp_path / "labels.txt").write_text("\n".join(sorted({row["true_class"] for row in rows()})))
     for classes in (10, tmp_path / "labels.txt"):
         found = checked(lists, "--classes", classes)
-        told = {one["kind"]: one["cases"] for one in found["oddities"]}
+        told = {one["kind"]: one["cases"] for one in found["issues"]}
         assert {kind: told.pop(kind) for kind in COUNTS} == COUNTS
         assert told == {"listed zero": 4, "rounded": 6723}
         assert found["cases"] == 6723
-        assert {one["kind"] for one in found["oddities"] if one["serious"]} == {
+        assert {one["kind"] for one in found["issues"] if one["blocking"]} == {
             "mass above one",
             "class twice",
             "class without a confidence",
@@ -144,5 +144,5 @@ def test_the_report_says_what_is_odd(people: Studied) -> None:
     code, text = said("compare", *files, *repairs, "--report", page, "--quiet")
     assert code == 0, text
     written = page.read_text(encoding="utf-8")
-    for words in ("What is odd about the predictions", "not in falling order", "hard labels only", "listed zero"):
+    for words in ("Data quality of the predictions", "not in falling order", "hard labels only", "listed zero"):
         assert words in written

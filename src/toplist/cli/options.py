@@ -279,7 +279,8 @@ def _columns(truth: str | None) -> list[str]:
         return []
     from toplist.io.readers import open_path
 
-    return open_path(truth).schema.names
+    names: list[str] = open_path(truth).schema.names
+    return names
 
 
 def _files_beside(word: str) -> list[str]:

@@ -359,7 +359,7 @@ class TruncateOptions(FittingOptions, ListsOutput):
 )
 def truncate(inputs: Inputs, options: TruncateOptions) -> None:
     """Write shorter lists; what is cut off joins the mass that is not listed."""
-    cuts = {"k": options.k, "mass": options.mass, "gain": options.gain}
+    cuts: dict[str, Any] = {"k": options.k, "mass": options.mass, "gain": options.gain}
     given = {"-k": options.k, "--mass": options.mass, "--gain": options.gain, "--truth": inputs.truth_file}
     if sum(value is not None for value in given.values()) != 1:
         raise UsageError(f"say how to cut with one of {', '.join(given)}, and with no other of them.")
@@ -370,7 +370,7 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
 
     model, by = inputs.models[inputs.name], options.choose or "k"
     how: Any = {"space": inputs.space, "name": inputs.name, "read": inputs.read}
-    values: dict[str, Any] = cuts
+    values = cuts
     with _reading(inputs, options) as update:
         if inputs.truth_file is not None:
             rule, missing = options.rule or "brier", options.missing

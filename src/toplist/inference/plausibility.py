@@ -20,7 +20,7 @@ from toplist.inference.aggregates import Aggregates
 from toplist.inference.pairwise import same_scores, verdicts
 from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
-from toplist.io.naming import text
+from toplist.lists.checks.names import text
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
