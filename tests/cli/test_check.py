@@ -157,7 +157,7 @@ def test_marks_are_named_by_their_number_whatever_the_units(tmp_path: Path) -> N
 def test_blanks_that_are_dropped_are_an_issue_and_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "blank.csv"
     path.write_text("case,class1,p1,class2,p2\n1,a,0.7,b,\n2,a,0.5,b,0.2\n")
-    assert 'pass blanks="drop"' in checked(path, "--classes", "4")[1]["issues"][0]["message"]
+    assert "pass --blanks drop" in checked(path, "--classes", "4")[1]["issues"][0]["message"]
     code, found = checked(path, "--classes", "4", "--blanks", "drop")
     assert code == 0
     assert {one["kind"]: one["blocking"] for one in found["issues"]} == {"class without a confidence": False}
