@@ -20,9 +20,9 @@ from toplist.inference.aggregates import Aggregates
 from toplist.inference.pairwise import same_scores, verdicts
 from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
-from toplist.lists.checks.names import text
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
+from toplist.lists.checks.names import text
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 

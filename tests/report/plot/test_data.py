@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.report.plot import factories as made
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.errors import TopListError
 from toplist.inference.results import PredictionType
 from toplist.report import plot

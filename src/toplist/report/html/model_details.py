@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toplist.calibration.error import CalibrationBias
-from toplist.calibration.reliability_curve import averages
+from toplist.calibration.bins import averages
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.inference.pairwise import holm
 from toplist.inference.results import Estimate, ModelDetails, WorstCase

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.calibration.reliability_curve import Bin, averages
+from toplist.calibration.bins import Bin, averages
 from toplist.inference.results import ModelDetails
 from toplist.report.numbers import number
 from toplist.report.plot.base import Plot
