@@ -1,4 +1,4 @@
-"""Numerical kernels, compiled or over the array API: case statistics, validity, exact sums, isotonic regression.
+"""Numerical kernels, compiled or over the array API: plain arrays in, plain arrays out.
 
-In: plain arrays. Out: plain arrays, and flags of what is wrong with a list. May import the root modules only.
+Imports the root modules only.
 """
