@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import SequentialPath
-from toplist.report.numbers import power_of_ten, signed
+from toplist.report.numbers import power_of_ten
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LINE,
@@ -17,7 +17,6 @@ from toplist.report.plot.canvas import (
     Axis,
     axis,
     cover,
-    decimals,
     finite,
     label,
     labels,
@@ -32,8 +31,8 @@ from toplist.report.plot.canvas import (
     write,
 )
 from toplist.report.plot.colours import Theme
-from toplist.report.statements import ended, ending, findings, reason
-from toplist.report.text import number_of, percent
+from toplist.report.statements import path_story
+from toplist.report.text import Name, number_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,13 +129,8 @@ def _path(s: SequentialPath) -> Path:
 def _path_words(s: SequentialPath) -> str:
     if not s.at:
         return "There are no cases."
-    end = ending(s)
-    digits = decimals([end.value])
-    ends = [signed(x, digits) for x in (end.low, end.high) if x is not None]
-    between = f"{' and '.join(ends)} at {percent(s.level)}" if ends else ""
-    parts = [ended(s, said, scored(s.rule), signed(end.value, digits), between), *findings(s, said)]
-    every = ["".join(one) for one in parts] + ([label(reason(s), 200)] if s.why else [])
-    return " ".join(f"{one[:1].upper()}{one[1:]}." for one in every)
+    shown = {who: Name(said(who)) for who in (s.candidate, s.baseline)}
+    return " ".join(map(str, path_story(s, shown)))
 
 
 def draw_path(data: Path, theme: Theme) -> Figure:
