@@ -346,10 +346,12 @@ def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Senten
 def different(tested: int, sure: int, pairs: int) -> str:
     """How many pairs are surely different, of those that can be tested.
 
-    >>> different(9, 1, 10), different(10, 4, 10)
-    ('1 of 9 pairs that can be tested is surely different', '4 of 10 pairs are surely different')
+    >>> different(9, 1, 10), different(10, 4, 10), different(0, 0, 3)
+    ('1 of 9 pairs that can be tested is surely different', '4 of 10 pairs are surely different', 'No pair can be tested')
     """
-    which = "pairs" if tested == pairs else "pairs that can be tested"
+    if not tested:
+        return "No pair can be tested"
+    which = noun(tested, "pair") + ("" if tested == pairs else " that can be tested")
     return f"{count(sure)} of {count(tested)} {which} {noun(sure, 'is', 'are')} surely different"
 
 
@@ -607,10 +609,7 @@ def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
 
 def _tested(results: Comparison, rule: str) -> str:
     found = verdicts(results, rule)
-    tested = sum(v.tested for v in found)
-    if found and not tested:
-        return " No pair can be tested."
-    return f" {different(tested, sum(v.sure for v in found), len(found))}." if found else ""
+    return f" {different(sum(v.tested for v in found), sum(v.sure for v in found), len(found))}." if found else ""
 
 
 def deciding(one: Decided, shown: Shown) -> list[Sentence]:
