@@ -179,6 +179,7 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
         strong = [name for name in names if spelled(name) in _STRONG]
         if len(strong) > 1:
             other = next(one for one in asked if one is not asked[at])
+            own = "truth" if asked[at].hints.truth else asked[at].name
             raise AlignmentError(
                 f"{several(strong)} of {asked[at].table.source} could each be the case ids that "
                 f"{other.table.source} has in {shown(known[asked.index(other)][0])}. Say which: "
@@ -209,6 +210,7 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     """Some tables have ids, others have not."""
     lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
+    own = "truth" if lacks.hints.truth else lacks.name
     raise AlignmentError(
         f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). "
         f"Name it with {argument('case')} (for one file, {argument('case', file=own)}), or pass "
