@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
 from toplist._text import argument, meant, nearest, several, shown
-from toplist.errors import FileError, TopListError
+from toplist.errors import FileError
 from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
 from toplist.io.readers import Reader
 from toplist.io.tables import Table
