@@ -33,14 +33,13 @@ from toplist.cli.output import (
     shown,
 )
 from toplist.errors import FileError, TopListError
-from toplist.evaluation.transform import KINDS, fit_recalibrator, pool_files, truncate_file
+from toplist.evaluation.transform import fit_recalibrator, pool_files, truncate_file
 from toplist.io.encoding import empty_set_explained
 from toplist.io.files import find
 from toplist.io.write import transform
 from toplist.lists.space import show_size
 from toplist.postprocess.combination import Ambiguity, PoolWeights
-from toplist.postprocess.recalibration import Recalibrator
-from toplist.postprocess.recalibration.automatic import Selection
+from toplist.postprocess.recalibration import RECALIBRATORS, Recalibrator, Selection
 from toplist.report.text import visible
 
 
@@ -58,8 +57,8 @@ def fit(
     **how: Any,
 ) -> None:
     """Fit a recalibrator and write it down."""
-    if kind not in ("auto", *KINDS):
-        raise UsageError(f"--kind is auto, {', '.join(KINDS)}, not {kind!r}.{meant(kind, ['auto', *KINDS])}")
+    if kind not in ("auto", *RECALIBRATORS):
+        raise UsageError(f"--kind is auto, {', '.join(RECALIBRATORS)}, not {kind!r}.{meant(kind, ['auto', *RECALIBRATORS])}")
     require_rule(rule)
     require_json(output, "--output")
     require_outputs([output], [*named_files([file]).values(), truth], how["classes"])
