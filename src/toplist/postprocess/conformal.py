@@ -102,8 +102,8 @@ class Conformal:
     kind : {"aps", "raps"}, default "aps"
         Adaptive prediction sets, or regularised ones, which are more alike in size.
     randomized : bool, default True
-        Randomised sets cover nearly exactly; others are larger. The randomisation of a case is a function of `seed`, its
-        list and its id. Cases without ids share it if their lists are identical, and then sets may cover more.
+        Randomised sets cover nearly exactly; others are larger. The randomisation of a case depends on `seed`, its list
+        and its id. Cases without ids share it if their lists are identical, and then sets may cover more.
     penalty, k_reg : float, int
         RAPS adds `penalty`, 0.01 by default, for each rank beyond `k_reg`, 5 by default.
     empty : bool, default True
