@@ -262,7 +262,7 @@ def vetoed(members: Members, case: int, cases: int) -> MassError:
     name = "" if members.ids is None else repr(members.ids[case : case + 1].tolist()[0])
     return MassError(
         "every class is given zero by some member, so that nothing is left of their product.",
-        "Give each list some rest mass first (postprocess.RestFloor), pool linearly, or give weight zero to that member.",
+        "Give each list some rest mass (postprocess.RestFloor), pool linearly, or give weight zero to that member.",
         case=case,
         name=name,
         more=cases - 1,
