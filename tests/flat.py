@@ -23,6 +23,7 @@ def records(models: Any, truth: Any, options: Mapping[str, Any]) -> tuple[Any, A
                 own.setdefault(name, {})[what] = one
     about = {what: value for what, value in options.items() if what in TRUTH} | own.pop("truth", {})
     if own:
+        assert own.keys() <= models.keys(), own
         models = {name: tl.Source(one, **own.get(name, {})) for name, one in models.items()}
     rest = {what: value for what, value in options.items() if what not in (*READ, *TRUTH, *INFERENCE)}
     how = {what: value for what, value in options.items() if what in INFERENCE}

@@ -157,7 +157,7 @@ def test_a_missing_prediction_is_an_empty_list_if_rejects_are_asked_for(tmp_path
     board = compare(world, tmp_path, missing="reject", **CLUSTERED)
     for name in LAYOUTS:
         world.rows[name] = [row if there else {} for row, there in zip(world.rows[name], world.has[name], strict=True)]
-    alone = in_memory(world, np.arange(150), sample_weight=world.weight, clusters=world.cluster)
+    alone = in_memory(world, np.arange(150), weight=world.weight, cluster=world.cluster)
     assert _rounded({**found(board), "missing": ""}) == _rounded({**found(alone), "missing": ""})
     assert {one.name: one.filled for one in board.results.origins} == {
         name: int((~world.has[name]).sum()) for name in LAYOUTS
@@ -170,7 +170,7 @@ def test_pairwise_comparisons_are_those_of_common_cases(rules: list[str], tmp_pa
     world = World(6, 150)
     holes(world, 4)
     world.write(tmp_path, seed=5)
-    board = compare(world, tmp_path, missing="pairwise", sample_weight="worth", rules=rules)
+    board = compare(world, tmp_path, missing="pairwise", weight="worth", rules=rules)
     for r, rule in enumerate(rules):
         brute = Brute.of(*scores(world, rule), world.weight)
         if r == 0 and brute.all_finite:

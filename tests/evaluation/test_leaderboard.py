@@ -36,7 +36,7 @@ def flipped(one: Estimate) -> Estimate:
 
 
 @settings(law, max_examples=10)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), kind=st.sampled_from(["", "by", "clusters"]))
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), kind=st.sampled_from(["", "group", "cluster"]))
 def test_differences_are_antisymmetric_under_every_rule(seed: int, n: int, kind: str) -> None:
     """To the last bit, over all cases whatever the groups."""
     options = {kind: np.random.default_rng(seed).integers(0, 3, n)} if kind else {}
@@ -102,7 +102,7 @@ def test_what_is_not_there_cannot_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"by": ["x", "y"] * 20}, {"penalty": math.inf}, {"missing": "pairwise"}], ids=str
+    "options", [{}, {"group": ["x", "y"] * 20}, {"penalty": math.inf}, {"missing": "pairwise"}], ids=str
 )
 def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
     """Strictly: no NaN, no infinity; every name, rank and digit."""
@@ -122,7 +122,7 @@ def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"by": ["x", "y"] * 20, "clusters": [1, 2, 3, 4] * 10}, {"penalty": math.inf}], ids=str
+    "options", [{}, {"group": ["x", "y"] * 20, "cluster": [1, 2, 3, 4] * 10}, {"penalty": math.inf}], ids=str
 )
 def test_the_record_is_as_its_schema_says(options: dict[str, Any]) -> None:
     from toplist.report.export import schema

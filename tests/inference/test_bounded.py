@@ -20,7 +20,7 @@ from toplist.inference.intervals import BoundedIntervals
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(2, 5),
-    intervals=st.sampled_from(["t", "normal", "cosine", "hac"]),
+    intervals=st.sampled_from(["t", "normal", "ewc", "hac"]),
     penalty=st.sampled_from([None, 0.5]),
 )
 def test_no_interval_of_a_leaderboard_leaves_the_range_of_its_score(

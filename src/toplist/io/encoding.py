@@ -50,7 +50,7 @@ def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
     odd = next((label for label in labels if sets and sets in label), None)
     if odd is not None:
         raise SpaceError(
-            f"the label {shown(odd)} has the delimiter {sets!r} in it: where classes are label sets, give the labels "
+            f"the label {shown(odd)} has the separator {sets!r} in it: where classes are label sets, give the labels "
             "that the sets are made of, one by one."
         )
     if not space.complete and space.size != 2 ** len(labels):
@@ -103,8 +103,6 @@ class ClassEncoder:
     _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
-        if self.sets == "":
-            raise TopListError('sets is a delimiter, such as ";", not an empty text.')
         if self.space is not None and self.space.labels is not None and self.sets is None:
             self._labels = need("pyarrow").array([str(label) for label in self.space.labels])
         if isinstance(self.space, LabelSets):
@@ -364,7 +362,7 @@ def label_sets(values: Any, delimiter: str) -> Any:
     parts, which = _taken_apart(values, delimiter)
     odd = next((part for one in parts for part in one if delimiter in part), None)
     if odd is not None:
-        raise TopListError(f"the label {shown(odd)} has the delimiter {delimiter!r} in it: choose another one.")
+        raise TopListError(f"the label {shown(odd)} has the separator {delimiter!r} in it: choose another one.")
     return need("pyarrow").array([delimiter.join(one) or _EMPTY for one in parts], "string").take(which)
 
 
@@ -504,7 +502,7 @@ class CommonEncoder(ClassEncoder):
         pa, pc = need("pyarrow"), need("pyarrow.compute")
         odd = canonical.filter(pc.match_substring(canonical, self.sets))
         if len(odd):
-            raise TopListError(f"{several(self._written(odd[:1]))}: a label has the delimiter {self.sets!r} in it.")
+            raise TopListError(f"{several(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
         return pa.array(self._written(canonical), pa.string())
 
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
 from toplist._text import argument, meant, nearest, several, shown
-from toplist.errors import FileError, TopListError
+from toplist.errors import FileError
 from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
 from toplist.io.readers import Reader
 from toplist.io.tables import Table
@@ -110,8 +110,6 @@ def table_of(reader: Reader) -> Table:
 
 def require_columns(table: Table, hints: LayoutHints) -> None:
     """Columns that the caller names are there, and are not to be ignored as well."""
-    if hints.layout not in ("auto", *KINDS):
-        raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{meant(hints.layout, KINDS)}")
     left = set(ignored(table.names, hints.ignore))
     for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
         if wanted == hints.confidences and "*" in wanted and wanted not in table.names:
@@ -147,10 +145,10 @@ def _is_number(name: str) -> bool:
 
 def _for_one(hints: LayoutHints, wanted: str) -> str:
     """That columns may be named for each file, where one was named for all of them."""
-    what = "case" if wanted == hints.case else "classes" if wanted == hints.classes else "confidences"
+    what = "case" if wanted == hints.case else "class_column" if wanted == hints.classes else "confidence"
     if hints.truth or wanted not in (hints.case, hints.classes, hints.confidences):
         return ""
-    return f" If files call it differently, name it for each: {what}={{name: column}}."
+    return f" If files call it differently, name it for each: Source(..., {what}=...)."
 
 
 def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -166,7 +164,7 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
         free += [hints.classes] if hints.classes in hints.extra else named(hints.extra, (*TRUTH, *CLASS))[:1]
     found = _Finding(table, hints, case, free)
     layout = found.truth() if hints.truth else found.prediction()
-    given = ((hints.classes, layout.classes, "classes"), (hints.confidences, layout.confidences, "confidences"))
+    given = ((hints.classes, layout.classes, "class_column"), (hints.confidences, layout.confidences, "confidence"))
     for name, used, what in given:
         if name is not None and name not in used and "*" not in name:
             say = "outcome" if hints.truth else what
@@ -448,8 +446,8 @@ class _Finding:
         seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
         self._refuse(
             f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
-            f"class: {few}; or name the columns of classes by a pattern, such as {argument('confidence', 'prob_*')}, or "
-            f"declare the labels of all classes, or their number where it is that of the columns.{case}"
+            f"class: {few}; or name the columns of classes by a pattern, such as {argument('confidence', 'prob_*')}, "
+            f"or declare the labels of all classes, or their number where it is that of the columns.{case}"
         )
 
     def _is_key(self, name: str) -> bool:
@@ -464,8 +462,8 @@ class _Finding:
         if all(name.startswith(head) and len(name) > len(head) for name in names):
             rest = _quoted([name[len(head) :] for name in names[:3]])
             self._refuse(
-                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say {argument('confidence', f'{head}*')}; if "
-                f"they are called as the columns are, say {argument('layout', 'wide')}."
+                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say "
+                f"{argument('confidence', f'{head}*')}; if they are called as the columns are, say {argument('layout', 'wide')}."
             )
 
     def _pattern(self, pattern: str) -> Layout:

@@ -102,7 +102,7 @@ class ReadOptions:
             _require_choice(what, getattr(self, what), allowed)
         for what in ("case", "class_column", "confidence"):
             _require_column(what, getattr(self, what))
-        if self.set_separator is not None and not isinstance(self.set_separator, str):
+        if self.set_separator is not None and not (isinstance(self.set_separator, str) and self.set_separator):
             raise TopListError(f"set_separator is text between labels, such as ';', not {self.set_separator!r}.")
         object.__setattr__(self, "ignore", _ignored(self.ignore))
 

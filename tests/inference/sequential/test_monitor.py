@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests import flat
 from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.evaluation.tables import SPACE, World
 from tests.properties.cases import law
@@ -237,16 +238,17 @@ def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
         ({"a": [0, 1], "b": [0]}, {}, "differ in length"),
         ({"a": [0, 1], "b": [0, 1]}, {"level": 1.0}, "level is between 0 and 1"),
         ({"a": [0, 1], "b": [0, 1]}, {"penalty": -1}, "penalty"),
-        ({"a": [0, 1], "b": [0, 1]}, {"order": [1, 2, 3]}, "order needs one value per case"),
+        ({"a": [0, 1], "b": [0, 1]}, {"time": [1, 2, 3]}, "time needs one value per case"),
         ({"a": [0, 1], "b": [0, 1]}, {"rule": "bier"}, "Did you mean 'brier'"),
-        ({"a": [0, 1], "b": [0, 1]}, {"units": {"c": "percent"}}, "units= is given for 'c'"),
+        ({"a": [0, 1], "b": [0, 1]}, {"cluster": [1, 2]}, "cluster has no effect on monitor"),
+        ({"a": [0, 1], "b": [0, 1]}, {"method": "hac"}, "method has no effect on monitor"),
         ({"a": [0, 1], "b": "b.csv"}, {}, "there is no such file"),
         ({1: [0, 1], "1": [0, 1]}, {}, "a name of its own"),
     ],
 )
 def test_what_cannot_be_monitored_is_refused(predictions: Any, options: Any, problem: str) -> None:
     with pytest.raises(tl.TopListError, match=problem):
-        monitor(predictions, [0, 1], space=2, **options)
+        flat.monitor(predictions, [0, 1], space=2, **options)
 
 
 def test_outcomes_need_the_length_of_the_predictions() -> None:
