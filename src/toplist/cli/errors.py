@@ -18,7 +18,12 @@ from toplist._text import meant, notation
 from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
 
 BAD_DATA, BAD_USAGE, GATE = 1, 2, 3
-_FLAGS = {"method": "--inference", "n_classes": "--classes", "space": "--classes", "units": "--scale"}  # the others are called alike
+_FLAGS = {
+    "method": "--inference",
+    "n_classes": "--classes",
+    "space": "--classes",
+    "units": "--scale",
+}  # the others are called alike
 
 _COLUMNS = ("case", "class_column", "confidence", "outcome")  # arguments that name a column
 

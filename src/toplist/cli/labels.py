@@ -1,10 +1,11 @@
-"""The labels of all classes, from the file that --classes names."""
+"""The classes that --classes declares: a number, or the labels in a file."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +13,56 @@ from typing import Any
 
 import typer
 
-from toplist._text import UTF8_REMEDY, meant, several, shown
+import toplist as tl
+from toplist._text import UTF8_REMEDY, meant, nearest, nearest_file, several, shown
+from toplist.cli.errors import UsageError
 from toplist.errors import FileError
 from toplist.report.text import visible
 
-TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _LABELS = ("label", "class", "name", "class_name", "label_name", "classname", "category", "labels", "classes", "names")
 _CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
+
+
+def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
+    """What --classes says: a space, or the column of the truth that says how many there are per case."""
+    if text is None:
+        return None, None
+    word = text.strip()
+    if word.lower() in ("inf", "infinity", "infinite"):
+        return tl.ClassSpace(math.inf), None
+    if re.fullmatch(r"\d[\d_,]*", word):
+        if len(word) > 4000:
+            raise UsageError(f"--classes: a number of {len(word):,} digits is too long: say 2^L or inf.")
+        return tl.ClassSpace(int(re.sub(r"[_,]", "", word))), None
+    power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
+    if power:
+        return tl.ClassSpace(2 ** int(power.group(1))), None
+    if Path(word).is_file():
+        return tl.ClassSpace(labels=read_labels(Path(word))), None
+    table, mark, column = word.rpartition(":")
+    if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
+        return tl.ClassSpace(labels=read_labels(Path(table), column)), None
+    columns = _columns(truth)
+    if word in columns:
+        return None, word
+    near = None if Path(word).exists() else nearest(word, columns) or nearest_file(word, _files_beside(word))
+    hint = "" if near is None else f" Did you mean {near!r}?"
+    raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
+
+
+def _columns(truth: str | None) -> list[str]:
+    if truth is None:
+        return []
+    from toplist.io.readers import open_path
+
+    names: list[str] = open_path(truth).schema.names
+    return names
+
+
+def _files_beside(word: str) -> list[str]:
+    folder = Path(word).parent
+    return [str(folder / p.name) if str(folder) != "." else p.name for p in folder.iterdir()] if folder.is_dir() else []
 
 
 def read_labels(path: Path, column: str | None = None) -> list[str]:
@@ -32,8 +76,8 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
     suffix = path.suffix.lower()
     if suffix == ".json":
         labels = _json_labels(text, str(path))
-    elif suffix in TABLES:
-        labels = _table_labels(text, TABLES[suffix], str(path), column)
+    elif suffix in _TABLES:
+        labels = _table_labels(text, _TABLES[suffix], str(path), column)
     else:
         labels = [line.strip("\r") for line in text.split("\n")]
         if len(labels) > 2 and labels[0].strip().casefold() in _LABELS:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import math
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -15,10 +13,10 @@ from typing import Any
 import typer
 
 import toplist as tl
-from toplist._text import meant, nearest, nearest_file
+from toplist._text import meant
 from toplist.cli.command import PANELS, option, option_parameter, parameter
 from toplist.cli.errors import UsageError, flag_of, of_flags
-from toplist.cli.labels import TABLES, read_labels
+from toplist.cli.labels import space_of
 from toplist.io.options import TRUTH, ReadOptions, Truth
 
 RULES = ("brier", "log", "spherical", "zero-one", "one-vs-rest")
@@ -245,44 +243,3 @@ def _stem(path: str) -> str:
         stem, suffix = os.path.splitext(name)
         name = stem if suffix.lower() in known else name
     return name
-
-
-def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
-    """What --classes says: a space, or the column of the truth that says how many there are per case."""
-    if text is None:
-        return None, None
-    word = text.strip()
-    if word.lower() in ("inf", "infinity", "infinite"):
-        return tl.ClassSpace(math.inf), None
-    if re.fullmatch(r"\d[\d_,]*", word):
-        if len(word) > 4000:
-            raise UsageError(f"--classes: a number of {len(word):,} digits is too long: say 2^L or inf.")
-        return tl.ClassSpace(int(re.sub(r"[_,]", "", word))), None
-    power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
-    if power:
-        return tl.ClassSpace(2 ** int(power.group(1))), None
-    if Path(word).is_file():
-        return tl.ClassSpace(labels=read_labels(Path(word))), None
-    table, mark, column = word.rpartition(":")
-    if mark and Path(table).suffix.lower() in TABLES and Path(table).is_file():
-        return tl.ClassSpace(labels=read_labels(Path(table), column)), None
-    columns = _columns(truth)
-    if word in columns:
-        return None, word
-    near = None if Path(word).exists() else nearest(word, columns) or nearest_file(word, _files_beside(word))
-    hint = "" if near is None else f" Did you mean {near!r}?"
-    raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
-
-
-def _columns(truth: str | None) -> list[str]:
-    if truth is None:
-        return []
-    from toplist.io.readers import open_path
-
-    names: list[str] = open_path(truth).schema.names
-    return names
-
-
-def _files_beside(word: str) -> list[str]:
-    folder = Path(word).parent
-    return [str(folder / p.name) if str(folder) != "." else p.name for p in folder.iterdir()] if folder.is_dir() else []

@@ -323,8 +323,8 @@ def require_same_cases(
     lines += [f"{name} has {_cases(count, ids)} that the truth does not have" for name, count, ids in unknown if count]
     if lines:
         raise AlignmentError(
-            f"{'; '.join(lines)}.{hint} Choose what to do about it: {argument('missing', 'common')} (cases that all have), "
-            "pairwise (relative skill) or reject (an absent prediction is the empty list)."
+            f"{'; '.join(lines)}.{hint} Choose what to do about it: {argument('missing', 'common')} (cases that all "
+            "have), pairwise (relative skill) or reject (an absent prediction is the empty list)."
         )
 
 

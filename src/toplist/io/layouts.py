@@ -446,8 +446,8 @@ class _Finding:
         seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
         self._refuse(
             f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
-            f"class: {few}; or name the columns of classes by a pattern, such as {argument('confidence', 'prob_*')}, or "
-            f"declare the labels of all classes, or their number where it is that of the columns.{case}"
+            f"class: {few}; or name the columns of classes by a pattern, such as {argument('confidence', 'prob_*')}, "
+            f"or declare the labels of all classes, or their number where it is that of the columns.{case}"
         )
 
     def _is_key(self, name: str) -> bool:
@@ -462,8 +462,8 @@ class _Finding:
         if all(name.startswith(head) and len(name) > len(head) for name in names):
             rest = _quoted([name[len(head) :] for name in names[:3]])
             self._refuse(
-                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say {argument('confidence', f'{head}*')}; if "
-                f"they are called as the columns are, say {argument('layout', 'wide')}."
+                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say "
+                f"{argument('confidence', f'{head}*')}; if they are called as the columns are, say {argument('layout', 'wide')}."
             )
 
     def _pattern(self, pattern: str) -> Layout:

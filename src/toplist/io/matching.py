@@ -47,7 +47,8 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
     if any(one.hints.by_position for one in asked):
         if told is not None:
             raise AlignmentError(
-                f"{argument('by_position', True)} and {argument('case', told.hints.case)} contradict each other: give one of them."
+                f"{argument('by_position', True)} and {argument('case', told.hints.case)} contradict each other: give one of "
+                "them."
             )
         return [None] * len(asked)
     bare = next((one for one in asked if one.table.bare), None)
@@ -61,8 +62,8 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
             )
         if told is not None:
             raise AlignmentError(
-                f"{argument('case', told.hints.case)} has no effect: {bare.name} is a list or an array, which has no case "
-                "ids and is matched by position. Give a frame or a Series with an index."
+                f"{argument('case', told.hints.case)} has no effect: {bare.name} is a list or an array, which has no "
+                "case ids and is matched by position. Give a frame or a Series with an index."
             )
         return [None] * len(asked)
     chosen = [one.hints.case for one in asked]
@@ -178,19 +179,17 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
     for at, names in known.items():
         strong = [name for name in names if spelled(name) in _STRONG]
         if len(strong) > 1:
-            other = next(one for one in asked if one is not asked[at])
-            own = "truth" if asked[at].hints.truth else asked[at].name
+            other, file = next(one for one in asked if one is not asked[at]), _file(asked[at])
             raise AlignmentError(
                 f"{several(strong)} of {asked[at].table.source} could each be the case ids that "
                 f"{other.table.source} has in {shown(known[asked.index(other)][0])}. Say which: "
-                f"{argument('case', strong[0], own)} or {argument('case', strong[1], own)}."
+                f"{argument('case', strong[0], file)} or {argument('case', strong[1], file)}."
             )
 
 
-def own_option(one: CaseColumnRequest, what: str, value: str | None = None) -> str:
-    """An option for one table alone, as the caller writes it."""
-    given = "..." if value is None else repr(value)
-    return f"Truth(..., {what}={given})" if one.hints.truth else f"Source(..., {what}={given}) for {one.name!r}"
+def _file(one: CaseColumnRequest) -> str:
+    """The name of a file where an option is about it alone."""
+    return "truth" if one.hints.truth else one.name
 
 
 def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
@@ -210,10 +209,9 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     """Some tables have ids, others have not."""
     lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
-    own = "truth" if lacks.hints.truth else lacks.name
     raise AlignmentError(
         f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). "
-        f"Name it with {argument('case')} (for one file, {argument('case', file=own)}), or pass "
+        f"Name it with {argument('case', file=_file(lacks))}, or pass "
         f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
     )
 
@@ -225,8 +223,9 @@ def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
         if others:
             raise AlignmentError(
                 f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless "
-                f"that is asked for: pass {argument('by_position', True)} if all files are in the same order. Or name the "
-                f"ids, if {several(others)} of {one.table.source} holds them: {argument('case', others[0])}.{_unique(one)}"
+                f"that is asked for: pass {argument('by_position', True)} if all files are in the same order. Or name "
+                f"the ids, if {several(others)} of {one.table.source} holds them: "
+                f"{argument('case', others[0])}.{_unique(one)}"
             )
 
 
