@@ -31,7 +31,7 @@ def _in_python(name: str, value: Any, file: str) -> str:
     return typed if not file else f"Truth(..., {typed})" if file == "truth" else f"Source(..., {typed}) for {file!r}"
 
 
-_notation = [_in_python]
+_notation: list[Callable[[str, Any, str], str]] = [_in_python]
 
 
 def argument(name: str, value: Any = ..., file: str = "") -> str:
