@@ -18,7 +18,6 @@ from toplist.evaluation.arrays import ArrayModels, together
 from toplist.evaluation.case_details import CaseDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.stream import (
-    MISSING,
     MatrixCollector,
     ReadSummary,
     ScoringSpec,
@@ -34,6 +33,7 @@ from toplist.inference.ranking import ComparisonSpec, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import METHODS, TIMED, InferenceSettings
+from toplist.io.align import MISSING
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import ReadOptions
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, repairs_of, with_indicators

@@ -18,7 +18,6 @@ from toplist.io.checks import FileChecks, rows_of
 from toplist.io.encoding import EMPTY_REMEDY, empty_set_explained
 from toplist.io.lists import lists_of, require_all_columns
 from toplist.io.sources import OpenTable
-from toplist.io.spill import some
 from toplist.lists import TopLists
 from toplist.lists.checks import Issue, seen_to
 from toplist.lists.space import ClassSpace, show_size
@@ -145,7 +144,7 @@ class _Look:
         if lists is None:
             good = self._good(batch, codes, half)
             kept = codes if batch.classes is None else codes[np.repeat(np.isin(_all(batch), good), _sizes(batch))]
-            rest = batch if len(good) == len(batch) else some(batch, good)
+            rest = batch if len(good) == len(batch) else batch.take(good)
             lists = lists_of(rest, self.source.names, kept, self.space, self.repairs)
         found = self.found
         found.sizes.update(dict(zip(*(a.tolist() for a in np.unique(lists.sizes, return_counts=True)), strict=True)))

@@ -15,7 +15,7 @@ from toplist.core.kernel import Rows
 from toplist.errors import FileError, SpaceError
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain, truths
-from toplist.io.encoding import ClassEncoder, has_integers
+from toplist.io.encoding import ClassEncoder, has_integers, within_case
 from toplist.io.naming import for_predictions
 from toplist.io.sources import OpenTable
 from toplist.lists.checks import Issue, QualityCounts
@@ -86,7 +86,11 @@ class FileChecks:
             self.crowded = str(error)
             self._coder = ClassEncoder(ClassSpace(math.inf), False, self.sets)
             codes = self._coder.own_codes(batch, names)
-        return _within_case(codes, batch) if self.crowded else codes
+        if not self.crowded:
+            return codes
+        if batch.classes is None:
+            return np.arange(len(codes), dtype=np.int64)
+        return within_case(np.repeat(np.arange(len(batch)), np.diff(batch.offsets)), codes)
 
     @property
     def _whole(self) -> bool:
@@ -125,19 +129,3 @@ def _with_foreign(values: Any, labels: Any) -> Codes:
     codes: Codes = len(labels) + as_numpy(text.dictionary_encode().indices).astype(np.int64)
     codes[known] = as_numpy(pc.fill_null(places, -1)).astype(np.int64)[known]
     return codes
-
-
-def _within_case(codes: Codes, batch: Batch) -> Codes:
-    """Codes that count the classes of each case from zero."""
-    if batch.classes is None:
-        return np.arange(len(codes), dtype=np.int64)
-    case = np.repeat(np.arange(len(batch)), np.diff(batch.offsets))
-    order = np.lexsort((codes, case))
-    new = np.ones(len(order), bool)
-    new[1:] = (np.diff(case[order]) != 0) | (np.diff(codes[order]) != 0)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.cumsum(new) - 1
-    first = np.full(len(batch), np.iinfo(np.int64).max)
-    np.minimum.at(first, case, place)
-    place -= first[case]
-    return place

@@ -140,7 +140,9 @@ class ClassEncoder:
             return mine, theirs
         mine = np.tile(mine, len(lists)) if lists.classes is None else mine
         theirs = np.tile(theirs, len(truth)) if truth.classes is None else theirs
-        return _within_case(mine, lists, theirs, truth)
+        case = np.concatenate([np.repeat(np.arange(len(b)), np.diff(b.offsets)) for b in (lists, truth)])
+        codes = within_case(case, np.concatenate([mine, theirs]))
+        return codes[: len(mine)], codes[len(mine) :]
 
     def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
         """The codes of predictions alone, where nothing is compared."""
@@ -413,21 +415,20 @@ def _whole(values: Any, batch: Batch) -> Codes:
     return whole
 
 
-def _within_case(mine: Codes, lists: Batch, theirs: Codes, truth: Batch) -> tuple[Codes, Codes]:
-    """Codes that start from zero in each case."""
-    n = len(lists)
-    case = np.concatenate([np.repeat(np.arange(n), np.diff(b.offsets)) for b in (lists, truth)])
-    pairs = np.stack([case, np.concatenate([mine, theirs])])
-    order = np.lexsort(pairs[::-1])
-    fresh = np.ones(len(order), bool)
-    fresh[1:] = (pairs[:, order][:, 1:] != pairs[:, order][:, :-1]).any(axis=0)
-    place = np.cumsum(fresh) - 1
-    local = np.empty(len(order), np.int64)
-    local[order] = place
-    first = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(first, case, local)
-    local -= first[case]
-    return local[: len(mine)], local[len(mine) :]
+def within_case(case: NDArray[Any], codes: Codes) -> Codes:
+    """Codes that start from zero in each case, in the order of the given ones.
+
+    >>> within_case(np.array([0, 0, 1, 1, 0]), np.array([7, 3, 9, 9, 7]))
+    array([1, 0, 0, 0, 1])
+    """
+    order = np.lexsort((codes, case))
+    new_case, new = np.ones(len(order), bool), np.ones(len(order), bool)
+    new_case[1:] = np.diff(case[order]) != 0
+    new[1:] = new_case[1:] | (np.diff(codes[order]) != 0)
+    place = np.cumsum(new) - 1
+    out = np.empty(len(order), np.int64)
+    out[order] = place - np.maximum.accumulate(np.where(new_case, place, 0))
+    return out
 
 
 def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) -> FileError:

@@ -16,13 +16,12 @@ from toplist._optional import need
 from toplist._text import shown
 from toplist._typing import Codes
 from toplist.errors import CaseError, ClassError, FileError, ShapeError, TopListError
-from toplist.io.batches import Batch
+from toplist.io.batches import Batch, concat
 from toplist.io.columns import plain
 from toplist.io.encoding import EMPTY_REMEDY
 from toplist.io.layouts import LayoutHints
 from toplist.io.options import ReadOptions
 from toplist.io.sources import OpenTable, open_source
-from toplist.io.spill import rounding_of
 from toplist.lists import TopLists, flatten
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
@@ -174,9 +173,7 @@ def from_table(what: Any, space: Any, hints: LayoutHints) -> Table:
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
     known = ClassSpace(labels=source.names) if space is None else as_space(space)
-    sizes = np.concatenate([np.diff(batch.offsets) for batch in batches]) if batches else np.zeros(0, np.int64)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    t = np.concatenate([batch.confidences for batch in batches]) if batches else np.zeros(0)
+    whole = concat(batches, source.path, source.names)
     names = [name for batch in batches for name in _names(batch, source)]
     if known.labels is not None and names and isinstance(names[0], str):
         names = _as_labels(names, known)
@@ -184,8 +181,10 @@ def from_table(what: Any, space: Any, hints: LayoutHints) -> Table:
     if batches and batches[0].ids is not None:
         pa = need("pyarrow")
         ids = np.array(pa.chunked_array([batch.ids for batch in batches]).to_pylist())
-    dropped = sum(int(np.count_nonzero(batch.halves.any(axis=1))) for batch in batches if batch.halves is not None)
-    return offsets, np.array(names) if names else np.zeros(0, np.int64), t, known, ids, dropped, rounding_of(batches)
+    dropped = 0 if whole.halves is None else int(np.count_nonzero(whole.halves.any(axis=1)))
+    rounding = {"precision": whole.precision, "shown": whole.shown}
+    classes = np.array(names) if names else np.zeros(0, np.int64)
+    return whole.offsets, classes, whole.confidences, known, ids, dropped, rounding
 
 
 def _names(batch: Batch, source: OpenTable) -> list[Any]:

@@ -302,7 +302,7 @@ class Reading:
     by_position: bool = False
 
     def __post_init__(self) -> None:
-        if self.missing not in MISSING:
+        if self.missing not in MISSING[:2]:
             raise TopListError(f'missing is "error" or "common" here, not {self.missing!r}.')
 
     def open(self, predictions: Mapping[str, Any], truth: Any = None, *, counted: bool = True) -> AlignedFiles:
@@ -362,8 +362,7 @@ class AlignedFiles:
 
     def attempts(self) -> Iterator[Iterator[list[Batch]]]:
         """Ways through the cases: the second is for those who meet an `OutOfStepError` on the first."""
-        yield self.cases.in_step()
-        yield self.cases.in_order()
+        return self.cases.attempts()
 
     def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
         """The lists of each file, what happened if the truth is among them, and what codes are called."""

@@ -116,4 +116,4 @@ def _converts(series: Any) -> bool:
     return True
 
 
-__all__ = ["JsonReader", "MemoryReader", "TableChunk", "Reader", "open_frame", "open_path", "prepare"]
+__all__ = ["JsonReader", "MemoryReader", "Reader", "TableChunk", "open_frame", "open_path", "prepare"]
