@@ -20,9 +20,9 @@ import typer
 from toplist._text import UTF8_REMEDY, meant, nearest, nearest_file, several, shown
 from toplist.cli.errors import UsageError
 from toplist.errors import FileError
+from toplist.io.files import open_path, stem_of
 from toplist.io.layouts import KINDS
 from toplist.io.options import TRUTH, ReadOptions
-from toplist.io.readers import open_path
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
 from toplist.report.text import visible
@@ -217,10 +217,6 @@ TRUNCATE_EXAMPLES = """Examples:
 """
 
 
-_PACKED = re.compile(
-    r"(\.(csv|tsv|tab|jsonl|ndjson|parquet|pq|arrow|feather|ipc|npy|npz))?(\.(gz|zst))?$", re.IGNORECASE
-)
-
 _TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _LABELS = ("label", "class", "name", "class_name", "label_name", "classname", "category", "labels", "classes", "names")
 _CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
@@ -234,7 +230,7 @@ def named_files(words: Sequence[str]) -> dict[str, str]:
         if mark and name and path and not os.path.exists(word):
             pairs.append((name, path))
         else:
-            pairs.append((_stem(word), word))
+            pairs.append((stem_of(word), word))
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         pairs = [(_with_folder(name, path) if names.count(name) > 1 else name, path) for name, path in pairs]
@@ -248,11 +244,6 @@ def named_files(words: Sequence[str]) -> dict[str, str]:
 def _with_folder(name: str, path: str) -> str:
     folder = Path(path).parent.name
     return f"{folder}/{name}" if folder else name
-
-
-def _stem(path: str) -> str:
-    name = Path(path).name or path
-    return _PACKED.sub("", name) or name
 
 
 def space_of(text: str | None, truth: str | None) -> tuple[ClassSpace | None, str | None]:

@@ -426,7 +426,7 @@ class _Finding:
 
     def _wide_by_labels(self, scalar: list[str], labels: Collection[str]) -> Layout | None:
         """The columns that are called as the classes are; what others hold is no number."""
-        if getattr(self.table.reader, "unnamed", False) and len(scalar) == len(labels):
+        if self.table.reader.unnamed and len(scalar) == len(labels):
             return self._layout("wide", scalar, names=list(labels))  # by their places
         _require_no_typo(scalar, labels, self.table.source)
         classes = [name for name in scalar if name in labels]

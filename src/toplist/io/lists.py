@@ -33,7 +33,7 @@ NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
 def require_all_columns(source: OpenTable, space: ClassSpace) -> None:
     """Columns that go by their place are either all classes, or something else."""
     columns = len(source.names)
-    if columns and getattr(source.reader, "unnamed", False) and (space.per_case or columns != space.size):
+    if columns and source.reader.unnamed and (space.per_case or columns != space.size):
         classes = "a number of classes per case" if space.per_case else f"{show_size(space.size)} classes"
         remedy = "If they are the most confident ones, save their classes too."
         raise FileError(source.path, f"{columns:,} columns without names, but {classes}. {remedy}")

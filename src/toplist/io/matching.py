@@ -31,8 +31,7 @@ class CaseColumnRequest:
         """What is read, however it is called: files, or a table in memory."""
         reader = self.table.reader
         if not reader.paths:
-            origin = getattr(reader, "origin", None)
-            return frozenset([id(reader if origin is None else origin)])
+            return frozenset([id(reader if reader.origin is None else reader.origin)])
         return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
 
 

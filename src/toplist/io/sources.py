@@ -19,9 +19,10 @@ from toplist.io.batches import Batch, to_batch, to_batches
 from toplist.io.column_names import RUN, named
 from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
 from toplist.io.duckdb_engine import connect, guarded
+from toplist.io.files import open_path
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header, table_of
 from toplist.io.matching import CaseColumnRequest, case_columns
-from toplist.io.readers import JsonReader, MemoryReader, Reader, TableChunk, open_frame, open_path, prepare
+from toplist.io.readers import MemoryReader, Reader, TableChunk, open_frame
 from toplist.io.tables import sound
 
 log = logging.getLogger("toplist")
@@ -73,7 +74,7 @@ class OpenTable:
         half = bool(kinds) and all(map(is_half, kinds))
         for batch in batches:
             made = replace(batch, precision=11) if half else batch
-            if isinstance(self.reader, JsonReader) and made.rounding is None and columns:
+            if self.reader.decimal and made.rounding is None and columns:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
 
@@ -109,7 +110,13 @@ def open_sources(
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout, reader = recognise(one.table, one.hints, case), one.table.reader
-        prepare(reader, layout)
+        both = next((name for name in layout.classes if name in layout.confidences), None)
+        if both is not None:
+            raise FileError(
+                reader.name,
+                f"the column {shown(both)} cannot hold both the classes and the confidences: name one column for each.",
+            )
+        reader.prepare(layout)
         if layout.case is None and len(opened) > 1:
             _require_natural_order(reader)
         if layout.kind == "long":

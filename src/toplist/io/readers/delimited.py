@@ -9,10 +9,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,21 @@ from toplist.errors import FileError
 from toplist.io.column_names import CASE, CLASS, CONFIDENCE
 from toplist.io.columns import offsets_of, truths
 from toplist.io.duckdb_engine import connect, in_words, quoted, require_enough
-from toplist.io.files import compression_of
-from toplist.io.readers.base import ENTRIES, Entries, TableChunk, batch_rows, without_columns
+from toplist.io.readers.base import ENTRIES, Entries, Format, Reader, TableChunk, batch_rows, without_columns
 from toplist.io.readers.column_types import require_same_columns
-from toplist.io.readers.text_streams import NOT_UTF8, head_of, last_line, lines_of, opened, require_lines
+from toplist.io.readers.fasttext import FastTextReader, is_fasttext
+from toplist.io.readers.text_streams import (
+    NOT_UTF8,
+    compression_of,
+    head_of,
+    last_line,
+    lines_of,
+    opened,
+    require_lines,
+)
+
+if TYPE_CHECKING:
+    from toplist.io.layouts import Layout
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line
 _FIRST = 1 << 16  # bytes that tell enough of most files
@@ -48,19 +59,24 @@ class _Header:
 
 
 @dataclass
-class DelimitedReader:
+class DelimitedReader(Reader):
     """One or more files of delimited text with the same columns."""
 
     paths: tuple[Path, ...]
     name: str
-    tabs: bool
+    tabs: bool = False
     classes: tuple[str, ...] = ()  # columns that are classes with their confidences
     padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
-    text: bool = field(default=True, init=False)
-    rows: int | None = field(default=None, init=False)
     _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
     _whole: set[Path] = field(default_factory=set, init=False)
     _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
+
+    text = True
+
+    def prepare(self, layout: Layout) -> None:
+        """See `Reader`."""
+        self.classes = layout.classes if layout.kind == "wide" else ()
+        self.padded_rows = layout.kind == "ranked"
 
     @cached_property
     def schema(self) -> Any:
@@ -366,3 +382,12 @@ def _odd_line(path: Path, header: _Header) -> int | None:
         if ends is not None and mark != ends:
             return max(row, 1)
     return None
+
+
+def _open_csv(paths: tuple[Path, ...], name: str) -> Reader:
+    """A reader of files that are called .csv, which may be what fastText printed."""
+    return FastTextReader(paths, name) if is_fasttext(paths[0]) else DelimitedReader(paths, name)
+
+
+CSV = Format("csv", (".csv",), _open_csv, compressed=True)
+TSV = Format("tsv", (".tsv", ".tab"), partial(DelimitedReader, tabs=True), compressed=True)

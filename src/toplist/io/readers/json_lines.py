@@ -1,7 +1,4 @@
-"""JSON, one object per line.
-
-One line of JSON: what it holds, in types of Arrow and in words.
-"""
+"""JSON, one object per line: what a line holds in types of Arrow, and lines as columns."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +16,11 @@ from toplist._optional import need
 from toplist._text import several, shown
 from toplist.errors import FileError
 from toplist.io.columns import blanks, offsets_of
-from toplist.io.readers.base import MANY, Entries, TableChunk, batch_rows, without_columns
+from toplist.io.readers.base import MANY, Entries, Format, Reader, TableChunk, batch_rows, without_columns
 from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of, opened
+
+if TYPE_CHECKING:
+    from toplist.io.layouts import Layout
 
 _WORDS = {
     bool: "true or false",
@@ -197,16 +197,25 @@ _PEEK = 100  # lines of each block that tell whether it has many different field
 
 
 @dataclass
-class JsonReader:
+class JsonReader(Reader):
     """One or more files of JSON lines: the fields are those of all lines of all files."""
 
     paths: tuple[Path, ...]
     name: str
-    text: bool = False
     floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
     required: tuple[str, ...] = ()  # fields that every line has, if only as null
     classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
-    rows: int | None = field(default=None, init=False)
+    decimal = True
+
+    def prepare(self, layout: Layout) -> None:
+        """See `Reader`."""
+        self.classes = layout.classes if layout.kind == "wide" else ()
+        self.floats = frozenset(self.classes or layout.confidences)
+        # A wide object leaves out classes, a ranked one what is beyond the end of its list.
+        needed = () if layout.kind == "wide" else (*layout.classes, *layout.confidences)
+        if layout.kind == "ranked":
+            needed = (layout.classes[0], layout.confidences[0])
+        self.required = tuple(filter(None, (layout.case, *needed)))
 
     @cached_property
     def schema(self) -> Any:
@@ -393,3 +402,6 @@ def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, sta
                 return FileError(source, f"{shown(name)} {problem}.", row=row)
     text = str(error).strip().partition("\n")[0]
     return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.")
+
+
+JSON_LINES = Format("jsonl", (".jsonl", ".ndjson"), JsonReader, compressed=True)
