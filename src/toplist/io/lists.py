@@ -1,7 +1,4 @@
-"""From columns of files to scored cases: lists are built, checked and scored, and errors name the file and the row.
-
-Tables in memory and files as lists: the layouts of `toplist.io`, all cases at once.
-"""
+"""Batches of files and frames as checked lists; errors name the file, the row, and the classes as the file does."""
 
 from __future__ import annotations
 
@@ -15,7 +12,8 @@ from numpy.typing import NDArray
 from toplist._optional import need
 from toplist._text import shown
 from toplist._typing import Codes
-from toplist.errors import CaseError, ClassError, FileError, ShapeError, TopListError
+from toplist.core import flags
+from toplist.errors import CaseError, ClassError, FileError, ShapeError
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import plain
 from toplist.io.encoding import EMPTY_REMEDY
@@ -23,6 +21,7 @@ from toplist.io.layouts import LayoutHints
 from toplist.io.options import ReadOptions
 from toplist.io.sources import OpenTable, open_source
 from toplist.lists import TopLists, flatten
+from toplist.lists.error_messages import complain
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
@@ -50,45 +49,29 @@ def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpa
             if width == space.size:
                 order = np.argsort(codes)
                 dense = batch.confidences.reshape(len(batch), width)
-                whole, bare = flatten.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
-                return TopLists._admit_whole(replace(whole, **rounding), bare, None, repairs)
+                rows, bare = flatten.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
+                return TopLists._admit(replace(rows, **rounding), bare, None, repairs)
             codes = np.tile(codes, len(batch))
         rows, bare = flatten.ragged(batch.offsets, codes, batch.confidences, bare, None)
         return TopLists._admit(replace(rows, **rounding), bare, None, repairs)
     except CaseError as error:
-        raise _named(error, batch, names, every, space, repairs) from None
+        raise in_file(_named(error, batch, names, every), batch) from None
 
 
-def _named(
-    error: CaseError, batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs
-) -> FileError:
-    """The same error with the classes as the file names them."""
-    if error.case is None:
-        return in_file(error, batch)
-    lo, hi = batch.offsets[error.case], batch.offsets[error.case + 1]
-    size = space.size[error.case] if space.per_case else space.size
-    values = list(names) if batch.classes is None else plain(batch.classes.slice(int(lo), int(hi - lo))).to_pylist()
-    own = codes.tolist() if batch.classes is None else codes[lo:hi].tolist()
-    written = [";".join(map(str, value)) or "{}" if isinstance(value, list) else value for value in values]
-    values = [written[own.index(code)] for code in own]  # a set is one class, however its labels are ordered
-    try:
-        TopLists.from_ragged(
-            [0, len(values)],
-            values,
-            batch.confidences[lo:hi],
-            ClassSpace(size),
-            units=repairs.units,
-            normalize=repairs.normalize,
-            duplicates=repairs.duplicates,
-        )
-    except CaseError as again:
-        again.case = error.case
-        for value in (value for value in values if len(repr(value)) > len(shown(value))):
-            again.problem = again.problem.replace(repr(value), shown(value))
-        return in_file(again, batch)
-    except TopListError:
-        pass
-    return in_file(error, batch)
+def _named(error: CaseError, batch: Batch, names: tuple[str, ...], codes: Codes) -> CaseError:
+    """The same error with the classes as the file names them; a class outside the space goes by its number."""
+    if error.detail is None or error.detail[0] == flags.OUTSIDE:
+        return error
+    bit, bad = error.detail
+    lo, hi = int(batch.offsets[bad.row]), int(batch.offsets[bad.row + 1])
+    values: list[Any] = list(names)
+    if batch.classes is not None:
+        values = plain(batch.classes.slice(lo, hi - lo)).to_pylist()
+    own = codes if batch.classes is None and len(codes) == len(names) else codes[lo:hi]
+    called: dict[int, Any] = {}  # a set is one class, however its labels are ordered
+    for code, value in zip(own.tolist(), values, strict=True):
+        called.setdefault(code, ";".join(map(str, value)) or "{}" if isinstance(value, list) else value)
+    return complain(bit, replace(bad, classes=[called.get(code, code) for code in bad.classes]))
 
 
 def in_file(error: CaseError, batch: Batch) -> FileError:
@@ -101,6 +84,7 @@ def in_file(error: CaseError, batch: Batch) -> FileError:
 
 
 def require_outcomes(truth: Batch, sets: str | None) -> None:
+    """Every case has an outcome."""
     sizes = np.diff(truth.offsets)
     if len(sizes) and sizes.min() < 1:
         problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
@@ -117,6 +101,7 @@ def _whole(value: Any) -> int:
 
 
 def class_counts(truth: Batch, name: str) -> Any:
+    """How many classes each case has, from a column of the truth."""
     column = truth.extra[name].to_pylist()
     out = []
     for row, value in zip(truth.rows, column, strict=True):

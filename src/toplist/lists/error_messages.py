@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._text import shown
 from toplist.core import flags
 from toplist.errors import CaseError, ClassError, ConfidenceError, MassError, ShapeError
 from toplist.lists.labelsets import LabelSets
@@ -35,7 +36,7 @@ class BadCase:
 
     def show(self, at: int) -> str:
         """A class, as the person who has the file open knows it."""
-        return f"class {self.classes[at]!r}"
+        return f"class {shown(self.classes[at])}"
 
 
 def first_bad(found: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
@@ -49,7 +50,9 @@ def complain(bit: int, bad: BadCase) -> CaseError:
     """The error for one kind of problem."""
     kind, describe = _COMPLAINTS[bit]
     problem, remedy = describe(bad)
-    return kind(problem, remedy, case=bad.row, name=bad.name, more=bad.more)
+    error = kind(problem, remedy, case=bad.row, name=bad.name, more=bad.more)
+    error.detail = (bit, bad)
+    return error
 
 
 def _not_finite(bad: BadCase) -> tuple[str, str]:
