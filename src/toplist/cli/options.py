@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from toplist._text import UTF8_REMEDY, meant, nearest, nearest_file, several, shown
+from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
 from toplist.cli.errors import UsageError
 from toplist.errors import FileError
 from toplist.io.files import open_path, stem_of
@@ -290,7 +290,7 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
         if len(labels) > 2 and labels[0].strip().casefold() in _LABELS:
             raise FileError(
                 str(path),
-                f"the first line, {shown(labels[0])}, may be a header or a class. Remove it if it is a header, or name "
+                f"the first line, {quote(labels[0])}, may be a header or a class. Remove it if it is a header, or name "
                 "the file .csv; if it is a class, do not put it first.",
             )
     labels = [label for label in labels if label.strip()]
@@ -299,7 +299,7 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
     seen: set[str] = set()
     for row, label in enumerate(labels, 1):
         if label in seen:
-            raise FileError(str(path), f"the label {shown(label)} is there twice.", row=row)
+            raise FileError(str(path), f"the label {quote(label)} is there twice.", row=row)
         seen.add(label)
     return labels
 
@@ -315,7 +315,7 @@ def _json_labels(text: str, path: str) -> list[str]:
         labels = _by_code(found if inner is None else inner, path)
         said = found.get("num_labels", len(labels))
         if inner is not None and said != len(labels):
-            raise FileError(path, f"num_labels is {shown(said)}, but there are {len(labels):,} labels.")
+            raise FileError(path, f"num_labels is {quote(said)}, but there are {len(labels):,} labels.")
         return labels
     if not isinstance(found, list) or any(isinstance(label, list | dict) for label in found):
         raise FileError(
@@ -359,12 +359,12 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
         return [row[0] for row in rows]
     chosen = column if column is not None else known[0] if len(known) == 1 else head[0] if len(head) == 1 else None
     if chosen is None or chosen not in head:
-        near = "" if column is None else meant(column, head)
-        lacks = "which column are the labels?" if column is None else f"there is no column {shown(column)}.{near}"
+        near = "" if column is None else did_you_mean(column, head)
+        lacks = "which column are the labels?" if column is None else f"there is no column {quote(column)}.{near}"
         remedy = (
             f"Name it, as in --classes {path}:{known[0] if known else head[-1]}, or write the labels to a file alone."
         )
-        raise FileError(path, f"{lacks} The columns are {several(head)}. {remedy}")
+        raise FileError(path, f"{lacks} The columns are {listed(head)}. {remedy}")
     labels = [row[head.index(chosen)] for row in rows[1:]]
     typer.echo(f"labels: {len(labels):,} from the column {visible(chosen)} of {visible(path)}", err=True)
     codes = next((name for name in head if name != chosen and name.casefold() in _CODES), None)
@@ -374,7 +374,7 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
     if sorted(numbers) != sorted(map(str, range(len(labels)))):
         raise FileError(
             path,
-            f"the column {shown(codes)} is not 0 to {len(labels) - 1:,}, as codes of classes are: "
+            f"the column {quote(codes)} is not 0 to {len(labels) - 1:,}, as codes of classes are: "
             "write the labels alone to a file, in the order of their codes.",
         )
     return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]
@@ -382,7 +382,7 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
 
 def _near_count(word: str, columns: Sequence[str]) -> str:
     """A column or a file that was perhaps meant by a word that is no number of classes."""
-    near = nearest(word, columns) or nearest_file(word, _files_beside(word))
+    near = closest(word, columns) or closest_file(word, _files_beside(word))
     return "" if near is None else f" Did you mean {near!r}?"
 
 
@@ -422,10 +422,12 @@ def per_model(words: Sequence[str] | None, names: Sequence[str], what: str, able
     for word in words or ():
         name, mark, value = word.rpartition("=")
         if value not in known:
-            raise UsageError(f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{meant(value, known)}")
+            raise UsageError(
+                f"--{what} is {', '.join(known)}, or name=one of them; not {word!r}.{did_you_mean(value, known)}"
+            )
         if mark and name not in (able or names):
             raise UsageError(
-                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{meant(name, names)}"
+                f"--{what} {word}: {name!r} is not among {', '.join(map(repr, names))}.{did_you_mean(name, names)}"
             )
         chosen.update({name: value} if mark else dict.fromkeys(names, value))
     return {name: chosen.get(name, known[0]) for name in dict.fromkeys([*names, *chosen])}
@@ -502,7 +504,7 @@ def flagged(always: bool, words: Sequence[str] | None, names: Sequence[str], wha
     """A switch for all models, or for the named ones."""
     for word in words or ():
         if word not in names:
-            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{meant(word, names)}")
+            raise UsageError(f"--{what} {word}: say one of {', '.join(map(repr, names))}.{did_you_mean(word, names)}")
     return {name: always or name in (words or ()) for name in names}
 
 
@@ -510,5 +512,5 @@ def rules_of(words: Sequence[str] | None) -> list[str]:
     """The rules; Brier and log by default."""
     for word in words or ():
         if word not in RULES:
-            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{meant(word, RULES)}")
+            raise UsageError(f"--rule is one of {', '.join(RULES)}, not {word!r}.{did_you_mean(word, RULES)}")
     return list(dict.fromkeys(words or ("brier", "log")))

@@ -24,7 +24,7 @@ from typing import Any
 import typer
 
 from toplist._files import require_apart, require_place
-from toplist._text import meant
+from toplist._text import did_you_mean
 from toplist.cli.errors import UsageError, require_named, require_unstopped
 from toplist.cli.options import flagged, named_files, options_of, per_model, space_of
 from toplist.io.plan import Reading
@@ -128,7 +128,7 @@ def reading_of(
 def require_rule(rule: str) -> None:
     """A rule by its name."""
     if rule not in RULES:
-        raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{meant(rule, RULES)}")
+        raise UsageError(f"--rule is one of {', '.join(RULES)}, not {rule!r}.{did_you_mean(rule, RULES)}")
 
 
 def require_truth(truth: str | None, words: Mapping[str, object]) -> None:

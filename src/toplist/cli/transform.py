@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import typer
 
-from toplist._files import read_json, spell, write_json
-from toplist._text import meant, several
+from toplist._files import read_json, to_json_number, write_json
+from toplist._text import did_you_mean, listed
 from toplist.cli.errors import UsageError
 from toplist.cli.options import named_files
 from toplist.cli.output import (
@@ -59,7 +59,7 @@ def fit(
 ) -> None:
     """Fit a recalibrator and write it down."""
     if kind not in ("auto", *KINDS):
-        raise UsageError(f"--kind is auto, {', '.join(KINDS)}, not {kind!r}.{meant(kind, ['auto', *KINDS])}")
+        raise UsageError(f"--kind is auto, {', '.join(KINDS)}, not {kind!r}.{did_you_mean(kind, ['auto', *KINDS])}")
     require_rule(rule)
     require_json(output, "--output")
     require_outputs([output], [*named_files([file]).values(), truth], how["classes"])
@@ -156,7 +156,7 @@ def pool(
     if sum(value is not None for value in given.values()) > 1:
         raise UsageError(f"weights come from one of {', '.join(given)}.")
     if rule not in (None, "brier", "log"):
-        raise UsageError(f"--rule is brier or log here, not {rule!r}.{meant(rule, ['brier', 'log'])}")
+        raise UsageError(f"--rule is brier or log here, not {rule!r}.{did_you_mean(rule, ['brier', 'log'])}")
     require_truth(truth, {"--rule": rule, "--outcome": how["outcome"]})
     if save_weights is not None:
         require_json(save_weights, "--save-weights")
@@ -230,7 +230,7 @@ def _given(words: Sequence[str] | None, names: Sequence[str]) -> dict[str, float
     for word in words:
         name, mark, value = word.rpartition("=")
         if not mark or name not in names:
-            near = meant(name or word, names)
+            near = did_you_mean(name or word, names)
             raise UsageError(
                 f"--weights {word}: say name=weight, once for each of {', '.join(map(repr, names))}.{near}"
             )
@@ -270,7 +270,7 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     if saved.get("pool") != kind:
         raise FileError(str(path), f"these weights are of a {str(saved.get('pool'))[:60]} pool: pool in the same way.")
     if set(shares) != set(names):
-        known = several(list(shares))
+        known = listed(list(shares))
         raise FileError(
             str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')[:60]}=FILE."
         )
@@ -330,7 +330,7 @@ def truncate(
     ]
     infinite = found.infinite.tolist()
     curve = [
-        {name: spell(value) for name, value in row.items()} | {"infinite": n}
+        {name: to_json_number(value) for name, value in row.items()} | {"infinite": n}
         for row, n in zip(curve, infinite, strict=True)
     ]
     say_written(

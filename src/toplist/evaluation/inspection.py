@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._text import shown
+from toplist._text import quote
 from toplist.core import flags, kernel
 from toplist.errors import FileError, ResourceError, TopListError
 from toplist.io.batches import Batch
@@ -201,7 +201,7 @@ class _Look:
     def _twice(self, batch: Batch) -> None:
         for at in np.flatnonzero(self.looking.again).tolist():
             name = None if batch.ids is None else batch.ids[at].as_py()
-            problem = FileError(batch.source, f"case {shown(name)} is there twice.", row=int(batch.rows[at]))
+            problem = FileError(batch.source, f"case {quote(name)} is there twice.", row=int(batch.rows[at]))
             self._count("case twice", 1, str(problem))
 
     def _count(self, kind: str, cases: int, first: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room, sized, temporary_folder
+from toplist._files import allocate, disk_full_explained, temporary_folder
 from toplist._optional import need
 from toplist._typing import Codes, Progress
 from toplist.core.kernel import parallel_map
@@ -103,7 +103,7 @@ class ScoreStore:
         kind = np.dtype(fields)
         large = kind.itemsize * self.cases > self.room
         if large:
-            sized(self.path, kind.itemsize * self.cases)
+            allocate(self.path, kind.itemsize * self.cases)
         self.records = np.memmap(self.path, kind, "r+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
 
     def _all_plain(self) -> tuple[NDArray[np.int64], Any]:
@@ -464,7 +464,7 @@ class MatrixCollector(Collector):
         """See `streaming.Sink`."""
         scores, columns = made
         self.shape = scores.shape[1:]
-        with room():
+        with disk_full_explained():
             self.file.write(scores.tobytes())
         for name, column in columns.items():
             if column is not None:
@@ -472,7 +472,7 @@ class MatrixCollector(Collector):
 
     def panel(self) -> ScoreMatrix:
         """All cases, side by side."""
-        with room():
+        with disk_full_explained():
             self.file.flush()
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._files import temporary_folder
 from toplist._optional import need
-from toplist._text import few, shown, variant
+from toplist._text import listed, quote, spelling_difference
 from toplist.errors import AlignmentError, FileError
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import as_arrow, as_numpy, blanks
@@ -65,7 +65,7 @@ class AlignedCases:
         without = [source.path for source in self.sources if source.layout.case is None]
         if 0 < len(without) < len(self.sources):
             raise AlignmentError(
-                f"{few(without)}: there is no column with case ids, but the other files have one. "
+                f"{listed(without, 3, str)}: there is no column with case ids, but the other files have one. "
                 "Name it with --case, or give all files in the same order without ids."
             )
         streams = [_Stream(source.batches()) for source in self.sources]
@@ -375,23 +375,23 @@ class Join:
             if at < start + len(batch):
                 row, name = batch.rows[at - start], None if batch.ids is None else batch.ids[at - start].as_py()
                 raise FileError(
-                    batch.source, f"case {shown(name)} is there twice.{_perhaps_long(source)}", row=int(row)
+                    batch.source, f"case {quote(name)} is there twice.{_perhaps_long(source)}", row=int(row)
                 )
             start += len(batch)
 
     def nothing_in_common(self, name: str) -> AlignmentError:
         """What to say of a table none of whose cases the first one has: what the ids of both look like."""
-        own = ", ".join(map(shown, self.unknown[name][1][:3]))
-        theirs = ", ".join(map(shown, self.ids(range(min(3, self.cases)))))
+        own = ", ".join(map(quote, self.unknown[name][1][:3]))
+        theirs = ", ".join(map(quote, self.ids(range(min(3, self.cases)))))
         looks = f" Its ids are such as {own}, those of {self.called} such as {theirs}." if own else ""
         return AlignmentError(f"{name} has none of the cases of {self.called}.{self.hint(name)}{looks}")
 
     def hint(self, name: str) -> str:
         """How the ids of a table that the first one lacks may be written otherwise there, or nothing."""
         known = map(str, self.ids(range(min(_HEAD, self.cases))))
-        near = variant(map(str, self.unknown[name][1]), known, ids=True)
+        near = spelling_difference(map(str, self.unknown[name][1]), known, ids=True)
         called = self.called.removeprefix("the ")
-        return "" if near is None else f" {shown(near[0])} and {shown(near[1])} ({called}) differ in {near[2]}."
+        return "" if near is None else f" {quote(near[0])} and {quote(near[1])} ({called}) differ in {near[2]}."
 
     def ids(self, places: Any) -> list[Any]:
         """The ids of some cases of the first table."""
@@ -438,7 +438,7 @@ def _require_unique(engine: Any, table: str, source: OpenTable) -> None:
     if twice:
         name, count, first, last = twice
         times = "twice" if count == 2 else f"{count:,} times"
-        problem = f"case {shown(name)} is there {times}, first in row {first:,}.{_perhaps_long(source)}"
+        problem = f"case {quote(name)} is there {times}, first in row {first:,}.{_perhaps_long(source)}"
         raise FileError(source.path, problem, row=int(last))
 
 
@@ -447,11 +447,11 @@ def _perhaps_long(source: OpenTable) -> str:
     if source.layout.kind == "labels":
         own = "truth" if source.truth else source.name
         return f" If this is a long table, name its confidences: confidences={{{own!r}: ...}}."
-    return f" If {shown(source.layout.case)} is no case id, name the column that is: case=...."
+    return f" If {quote(source.layout.case)} is no case id, name the column that is: case=...."
 
 
 def _cases(count: int, ids: list[Any]) -> str:
-    some = ", ".join(map(shown, ids[:3])) + (", ..." if count > len(ids[:3]) else "")
+    some = ", ".join(map(quote, ids[:3])) + (", ..." if count > len(ids[:3]) else "")
     return f"{count:,} case{'' if count == 1 else 's'} ({some})"
 
 

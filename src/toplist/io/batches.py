@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import (
     Column,
@@ -251,9 +251,9 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
         column = table.column(name)
         if column.null_count:
             row = int(rows[np.flatnonzero(blanks(column))[0]])
-            raise FileError(source, f"{shown(name)} is null: an empty list is written [].", row=row)
+            raise FileError(source, f"{quote(name)} is null: an empty list is written [].", row=row)
         if not is_list(column.type):
-            raise FileError(source, f"the values in {shown(name)} are {kind_of(column.type)}, but lists elsewhere.")
+            raise FileError(source, f"the values in {quote(name)} are {kind_of(column.type)}, but lists elsewhere.")
         columns.append(_flat(column))
     (at, classes), (also, t) = columns
     if halves is not None and (classes.null_count or t.null_count or not np.array_equal(at, also)):
@@ -268,7 +268,7 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
     for name, values in ((layout.classes[0], classes), (layout.confidences[0], t)):
         if values.null_count:
             case = int(np.searchsorted(at, np.flatnonzero(blanks(values))[0], side="right")) - 1
-            raise FileError(source, f"a value in {shown(name)} is null.", row=int(rows[case]))
+            raise FileError(source, f"a value in {quote(name)} is null.", row=int(rows[case]))
     values = numbers(t, source, np.repeat(rows, np.diff(at)), layout.confidences[0])
     return at, text_if_none(classes), values, decimals(t)
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from toplist._text import nearest_file, shown
+from toplist._text import closest_file, quote
 from toplist.errors import FileError
 from toplist.io.readers import FORMATS, Format, Reader
 from toplist.io.readers.text_streams import COMPRESSIONS
@@ -48,13 +48,13 @@ def find(path: str | os.PathLike[str]) -> FileSet:
     text = os.fspath(path)
     place = Path(text)
     if not text or "\0" in text or len(text) > 4000:
-        raise FileError(shown(text), "this is no path.")
+        raise FileError(quote(text), "this is no path.")
     if "://" in text and not place.exists():
         raise FileError(text, "this is an address: toplist reads files of this machine.")
     try:
         found = _found(text, place)
     except OSError as error:
-        raise FileError(shown(text), f"this cannot be opened: {error.strerror}.") from None
+        raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
     odd = next((path for path in found.paths if not _is_text(str(path.absolute()))), None)
     if odd is not None and not found.format.any_path:
         raise FileError(str(odd), "the path of this file is not UTF-8 text: rename it.")
@@ -125,5 +125,5 @@ def _near(place: Path) -> str:
         names = [p.name for p in place.parent.iterdir()]
     except OSError:
         return ""
-    near = nearest_file(place.name, names)
+    near = closest_file(place.name, names)
     return f" Did you mean {str(place.parent / near)!r}?" if near is not None else ""

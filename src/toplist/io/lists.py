@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Codes
 from toplist.core import flags
 from toplist.errors import CaseError, ClassError, FileError, ShapeError
@@ -79,7 +79,7 @@ def in_file(error: CaseError, batch: Batch) -> FileError:
     row = None if error.case is None else int(batch.rows[error.case])
     where = ""
     if error.case is not None and batch.ids is not None:
-        where = f"case {shown(batch.ids[error.case].as_py())}: "
+        where = f"case {quote(batch.ids[error.case].as_py())}: "
     return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
 
 
@@ -107,7 +107,7 @@ def class_counts(truth: Batch, name: str) -> Any:
     for row, value in zip(truth.rows, column, strict=True):
         size = _whole(value)
         if size < 1:
-            raise FileError(truth.source, f"{shown(value)} in {shown(name)} is no number of classes.", row=int(row))
+            raise FileError(truth.source, f"{quote(value)} in {quote(name)} is no number of classes.", row=int(row))
         out.append(size)
     return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toplist._optional import need
-from toplist._text import several, shown
+from toplist._text import listed, quote
 from toplist.errors import AlignmentError
 from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
@@ -126,7 +126,7 @@ def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
     if len(found) > 1:
         ways = " or ".join(f"case={name!r}" for name in found[:4])
-        raise AlignmentError(f"{several(found)} could each be the case ids. Say which: {ways}.")
+        raise AlignmentError(f"{listed(found)} could each be the case ids. Say which: {ways}.")
     return found[0] if found else None
 
 
@@ -163,9 +163,9 @@ def _require_one_pairing(asked: Sequence[CaseColumnRequest], names: Sequence[str
         odd = next((key for key, value in theirs.items() if ours[key] != value), None)
         if odd is not None:
             raise AlignmentError(
-                f"{shown(first)} and {shown(second)} are in all files, but do not go together in the same way: "
-                f"{shown(odd)} stands beside {shown(ours[odd])} in {asked[0].table.source}, and beside "
-                f"{shown(theirs[odd])} in {one.table.source}. Say which are the case ids: case={first!r} or "
+                f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
+                f"{quote(odd)} stands beside {quote(ours[odd])} in {asked[0].table.source}, and beside "
+                f"{quote(theirs[odd])} in {one.table.source}. Say which are the case ids: case={first!r} or "
                 f"case={second!r}."
             )
 
@@ -180,8 +180,8 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
             other = next(one for one in asked if one is not asked[at])
             own = "truth" if asked[at].hints.truth else asked[at].name
             raise AlignmentError(
-                f"{several(strong)} of {asked[at].table.source} could each be the case ids that "
-                f"{other.table.source} has in {shown(known[asked.index(other)][0])}. Say which: "
+                f"{listed(strong)} of {asked[at].table.source} could each be the case ids that "
+                f"{other.table.source} has in {quote(known[asked.index(other)][0])}. Say which: "
                 f"case={{{own!r}: {strong[0]!r}}} or "
                 f"case={{{own!r}: {strong[1]!r}}}."
             )
@@ -206,7 +206,7 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
     own = "truth" if lacks.hints.truth else lacks.name
     raise AlignmentError(
-        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). "
+        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({quote(name)}). "
         f"Name it with case=... (for one file, case={{{own!r}: ...}}), or pass by_position=True if all files are in "
         f"the same order.{_unique(lacks)}"
     )
@@ -214,13 +214,14 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
 
 def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
     """Rows are matched by position without a word only where no column could be an id."""
+    paths = listed([one.table.source for one in asked], 3, str)
     for one in asked:
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless "
+                f"no column with case ids was found in {paths}, and rows are not matched by position unless "
                 f"that is asked for: pass by_position=True if all files are in the same order. Or name the ids, if "
-                f"{several(others)} of {one.table.source} holds them: case={others[0]!r}.{_unique(one)}"
+                f"{listed(others)} of {one.table.source} holds them: case={others[0]!r}.{_unique(one)}"
             )
 
 
@@ -231,7 +232,7 @@ def _require_rows(one: CaseColumnRequest) -> None:
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"{one.table.source}: no column with case ids was found. Name it, if {several(others)} holds them: "
+                f"{one.table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
                 f"case={others[0]!r}; or pass by_position=True if every row is a case."
             )
 
@@ -259,9 +260,4 @@ def _unique(one: CaseColumnRequest) -> str:
     """The columns of a table whose values are unique, as a hint."""
     names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
     found = [name for name in names[:5] if unique_values(one.table, name)]
-    return f" The values of {several(found)} are unique." if found else ""
-
-
-def _paths(asked: Sequence[CaseColumnRequest]) -> str:
-    paths = [one.table.source for one in asked]
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")
+    return f" The values of {listed(found)} are unique." if found else ""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array
 from toplist._optional import need
-from toplist._text import several
+from toplist._text import listed
 from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import MISSING, AlignedCases, OutOfStepError, silent
@@ -239,7 +239,7 @@ def plan_of(
         labels = [str(label) for label in known.labels or ()]
         if has_integers(truth) and not all(label.strip().isdigit() for label in labels):
             raise SpaceError(
-                f"{truth.path}: the outcomes are numbers, but the classes have names ({several(labels)}), and nobody "
+                f"{truth.path}: the outcomes are numbers, but the classes have names ({listed(labels)}), and nobody "
                 "has said which class is which number: give the outcomes as labels, or declare the labels in the "
                 "order of the numbers with space= (--classes)."
             )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
 from toplist.io.column_names import RUN, named
@@ -114,7 +114,7 @@ def open_sources(
         if both is not None:
             raise FileError(
                 reader.name,
-                f"the column {shown(both)} cannot hold both the classes and the confidences: name one column for each.",
+                f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each.",
             )
         reader.prepare(layout)
         if layout.case is None and len(opened) > 1:
@@ -167,8 +167,8 @@ def _require_natural_order(reader: Reader) -> None:
         odd = next(place for place, name in enumerate(names) if name != natural[place])
         raise FileError(
             reader.name,
-            f"without case ids, the order of the parts counts, and {shown(names[odd])} would be read where "
-            f"{shown(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
+            f"without case ids, the order of the parts counts, and {quote(names[odd])} would be read where "
+            f"{quote(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
         )
 
 
@@ -182,10 +182,10 @@ def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
             for value in plain(piece.table.column(0)).unique().to_pylist()
         }
         if len(values) > 1:
-            few = ", ".join(shown(value) for value in sorted(map(str, values))[:3])
+            few = ", ".join(quote(value) for value in sorted(map(str, values))[:3])
             raise FileError(
                 one.table.source,
-                f"the column {shown(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
+                f"the column {quote(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
                 f"together into one list, whatever stands there. Give each its own file, or say ignore={name!r} if "
                 "that is meant.",
             )
@@ -201,7 +201,7 @@ def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:
             raise FileError(
                 about[0].table.source,
                 f"ignore={pattern!r} has no effect: no column is called so. The columns are "
-                f"{', '.join(map(shown, list(names)[:8]))}.",
+                f"{', '.join(map(quote, list(names)[:8]))}.",
             )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room
+from toplist._files import disk_full_explained
 from toplist._optional import need
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import Column, as_arrow, as_numpy, plain
@@ -29,12 +29,12 @@ class BatchStore:
     def fill(self) -> Iterator[tuple[Any, Any]]:
         """Write all batches of the table, and yield the ids and rows of each."""
         pa, ipc = need("pyarrow"), need("pyarrow.ipc")
-        with room():
+        with disk_full_explained():
             self.folder.mkdir()
         tables = ((batch, self._columns(batch)) for batch in self.source.batches(together=True))
         for at, (schema, run) in enumerate(groupby(tables, key=lambda pair: pair[1].schema)):
             path, written = str(self.folder / f"{at}.arrow"), []
-            with room(), pa.OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
+            with disk_full_explained(), pa.OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
                 for batch, table in run:
                     writer.write_batch(table)
                     written.append((batch.source, batch.precision))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET, MemoryReader
 from toplist.io.readers.base import Format, Reader, TableChunk
@@ -41,7 +41,7 @@ def open_frame(frame: Any, name: str) -> Reader:
         return MemoryReader(eager.to_arrow(), name, index=index, named_index=_is_named(origin), origin=origin)
     except (pa.ArrowException, TypeError):
         odd = next((column for column in eager.columns if not _converts(eager[column])), "?")
-        raise FileError(name, f"the column {shown(odd)} holds values of different kinds.") from None
+        raise FileError(name, f"the column {quote(odd)} holds values of different kinds.") from None
 
 
 def _with_index(frame: Any, name: str) -> tuple[Any, str | None]:
@@ -58,7 +58,7 @@ def _with_index(frame: Any, name: str) -> tuple[Any, str | None]:
     if column in map(str, frame.columns):
         if index.name is not None and list(frame[index.name]) == list(index):
             return frame.reset_index(drop=True), column
-        raise FileError(name, f"the index and a column are both called {shown(column)}: rename one of them.")
+        raise FileError(name, f"the index and a column are both called {quote(column)}: rename one of them.")
     return frame.reset_index(names=column), column
 
 

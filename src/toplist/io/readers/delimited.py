@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.column_names import CASE, CLASS, CONFIDENCE
 from toplist.io.columns import offsets_of, truths
@@ -161,7 +161,7 @@ def _header(path: Path, *, tabs: bool) -> _Header:
     if len(first) == len(text) and len(head) >= _HEAD - 3:
         raise FileError(str(path), f"the header is longer than {_HEAD:,} bytes.")
     if first.startswith("#"):
-        problem = f"the first line begins with '#' ({shown(first)}): if it is a comment, remove it;"
+        problem = f"the first line begins with '#' ({quote(first)}): if it is a comment, remove it;"
         raise FileError(str(path), f"{problem} if it names the columns, leave out the '#'.")
     if tabs and "\t" not in first and "," in first:
         raise FileError(str(path), "there is no tab in the header: if commas separate the fields, name it .csv.")
@@ -196,7 +196,7 @@ def _require_header(names: Sequence[str], text: str, delimiter: str, path: Path)
     if _is_scale(names):
         return
     if any(_is_value(name, [row[at] for row in rows if at < len(row)]) for at, name in enumerate(names)):
-        few = ", ".join(map(shown, names[:3])) + (", ..." if len(names) > 3 else "")
+        few = ", ".join(map(quote, names[:3])) + (", ..." if len(names) > 3 else "")
         problem = f"is the header missing? The first line ({few}) looks like a row of values."
         raise FileError(str(path), f"{problem} Write a line with the names of the columns before it.")
 
@@ -247,7 +247,7 @@ def _require_names(names: Sequence[str], path: Path) -> None:
             )
             raise FileError(str(path), f"{which}: name it in the header, or leave it out (index=False).")
         if name in seen:
-            raise FileError(str(path), f"the column {shown(name)} is there twice.")
+            raise FileError(str(path), f"the column {quote(name)} is there twice.")
         seen.add(name)
 
 

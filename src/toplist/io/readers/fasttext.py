@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, offsets_of
 from toplist.io.readers.base import Format, Reader, TableChunk
@@ -73,7 +73,7 @@ def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:
     except ValueError:
         numbers = []
     if len(labels) != len(numbers) or not all(label.startswith(_PREFIX) for label in labels):
-        text = shown(line.decode("utf-8", "replace").strip())
+        text = quote(line.decode("utf-8", "replace").strip())
         raise FileError(source, f"{text} are not labels with a probability each: use fasttext predict-prob.", row=row)
     return [label.removeprefix(_PREFIX) for label in labels], numbers
 

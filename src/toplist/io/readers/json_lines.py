@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import several, shown
+from toplist._text import listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import blanks, offsets_of
 from toplist.io.readers.base import MANY, Entries, Format, Reader, TableChunk, batch_rows, without_columns
@@ -40,10 +40,10 @@ def parse(line: bytes, source: str, row: int) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise FileError(source, NOT_UTF8, row=row) from None
     except _TwiceError as error:
-        raise FileError(source, f"the field {shown(error.args[0])} is there twice.", row=row) from None
+        raise FileError(source, f"the field {quote(error.args[0])} is there twice.", row=row) from None
     except (ValueError, RecursionError):
         text = line[:60].decode("utf-8", "replace").strip()
-        raise FileError(source, f"this line is no JSON object: {shown(text)}.", row=row) from None
+        raise FileError(source, f"this line is no JSON object: {quote(text)}.", row=row) from None
     if not isinstance(record, dict):
         raise FileError(source, f"every line holds one object, not {_WORDS[type(record)]}.", row=row)
     return record
@@ -178,8 +178,8 @@ def _odd_item(value: Any, kind: Any) -> str:
         if not number:
             return f"{word}, but a number elsewhere"
         if pa.types.is_integer(kind) and not (isinstance(value, int) and -(2**63) <= value < 2**63):
-            return f"{shown(value)}, but a whole number below 2^63 elsewhere"
-        return f"{shown(value)}, which is too large" if isinstance(value, float) and math.isinf(value) else ""
+            return f"{quote(value)}, but a whole number below 2^63 elsewhere"
+        return f"{quote(value)}, which is too large" if isinstance(value, float) and math.isinf(value) else ""
     expected = {"bool": bool, "struct": dict, "list": list}.get(str(kind).partition("<")[0])
     return "" if expected is None or isinstance(value, expected) else f"{word}, but {_WORDS[expected]} elsewhere"
 
@@ -313,7 +313,7 @@ def _keyed(
         _require_keys(record, required, source, row)
         listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
         odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
-        why = next((f"{shown(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
+        why = next((f"{quote(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
         if why is not None:
             raise FileError(source, why, row=row)
         places.extend(at for at, _ in listed)
@@ -348,9 +348,9 @@ def _require_fields(table: Any, block: bytes, required: Sequence[str], source: s
 def _require_keys(record: dict[str, Any], required: Sequence[str], source: str, row: int) -> None:
     lacks = next((name for name in required if name not in record), None)
     if lacks is not None:
-        has = several(list(record)) or "no field at all"
+        has = listed(list(record)) or "no field at all"
         remedy = "Every line calls its fields the same; what is not known is null."
-        raise FileError(source, f"there is no field {shown(lacks)}; it has {has}. {remedy}", row=row)
+        raise FileError(source, f"there is no field {quote(lacks)}; it has {has}. {remedy}", row=row)
 
 
 def _width(table: Any) -> int:
@@ -399,7 +399,7 @@ def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, sta
         for name, kind in zip(wanted.names, wanted.types, strict=True):
             problem = misfit(record.get(name), kind)
             if problem:
-                return FileError(source, f"{shown(name)} {problem}.", row=row)
+                return FileError(source, f"{quote(name)} {problem}.", row=row)
     text = str(error).strip().partition("\n")[0]
     return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.")
 

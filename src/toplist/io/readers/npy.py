@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import several
+from toplist._text import listed
 from toplist.errors import FileError
 from toplist.io.readers.arrow import MemoryReader
 from toplist.io.readers.base import Format
@@ -74,7 +74,7 @@ def _columns(arrays: Mapping[str, Any], source: str) -> dict[str, Any]:
     labels = next((arrays[key] for key in _LABELS if key in arrays and arrays[key].ndim == 1), None)
     if labels is not None and labels.dtype.kind in "iuUS":
         return {"class": _column(labels, source)}
-    found = several([f"{key} {value.shape}" for key, value in arrays.items()]) or "nothing"
+    found = listed([f"{key} {value.shape}" for key, value in arrays.items()]) or "nothing"
     raise FileError(source, f"no probabilities, sparse matrix, lists or labels among the arrays: {found}.")
 
 

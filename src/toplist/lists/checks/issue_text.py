@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toplist._text import several, shown
+from toplist._text import listed, quote
 from toplist.lists.checks.detect import DIGITS, EDGES
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _told(cases: int, look: QualityCounts, words: str) -> str:
 def _first(count: Count) -> str:
     if not count.name:
         return ""
-    called = count.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", count.name) else shown(count.name)
+    called = count.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", count.name) else quote(count.name)
     return f" {'The first' if count.cases > 1 else 'It'} is {'' if called.startswith('row ') else 'case '}{called}."
 
 
@@ -259,7 +259,7 @@ def _never_listed(look: QualityCounts) -> IssueText | None:
 
 
 def _listed(found: Mapping[str, int]) -> str:
-    return several(list(found), 3)
+    return listed(list(found), 3)
 
 
 def _filled(look: QualityCounts) -> int:
