@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import toplist
+from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 
 DATA = demo.folder()

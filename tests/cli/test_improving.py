@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import toplist as tl
-from tests.cli.run_cli import complaints, toplist
+from tests.cli.run_cli import complaints
+from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 from toplist.cli.app import app
 from toplist.postprocess.combination import linear_pool, pool_weights

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import complaints, toplist
+from tests.cli.run_cli import complaints
+from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 
 DATA = demo.folder()

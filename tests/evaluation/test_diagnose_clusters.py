@@ -10,7 +10,7 @@ import pytest
 
 import toplist as tl
 from tests.calibration.test_clusters import repeated
-from tests.cli.run_cli import toplist
+from tests.cli.run_cli import toplist_here as toplist
 from toplist import calibration
 from toplist.errors import FileError, ShapeError, TopListError
 from toplist.evaluation.diagnose import diagnose

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import complaints
+from tests.cli.run_cli import complaints, toplist_here
 from tests.io import slow_readers as slow
 from tests.io.files import LAYOUTS, save
 from tests.io.mutations import FORMS, Spoiled, outcome, require_clear, run, spoil
@@ -95,9 +93,7 @@ def _score(path: Path, spoiled: Spoiled) -> float:
 def test_the_command_says_one_sentence_and_nothing_else(form: str, tmp_path: Path) -> None:
     seed = next(seed for seed in range(100, 200) if _ends(seed, form, tmp_path / str(seed)) == "sentence")
     spoiled = spoil(seed, form, _fresh(tmp_path / "again"))
-    start = [sys.executable, "-c", "from toplist.cli import main; main()", "compare"]
-    command = [*start, f"it={spoiled.path}", "-t", str(spoiled.truth), "-c", str(spoiled.drawn.m)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = toplist_here("compare", f"it={spoiled.path}", "-t", spoiled.truth, "-c", spoiled.drawn.m)
     assert done.returncode in (1, 2)
     assert done.stdout == ""
     said = complaints(done.stderr)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
-from tests.properties.cases import distributions, every_rule, law
+from tests.properties.cases import by_every_rule, distributions, law
 from toplist.scoring.majorization import schur_violation
 
 M = 5
@@ -102,9 +102,9 @@ def test_the_decreasing_rearrangement_sorts_and_keeps(v: list[float]) -> None:
     np.testing.assert_array_equal(tl.decreasing(d), d)
 
 
-@every_rule
 @law
 @given(v=distributions(M), steps=transfers)
+@by_every_rule
 def test_entropies_are_schur_concave(name: str, v: list[float], steps: list[Transfer]) -> None:
     """The more a distribution is evened out, the larger its entropy, for every symmetric rule (Lemma 4.3)."""
     w = np.array(transferred(v, steps))

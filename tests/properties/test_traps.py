@@ -10,7 +10,7 @@ from hypothesis import assume, given
 
 import toplist as tl
 from tests.oracle.dense import RULES, brier
-from tests.properties.cases import Case, cases, every_rule, law
+from tests.properties.cases import Case, by_every_rule, cases, law
 
 
 def test_an_unlisted_truth_gets_a_share_of_the_rest() -> None:
@@ -79,9 +79,9 @@ def test_empty_lists_survive() -> None:
     assert len(tl.score(tl.TopLists.from_dicts([], 4), [])) == 0
 
 
-@every_rule
 @law
 @given(case=cases())
+@by_every_rule
 def test_an_unlisted_truth_is_never_scored_as_perfect(name: str, case: Case) -> None:
     """A missing key is not a zero loss: a miss costs, and no less than the least confident listed class would."""
     t = case.list.valid()

@@ -1,4 +1,8 @@
-"""Probabilistic top lists: one (`TopList`), many (`TopLists`), many on a device (`DeviceLists`)."""
+"""Predictions: top lists over a space of classes, validated once.
+
+In: predictions in memory in any form. Out: `TopLists` (a batch), `TopList` (one), `DeviceLists` (on a device), outcomes
+as codes, data-quality issues. Imports `core` and the root modules.
+"""
 
 from toplist.lists.converters import as_lists
 from toplist.lists.device import DeviceLists

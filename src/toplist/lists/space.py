@@ -1,4 +1,4 @@
-"""How many classes there are, and what they are called."""
+"""The space of classes: how many there are, and their labels."""
 
 from __future__ import annotations
 
@@ -20,12 +20,21 @@ UNLISTED = -1  # the code of a class that exists but has no code of its own
 
 @dataclass(frozen=True, eq=False)
 class ClassSpace:
-    """The classes: how many, optionally with labels. The number is declared, never guessed from predictions.
+    """The classes: how many, optionally with labels. The number is declared, never inferred from predictions.
 
-    `size` is an integer of any magnitude, `math.inf` for open-ended answers, or one integer per case where the
-    number of options differs. A sequence of labels stands for `labels`; the integers from 0 on, in order, are codes.
-    Fewer labels than classes is fine: the others exist, and are never listed.
+    Fewer labels than classes is allowed: the other classes exist and are never listed.
 
+    Parameters
+    ----------
+    size : int, math.inf, sequence of int or sequence of labels, optional
+        Number of classes, of any magnitude; `math.inf` for open-ended answers; one integer per case where the
+        number of options differs. A sequence of labels stands for `labels`; the integers from 0 on, in order, are
+        codes.
+    labels : sequence, optional
+        Labels, in the order of their codes.
+
+    Examples
+    --------
     >>> ClassSpace(1000)
     ClassSpace(1000)
     >>> ClassSpace(labels=["cat", "dog"]).size

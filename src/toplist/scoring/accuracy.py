@@ -1,4 +1,4 @@
-"""What people know, beside what is proper: accuracy, top-k error, coverage."""
+"""Accuracy, top-k error, coverage and the rank of the outcome: metrics beside the proper scores."""
 
 from __future__ import annotations
 
@@ -19,10 +19,24 @@ Column = NDArray[Any]
 
 
 def ranks(lists: Any, y: Any, *, space: Any = None) -> Floats:
-    """Where the outcome stands in its list: 1 at the top, infinity if it is not listed.
+    """Rank of each outcome in its list: 1 at the top, infinity if it is not listed.
 
-    Ties share the mean of their places.
+    Parameters
+    ----------
+    lists : TopLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    y : array-like
+        Outcomes: codes, labels or label sets, one per case.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
 
+    Returns
+    -------
+    ndarray
+        One rank per case; tied classes share the mean of their ranks.
+
+    Examples
+    --------
     >>> ranks(TopLists.from_dicts([{"a": 0.6, "b": 0.3}] * 3, 5), ["a", "b", "c"])
     array([ 1.,  2., inf])
     """
@@ -31,8 +45,28 @@ def ranks(lists: Any, y: Any, *, space: Any = None) -> Floats:
 
 
 def accuracy(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> float:
-    """How often the most confident class is what happened. Ties share the credit; an empty list gets none.
+    """Share of cases in which the most confident class is the outcome.
 
+    Tied classes share the credit; an empty list gets none.
+
+    Parameters
+    ----------
+    lists : TopLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    y : array-like
+        Outcomes: codes, labels or label sets, one per case.
+    sample_weight : array-like, optional
+        Weight of each case.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+
+    Returns
+    -------
+    float
+        Accuracy.
+
+    Examples
+    --------
     >>> accuracy(TopLists.from_labels([0, 1, 2], 3), [0, 1, 1])
     0.6666666666666666
     """
@@ -40,12 +74,60 @@ def accuracy(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None
 
 
 def top_k_error(lists: Any, y: Any, *, k: int, sample_weight: Any = None, space: Any = None) -> float:
-    """How often what happened is not among the k most confident listed classes (ties at the cut share)."""
+    """Share of cases in which the outcome is not among the k most confident listed classes.
+
+    Classes that tie at rank k share the credit.
+
+    Parameters
+    ----------
+    lists : TopLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    y : array-like
+        Outcomes: codes, labels or label sets, one per case.
+    k : int
+        Number of classes that count.
+    sample_weight : array-like, optional
+        Weight of each case.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+
+    Returns
+    -------
+    float
+        Top-k error.
+
+    Examples
+    --------
+    >>> top_k_error([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]], [1, 2], k=2)
+    0.5
+    """
     return _mean(places(as_lists(lists, space), y, [as_count(k)])[1][0], sample_weight)
 
 
 def coverage(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> float:
-    """How often what happened is listed at all."""
+    """Share of cases in which the outcome is listed.
+
+    Parameters
+    ----------
+    lists : TopLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    y : array-like
+        Outcomes: codes, labels or label sets, one per case.
+    sample_weight : array-like, optional
+        Weight of each case.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+
+    Returns
+    -------
+    float
+        Coverage.
+
+    Examples
+    --------
+    >>> coverage([{"a": 0.6}, {"b": 0.6}], ["a", "c"], space=3)
+    0.5
+    """
     return _mean(places(as_lists(lists, space), y)[2], sample_weight)
 
 

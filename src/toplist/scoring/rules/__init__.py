@@ -1,4 +1,4 @@
-"""Scoring rules: one family per file. A rule is a value; names are for convenience."""
+"""Scoring rules, one family per file. A rule is a frozen value; the usual ones also go by name."""
 
 from __future__ import annotations
 

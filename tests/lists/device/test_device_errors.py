@@ -10,7 +10,7 @@ import pytest
 
 import toplist as tl
 from tests.lists.bad_lists import CODES, TWICE, VALUES, Bad
-from tests.lists.libraries import Library
+from tests.lists.device.libraries import Library
 
 T = tl.TopLists
 BAD = {**VALUES, **CODES, **TWICE}
