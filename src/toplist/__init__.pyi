@@ -21,7 +21,11 @@ from toplist.evaluation.diagnosis import Diagnosis as Diagnosis
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
 from toplist.evaluation.monitor import Monitor as Monitor
 from toplist.evaluation.monitor import monitor as monitor
+from toplist.inference.settings import Inference as Inference
 from toplist.io.lists import read_lists as read_lists
+from toplist.io.options import ReadOptions as ReadOptions
+from toplist.io.options import Source as Source
+from toplist.io.options import Truth as Truth
 from toplist.lists import DeviceLists as DeviceLists
 from toplist.lists import TopList as TopList
 from toplist.lists import TopLists as TopLists

@@ -51,7 +51,7 @@ def recalibration(one: Model) -> Record:
     test = calibration_test(one.lists, one.y, draws=DRAWS, seed=SEED, clusters=one.clusters)
     gap = confidence_gap(one.lists, one.y, clusters=one.clusters)
     after, chosen = recalibrated(one)
-    board = tl.compare({"before": one.lists, "after": after}, one.y, clusters=one.clusters)
+    board = tl.compare({"before": one.lists, "after": after}, tl.Truth(one.y, cluster=one.clusters))
     before, better = (decompose(lists, one.y) for lists in (one.lists, after))
     return {
         "data": one.data,

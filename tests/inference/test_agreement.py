@@ -230,7 +230,7 @@ def test_mean_scores_are_those_of_scikit_learn(seed: int, n: int, m: int) -> Non
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is the oracle")
     rng = np.random.default_rng(seed)
     p, y, w = rng.dirichlet(np.ones(m), size=n), rng.integers(0, m, n), rng.exponential(size=n)
-    board = tl.compare({"p": p}, y, sample_weight=w)
+    board = tl.compare({"p": p}, tl.Truth(y, weight=w))
     brier = np.average(((p - np.eye(m)[y]) ** 2).sum(axis=1), weights=w)
     log = metrics.log_loss(y, p, labels=range(m), sample_weight=w)
     assert [mark.score.value for mark in board["p"].marks] == pytest.approx([brier, log], rel=1e-9)

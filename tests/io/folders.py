@@ -33,7 +33,6 @@ from toplist.evaluation.compare import compare
 from toplist.evaluation.inspection import inspect
 from toplist.evaluation.transform import pool_files, truncate_file
 from toplist.io.layouts import LayoutHints
-from toplist.io.plan import Reading
 from toplist.io.sources import open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
@@ -296,7 +295,6 @@ def outcome(folder: Folder, place: Path) -> str:
 
 def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float | None]:
     """What other commands make of the folder, as the mean score of what they write: nothing, where they refuse it."""
-    reading = Reading(space=space)
 
     def checked() -> None:
         found = inspect(open_source(folder.path, "it", LayoutHints()), space, Repairs())
@@ -308,10 +306,10 @@ def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float |
         convert(open_source(folder.path, "it", LayoutHints()), path, Repairs(), space)
 
     def cut(path: Path) -> None:
-        truncate_file(folder.path, path, k=4, reading=reading)
+        truncate_file(folder.path, path, k=4, space=space)
 
     def pooled(path: Path) -> None:
-        pool_files({"a": folder.path, "b": folder.path}, path, reading=reading)
+        pool_files({"a": folder.path, "b": folder.path}, path, space=space)
 
     out: dict[str, float | None] = {}
     for name, write in {"converted": converted, "cut": cut, "pooled": pooled}.items():

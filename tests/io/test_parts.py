@@ -21,7 +21,6 @@ from toplist.evaluation.compare import compare
 from toplist.evaluation.monitor import monitor
 from toplist.evaluation.transform import pool_files
 from toplist.io.files import open_path
-from toplist.io.plan import Reading
 from toplist.io.readers.column_types import common, usual
 
 FORMS = (".csv", ".jsonl", ".parquet", ".feather")
@@ -199,7 +198,7 @@ def test_large_numbers_fit_or_are_named(tmp_path: Path) -> None:
     large = {"case": pa.array([2], pa.uint64()), "class": ["cat"], "p": [0.5]}
     folder = _tables(tmp_path, ".parquet", small, large)
     assert only(folder, _truth(tmp_path, "cat", "cat"), space=4).cases == 2
-    pool_files({"a": folder, "b": folder}, tmp_path / "o.parquet", reading=Reading(space=4))
+    pool_files({"a": folder, "b": folder}, tmp_path / "o.parquet", space=4)
     pa.parquet.write_table(pa.table({**large, "case": pa.array([2**63], pa.uint64())}), folder / "b.parquet")
     with pytest.raises(FileError, match=r"b\.parquet, row 1: 9223372036854775808 in 'case' is not among the numbers"):
         only(folder, _truth(tmp_path, "cat", "cat"), space=4)

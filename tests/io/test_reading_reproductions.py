@@ -295,7 +295,7 @@ def test_output_of_fasttext_does_not_lose_its_first_line(tmp_path: Path) -> None
     right_or_refused(tmp_path, "compare p.csv -t t.csv -c 176", [right], "p.csv", "p", options=[])
 
 
-@pytest.mark.parametrize("options", [{}, {"confidences": "score"}, {"classes": "label", "confidences": "score"}])
+@pytest.mark.parametrize("options", [{}, {"confidence": "score"}, {"class_column": "label", "confidence": "score"}])
 def test_a_frame_of_labels_and_scores_is_lists_of_one(options: dict[str, str]) -> None:
     lists = tl.read_lists(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.5]}), 3, **options)
     assert entries(lists) == [{"a": 0.9}, {"b": 0.5}]
@@ -482,7 +482,7 @@ def test_a_confidence_counts_where_no_id_is(option: str, tmp_path: Path) -> None
     assert scored(tmp_path, f"compare a.csv -t y.csv -c 5 {option}") == pytest.approx(right, abs=1e-12)
 
 
-@pytest.mark.parametrize("options", [{}, {"confidences": "confidence"}])
+@pytest.mark.parametrize("options", [{}, {"confidence": "confidence"}])
 def test_a_confidence_counts_in_a_frame_without_an_id(options: dict[str, str]) -> None:
     frame = pd.DataFrame({"class": ["cat", "dog"], "confidence": [0.6, 0.7]})
     assert entries(tl.read_lists(frame, 5, **options)) == [{"cat": 0.6}, {"dog": 0.7}]
@@ -560,7 +560,7 @@ def test_python_names_its_own_parameters() -> None:
     with pytest.raises(tl.TopListError) as error:
         tl.read_lists(frame, 3)
     assert "--" not in str(error.value)
-    assert any(f"{name}=" in str(error.value) for name in ("classes", "confidences", "layout", "ignore"))
+    assert any(f"{name}=" in str(error.value) for name in ("class_column", "confidence", "layout", "ignore"))
 
 
 # B5: columns of one file

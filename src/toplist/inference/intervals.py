@@ -348,7 +348,7 @@ class IntervalsFromCases:
         parts, unseen = quantity.spread(units)[weighty], quantity.unseen(units)
         if not math.isfinite(unseen):
             return Estimate(value, why=f"no two {self._unit}s are shared with anybody")
-        if self.how == "cosine":
+        if self.how == "ewc":
             waves = usual_waves(count)
             error = cosine_error(parts, waves)
             if error <= _ROUNDING * float(np.abs(parts).max()) and np.ptp(parts) > 0:

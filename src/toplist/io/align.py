@@ -66,7 +66,7 @@ class AlignedCases:
         if 0 < len(without) < len(self.sources):
             raise AlignmentError(
                 f"{listed(without, 3, str)}: there is no column with case ids, but the other files have one. "
-                "Name it with --case, or give all files in the same order without ids."
+                "Name it with case=..., or give all files in the same order without ids."
             )
         streams = [_Stream(source.batches()) for source in self.sources]
         unique = UniqueIds(self.sources[0])
@@ -445,8 +445,8 @@ def _require_unique(engine: Any, table: str, source: OpenTable) -> None:
 def _perhaps_long(source: OpenTable) -> str:
     """What may be wrong where a row was taken for a case."""
     if source.layout.kind == "labels":
-        own = "truth" if source.truth else source.name
-        return f" If this is a long table, name its confidences: confidences={{{own!r}: ...}}."
+        own = "Truth(..., confidence=...)" if source.truth else f"Source(..., confidence=...) for {source.name!r}"
+        return f" If this is a long table, name its confidences: {own}."
     return f" If {quote(source.layout.case)} is no case id, name the column that is: case=...."
 
 

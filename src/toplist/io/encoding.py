@@ -50,7 +50,7 @@ def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
     odd = next((label for label in labels if sets and sets in label), None)
     if odd is not None:
         raise SpaceError(
-            f"the label {quote(odd)} has the delimiter {sets!r} in it: where classes are label sets, give the labels "
+            f"the label {quote(odd)} has the separator {sets!r} in it: where classes are label sets, give the labels "
             "that the sets are made of, one by one."
         )
     if not space.complete and space.size != 2 ** len(labels):
@@ -103,8 +103,6 @@ class ClassEncoder:
     _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
-        if self.sets == "":
-            raise TopListError('sets is a delimiter, such as ";", not an empty text.')
         if self.space is not None and self.space.labels is not None and self.sets is None:
             self._labels = need("pyarrow").array([str(label) for label in self.space.labels])
         if isinstance(self.space, LabelSets):
@@ -166,7 +164,9 @@ class ClassEncoder:
         if pa.types.is_struct(batch.classes.type):
             raise FileError(batch.source, "classes are text or numbers, not objects.")
         if pa.types.is_nested(batch.classes.type):
-            raise FileError(batch.source, 'a class is a list of labels: say that classes are label sets (sets=";").')
+            raise FileError(
+                batch.source, 'a class is a list of labels: say that classes are label sets (set_separator=";").'
+            )
         if pa.types.is_floating(batch.classes.type):
             _require_digits(batch)
         return batch.classes
@@ -218,7 +218,7 @@ class ClassEncoder:
             raise FileError(
                 batch.source,
                 f"classes are label sets, but {quote(first)} is one text: say what stands between labels, as in "
-                'sets=";", or give lists of labels.',
+                'set_separator=";", or give lists of labels.',
             )
 
     def _written(self, canonical: Any) -> list[str]:
@@ -363,7 +363,7 @@ def label_sets(values: Any, delimiter: str) -> Any:
     parts, which = _taken_apart(values, delimiter)
     odd = next((part for one in parts for part in one if delimiter in part), None)
     if odd is not None:
-        raise TopListError(f"the label {quote(odd)} has the delimiter {delimiter!r} in it: choose another one.")
+        raise TopListError(f"the label {quote(odd)} has the separator {delimiter!r} in it: choose another one.")
     return need("pyarrow").array([delimiter.join(one) or _EMPTY for one in parts], "string").take(which)
 
 
@@ -502,7 +502,7 @@ class CommonEncoder(ClassEncoder):
         pa, pc = need("pyarrow"), need("pyarrow.compute")
         odd = canonical.filter(pc.match_substring(canonical, self.sets))
         if len(odd):
-            raise TopListError(f"{listed(self._written(odd[:1]))}: a label has the delimiter {self.sets!r} in it.")
+            raise TopListError(f"{listed(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
         return pa.array(self._written(canonical), pa.string())
 
 

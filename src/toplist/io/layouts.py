@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
 from toplist._text import closest, did_you_mean, listed, quote
-from toplist.errors import FileError, TopListError
+from toplist.errors import FileError
 from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
 from toplist.io.readers import Reader
 from toplist.io.tables import Table
@@ -110,10 +110,6 @@ def table_of(reader: Reader) -> Table:
 
 def require_columns(table: Table, hints: LayoutHints) -> None:
     """Columns that the caller names are there, and are not to be ignored as well."""
-    if hints.layout not in ("auto", *KINDS):
-        raise TopListError(
-            f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{did_you_mean(hints.layout, KINDS)}"
-        )
     left = set(ignored(table.names, hints.ignore))
     for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
         if wanted == hints.confidences and "*" in wanted and wanted not in table.names:
@@ -149,10 +145,10 @@ def _is_number(name: str) -> bool:
 
 def _for_one(hints: LayoutHints, wanted: str) -> str:
     """That columns may be named for each file, where one was named for all of them."""
-    what = "case" if wanted == hints.case else "classes" if wanted == hints.classes else "confidences"
+    what = "case" if wanted == hints.case else "class_column" if wanted == hints.classes else "confidence"
     if hints.truth or wanted not in (hints.case, hints.classes, hints.confidences):
         return ""
-    return f" If files call it differently, name it for each: {what}={{name: column}}."
+    return f" If files call it differently, name it for each: Source(..., {what}=...)."
 
 
 def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -168,7 +164,7 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
         free += [hints.classes] if hints.classes in hints.extra else named(hints.extra, (*TRUTH, *CLASS))[:1]
     found = _Finding(table, hints, case, free)
     layout = found.truth() if hints.truth else found.prediction()
-    given = ((hints.classes, layout.classes, "classes"), (hints.confidences, layout.confidences, "confidences"))
+    given = ((hints.classes, layout.classes, "class_column"), (hints.confidences, layout.confidences, "confidence"))
     for name, used, what in given:
         if name is not None and name not in used and "*" not in name:
             say = "outcome" if hints.truth else what
@@ -330,7 +326,7 @@ class _Finding:
             classes = others
         if not confidences or not classes:
             if hints.confidences in scalar or (stated and confidences):
-                which = _either("classes", others) if others else "classes=..."
+                which = _either("classes", others) if others else "class_column=..."
                 self._refuse(
                     f"confidences are in {_quoted(confidences)}, but which column holds the classes? Say {which}."
                 )
@@ -382,7 +378,7 @@ class _Finding:
         if self.hints.truth:
             self._refuse(
                 f"{what} may hold outcomes, but {_quoted(doubtful)} may hold confidences. For outcomes say "
-                f"outcome={label!r}; for a distribution per case say confidences={{'truth': {doubtful[0]!r}}}, "
+                f"outcome={label!r}; for a distribution per case say Truth(..., confidence={doubtful[0]!r}), "
                 f"or ignore={label!r} for a column per class."
             )
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
@@ -394,12 +390,12 @@ class _Finding:
         if len(doubtful) == 1:
             self._refuse(
                 f"{what} may be a hard label, or have its confidence in {quote(doubtful[0])}. Say "
-                f"confidences={doubtful[0]!r}, or for hard labels {few}."
+                f"confidence={doubtful[0]!r}, or for hard labels {few}."
             )
         self._refuse(
             f"{what} may be a hard label, but {_quoted(doubtful)} may hold confidences. For a column per class say "
             f"ignore={label!r}; for hard labels say {few}; if one column is the confidence of {what}, say "
-            "confidences=... with its name."
+            "confidence=... with its name."
         )
 
     def _wide(self) -> Layout | None:
@@ -449,7 +445,7 @@ class _Finding:
         seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
         self._refuse(
             f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
-            f"class: {few}; or name the columns of classes by a pattern, such as confidences='prob_*', or declare the "
+            f"class: {few}; or name the columns of classes by a pattern, such as confidence='prob_*', or declare the "
             f"labels of all classes, or their number where it is that of the columns.{case}"
         )
 
@@ -465,14 +461,14 @@ class _Finding:
         if all(name.startswith(head) and len(name) > len(head) for name in names):
             rest = _quoted([name[len(head) :] for name in names[:3]])
             self._refuse(
-                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say confidences='{head}*'; if "
+                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say confidence='{head}*'; if "
                 "they are called as the columns are, say layout='wide'."
             )
 
     def _pattern(self, pattern: str) -> Layout:
         """A column per class: the class is what the star of the pattern stands for."""
         if pattern.count("*") != 1 or any(mark in pattern for mark in "?["):
-            self._refuse(f"confidences={pattern!r}: a pattern for a column per class has one star, as prob_* has.")
+            self._refuse(f"confidence={pattern!r}: a pattern for a column per class has one star, as prob_* has.")
         head, _, tail = pattern.partition("*")
         columns = [
             name
@@ -489,7 +485,7 @@ class _Finding:
         looked = "" if hints.layout == "auto" else f" for the layout {hints.layout!r}"
         objects = [name for name in self.free if table.is_object(name)]
         if objects:
-            say = "outcome=..." if hints.truth else "classes=... and confidences=..."
+            say = "outcome=..." if hints.truth else "class_column=... and confidence=..."
             self._refuse(
                 f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns "
                 f"of lists, or a row per class, or name other columns with {say}."
@@ -500,11 +496,11 @@ class _Finding:
         if outcomes:
             self._refuse(
                 f"the column {quote(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
-                f"predictions, say classes={outcomes[0]!r}.{_there_are(table.names)}"
+                f"predictions, say class_column={outcomes[0]!r}.{_there_are(table.names)}"
             )
         self._refuse(
-            f"no columns of predictions were found{looked}: name them with classes=... and, where there are, "
-            f"confidences=....{_missing_header(table.names)}{_there_are(table.names)}"
+            f"no columns of predictions were found{looked}: name them with class_column=... and, where there are, "
+            f"confidence=....{_missing_header(table.names)}{_there_are(table.names)}"
         )
 
     @property
@@ -551,7 +547,8 @@ def _is_value(name: str) -> bool:
 
 
 def _either(what: str, names: Sequence[str]) -> str:
-    return " or ".join(f"{what}={name!r}" for name in names[:4])
+    option = {"classes": "class_column", "confidences": "confidence"}.get(what, what)
+    return " or ".join(f"{option}={name!r}" for name in names[:4])
 
 
 def _quoted(names: Sequence[str]) -> str:

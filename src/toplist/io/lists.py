@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,18 +12,18 @@ from toplist._optional import need
 from toplist._text import quote
 from toplist._typing import Codes
 from toplist.core import flags
-from toplist.errors import CaseError, ClassError, FileError, ShapeError
+from toplist.errors import CaseError, ClassError, FileError, ShapeError, TopListError
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import plain
 from toplist.io.encoding import EMPTY_REMEDY
 from toplist.io.layouts import LayoutHints
-from toplist.io.options import ReadOptions
+from toplist.io.options import ReadOptions, Source, hints_of
 from toplist.io.sources import OpenTable, open_source
 from toplist.lists import TopLists, flatten
 from toplist.lists.error_messages import complain
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
-from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
+from toplist.lists.validation import Repairs
 
 NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
 
@@ -112,35 +111,49 @@ def class_counts(truth: Batch, name: str) -> Any:
     return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)
 
 
-def read_lists(
-    data: Any,
-    space: Any = None,
-    layout: str = "auto",
-    *,
-    case: str | None = None,
-    classes: str | None = None,
-    confidences: str | None = None,
-    ignore: str | Sequence[str] = (),
-    by_position: bool = False,
-    units: Units = "probability",
-    normalize: bool = False,
-    duplicates: Duplicates = "error",
-    blanks: Blanks = "error",
-) -> TopLists:
-    """A table: pandas, polars, pyarrow, a DuckDB relation; or a path to a file in any layout that toplist reads.
+def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None, **options: Any) -> TopLists:
+    """Read a table as lists.
 
     Layouts are lists, long, wide, ranked columns and labels, found by the names, types and first values of the
-    columns; `ignore` names columns that are not about predictions. The case ids, or an index that is named or not
-    the default one, become `ids`. The columns of a wide table name all classes; others need the space. With
-    blanks="drop" a class without a confidence, or the reverse, is left out and counted.
+    columns. The case ids, or an index that is named or not the default one, become `ids`.
+
+    Parameters
+    ----------
+    data : path or table
+        A file in any format that toplist reads, a folder or a pattern of files; or a table: pandas, polars, pyarrow, a
+        DuckDB relation.
+    space : ClassSpace, LabelSets, int, float or sequence, optional
+        The classes, or how many there are; the columns of a wide table name all classes, other tables need it.
+    read : ReadOptions, optional
+        How the table is read.
+    **options
+        Fields of `ReadOptions`, in place of `read` or over it.
+
+    Returns
+    -------
+    TopLists
+        The lists, with `ids` and with what was repaired.
+
+    Raises
+    ------
+    TopListError
+        If the table can be read in several ways or in none; the message says what to type.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"case": [1, 1, 2], "class": ["a", "b", "a"], "confidence": [60, 30, 90]})
+    >>> read_lists(table, 3, scale="percent").mass
+    array([0.9, 0.9])
     """
-    repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
-    options = ReadOptions(layout, case, classes, confidences, None, ignore, by_position)
-    hints = options.of("frame", None if space is None else as_space(space), None, repairs.blanks)
-    offsets, named, t, declared, ids, dropped, rounding = from_table(data, space, hints)
+    how = Source(data, **options).read(ReadOptions() if read is None else read)
+    if how.set_separator is not None:
+        raise TopListError("set_separator has no effect here: give label sets as a space of LabelSets.")
+    known = None if space is None else as_space(space)
+    offsets, named, t, declared, ids, dropped, rounding = from_table(data, space, hints_of(how, known))
     rows, declared = flatten.ragged(offsets, named, t, declared, None)
     rows = replace(rows, **rounding)
-    return TopLists._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})
+    return TopLists._admit(rows, declared, ids, how.repairs, {"blanks left out": dropped} if dropped else {})
 
 
 Table = tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int, dict[str, Any]]

@@ -178,13 +178,17 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
         strong = [name for name in names if spelled(name) in _STRONG]
         if len(strong) > 1:
             other = next(one for one in asked if one is not asked[at])
-            own = "truth" if asked[at].hints.truth else asked[at].name
             raise AlignmentError(
                 f"{listed(strong)} of {asked[at].table.source} could each be the case ids that "
                 f"{other.table.source} has in {quote(known[asked.index(other)][0])}. Say which: "
-                f"case={{{own!r}: {strong[0]!r}}} or "
-                f"case={{{own!r}: {strong[1]!r}}}."
+                f"{own_option(asked[at], 'case', strong[0])} or {own_option(asked[at], 'case', strong[1])}."
             )
+
+
+def own_option(one: CaseColumnRequest, what: str, value: str | None = None) -> str:
+    """An option for one table alone, as the caller writes it."""
+    given = "..." if value is None else repr(value)
+    return f"Truth(..., {what}={given})" if one.hints.truth else f"Source(..., {what}={given}) for {one.name!r}"
 
 
 def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
@@ -204,11 +208,10 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     """Some tables have ids, others have not."""
     lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
-    own = "truth" if lacks.hints.truth else lacks.name
     raise AlignmentError(
         f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({quote(name)}). "
-        f"Name it with case=... (for one file, case={{{own!r}: ...}}), or pass by_position=True if all files are in "
-        f"the same order.{_unique(lacks)}"
+        f"Name it with {own_option(lacks, 'case')}, or pass by_position=True if all files are in the same order."
+        f"{_unique(lacks)}"
     )
 
 

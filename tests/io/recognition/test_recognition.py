@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import toplist as tl
+from tests import flat
 from tests.io.recognition import vocabulary
 from tests.io.recognition.combinations import table
 from tests.io.recognition.contract import Combination, Decision, decide, expected
@@ -131,10 +132,10 @@ def test_options_may_concern_one_of_several_files(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("id,class,confidence\n1,cat,.5\n2,dog,.75\n")
     (tmp_path / "t.csv").write_text("id,outcome\n1,cat\n2,dog\n")
     files = {name: tmp_path / f"{name}.csv" for name in "ab"}
-    for options in ({"ignore": {"a": "score"}}, {"ignore": "score"}, {"confidences": {"a": "confidence"}}):
+    for options in ({"ignore": {"a": "score"}}, {"ignore": "score"}, {"confidence": {"a": "confidence"}}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the two are the same
-            board = tl.compare(files, tmp_path / "t.csv", space=5, **options)
+            board = flat.compare(files, tmp_path / "t.csv", space=5, **options)
         assert board["a"].marks[0].score.value == board["b"].marks[0].score.value == (0.3125 + 0.078125) / 2
 
 

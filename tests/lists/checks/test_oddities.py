@@ -282,8 +282,8 @@ def test_what_was_to_be_normalised_does_not_stand_against_a_diagnosis(tmp_path: 
     (tmp_path / "weights.csv").write_text("\n".join(["case,a,b,c", *lines, ""]))
     (tmp_path / "y.csv").write_text("case,outcome\n0,a\n1,b\n2,b\n3,c\n")
     for found in (
-        tl.diagnose(weights, [0, 1, 1, 2], normalize=True),
-        tl.diagnose(tmp_path / "weights.csv", tmp_path / "y.csv", normalize=True),
+        tl.diagnose(weights, [0, 1, 1, 2], read=tl.ReadOptions(normalize=True)),
+        tl.diagnose(tmp_path / "weights.csv", tmp_path / "y.csv", read=tl.ReadOptions(normalize=True)),
     ):
         assert not found.serious
         assert "looks like percent" in {one.kind for one in found.oddities}
