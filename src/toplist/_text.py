@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
@@ -20,6 +21,35 @@ def quote(value: Any) -> str:
     """
     text = repr(value)
     return text if len(text) <= _LIMIT else f"{text[:40]}...{text[-17:]}"
+
+
+def _in_python(name: str, value: Any, file: str) -> str:
+    typed = f"{name}={'...' if value is ... else repr(value)}"
+    return f"{'Truth' if file == 'truth' else 'Source'}(..., {typed})" if file else typed
+
+
+_notation: list[Callable[[str, Any, str], str]] = [_in_python]
+
+
+def argument(name: str, value: Any = ..., file: str = "") -> str:
+    """An argument as the reader of a message types it: in Python or, while a command runs, as a flag.
+
+    `file` is the name of the one file that it is about, or "truth".
+
+    >>> argument("normalize", True), argument("case"), argument("case", "id", "a")
+    ('normalize=True', 'case=...', "Source(..., case='id')")
+    """
+    return _notation[-1](name, value, file)
+
+
+@contextmanager
+def notation(write: Callable[[str, Any, str], str]) -> Iterator[None]:
+    """While this is open, `argument` writes arguments in this way, in all threads."""
+    _notation.append(write)
+    try:
+        yield
+    finally:
+        _notation.pop()
 
 
 def listed(values: Sequence[Any], most: int = 8, show: Callable[[Any], str] = quote) -> str:

@@ -20,10 +20,9 @@ from toplist._typing import Floats
 from toplist.calibration.reliability_curve import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
-from toplist.io.naming import for_lists
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
-from toplist.lists.checks.detect import Names
+from toplist.lists.checks.names import MemoryNames, Names
 from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
@@ -215,7 +214,7 @@ def gather(
     """
     n = len(lists)
     where = np.arange(n) if position is None else position
-    called = for_lists(lists, y) if names is None else names
+    called = MemoryNames(lists.space, lists.ids, y) if names is None else names
     truth: Any
     cuts: Cuts | None = None
     if is_soft(y, lists.space):
@@ -275,7 +274,7 @@ def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
         ),
         costly=tuple(costly for _, costly in gathered.costliest.cases),
         invalid=gathered.invalid.words,
-        oddities=gathered.look.findings(),
+        issues=gathered.look.issues(),
     )
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from toplist._files import allocate, disk_full_explained, temporary_folder
 from toplist._optional import need
+from toplist._text import argument
 from toplist._typing import Codes, Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError, OutcomeError
@@ -202,7 +203,7 @@ class BatchScorer:
                 at = int(np.argmax(bad))
                 problem = (
                     f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with "
-                    "outcomes with outcome=..., or pass normalize=True to divide by the sum."
+                    f"outcomes with {argument('outcome')}, or pass {argument('normalize', True)} to divide by the sum."
                 )
                 problem = problem if mass[at] > 0 else "there is no outcome."
                 raise FileError(truth.source, problem, row=int(truth.rows[at]))

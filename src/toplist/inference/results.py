@@ -233,4 +233,4 @@ class ModelDetails:
     shapes: tuple[PredictionType, ...]
     costly: tuple[WorstCase, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing
-    oddities: tuple[Issue, ...] = ()  # what is odd about lists that passed the door
+    issues: tuple[Issue, ...] = ()  # data quality of the validated lists

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._files import temporary_folder
 from toplist._optional import need
-from toplist._text import listed, quote, spelling_difference
+from toplist._text import argument, listed, quote, spelling_difference
 from toplist.errors import AlignmentError, FileError
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import as_arrow, as_numpy, blanks
@@ -66,7 +66,7 @@ class AlignedCases:
         if 0 < len(without) < len(self.sources):
             raise AlignmentError(
                 f"{listed(without, 3, str)}: there is no column with case ids, but the other files have one. "
-                "Name it with case=..., or give all files in the same order without ids."
+                f"Name it with {argument('case')}, or give all files in the same order without ids."
             )
         streams = [_Stream(source.batches()) for source in self.sources]
         unique = UniqueIds(self.sources[0])
@@ -155,11 +155,12 @@ class AlignedCases:
         ]
         apart = [name for name, away in lacking.items() if len(away) == join.cases]
         if lines and self.missing == "error":
-            remedy = 'To take the cases that all have, pass missing="common".'
+            common = argument("missing", "common")
+            remedy = f"To take the cases that all have, pass {common}."
             if len(self.choices) > 2:
                 remedy = (
-                    'Choose what to do about it: missing="common" (cases that all have), "pairwise" (relative skill) '
-                    'or "reject" (an absent prediction is the empty list).'
+                    f"Choose what to do about it: {common} (cases that all have), pairwise (relative skill) or reject "
+                    "(an absent prediction is the empty list)."
                 )
             hint = next(filter(None, map(join.hint, apart)), "")
             raise AlignmentError(f"{'; '.join(lines)}.{hint} {remedy}")
@@ -445,9 +446,9 @@ def _require_unique(engine: Any, table: str, source: OpenTable) -> None:
 def _perhaps_long(source: OpenTable) -> str:
     """What may be wrong where a row was taken for a case."""
     if source.layout.kind == "labels":
-        own = "Truth(..., confidence=...)" if source.truth else f"Source(..., confidence=...) for {source.name!r}"
-        return f" If this is a long table, name its confidences: {own}."
-    return f" If {quote(source.layout.case)} is no case id, name the column that is: case=...."
+        own = "truth" if source.truth else source.name
+        return f" If this is a long table, name its confidences: {argument('confidence', file=own)}."
+    return f" If {quote(source.layout.case)} is no case id, name the column that is: {argument('case')}."
 
 
 def _cases(count: int, ids: list[Any]) -> str:

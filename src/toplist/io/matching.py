@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toplist._optional import need
-from toplist._text import listed, quote
+from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
 from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
@@ -25,6 +25,11 @@ class CaseColumnRequest:
     name: str
     table: Table
     hints: LayoutHints
+
+    @property
+    def called(self) -> str:
+        """The name of the table, for options that are about it alone."""
+        return "truth" if self.hints.truth else self.name
 
     @property
     def files(self) -> frozenset[Any]:
@@ -45,9 +50,8 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
     told = next((one for one in asked if one.hints.case is not None), None)
     if any(one.hints.by_position for one in asked):
         if told is not None:
-            raise AlignmentError(
-                f"by_position=True and case={told.hints.case!r} contradict each other: give one of them."
-            )
+            both = f"{argument('by_position', True)} and {argument('case', told.hints.case)}"
+            raise AlignmentError(f"{both} contradict each other: give one of them.")
         return [None] * len(asked)
     bare = next((one for one in asked if one.table.bare), None)
     if bare is not None and len(asked) > 1:
@@ -56,12 +60,12 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
             raise AlignmentError(
                 f"{bare.name} is a list or an array, which has no case ids, but {others[0].name} and "
                 f"{others[1].name} have some. Give a frame or a Series with an index, or pass "
-                "by_position=True if all are in the same order."
+                f"{argument('by_position', True)} if all are in the same order."
             )
         if told is not None:
             raise AlignmentError(
-                f"case={told.hints.case!r} has no effect: {bare.name} is a list or an array, which has no case ids and "
-                "is matched by position. Give a frame or a Series with an index."
+                f"{argument('case', told.hints.case)} has no effect: {bare.name} is a list or an array, which has no "
+                "case ids and is matched by position. Give a frame or a Series with an index."
             )
         return [None] * len(asked)
     chosen = [one.hints.case for one in asked]
@@ -125,7 +129,7 @@ def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
     found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
     if len(found) > 1:
-        ways = " or ".join(f"case={name!r}" for name in found[:4])
+        ways = " or ".join(argument("case", name) for name in found[:4])
         raise AlignmentError(f"{listed(found)} could each be the case ids. Say which: {ways}.")
     return found[0] if found else None
 
@@ -165,8 +169,8 @@ def _require_one_pairing(asked: Sequence[CaseColumnRequest], names: Sequence[str
             raise AlignmentError(
                 f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
                 f"{quote(odd)} stands beside {quote(ours[odd])} in {asked[0].table.source}, and beside "
-                f"{quote(theirs[odd])} in {one.table.source}. Say which are the case ids: case={first!r} or "
-                f"case={second!r}."
+                f"{quote(theirs[odd])} in {one.table.source}. Say which are the case ids: "
+                f"{argument('case', first)} or {argument('case', second)}."
             )
 
 
@@ -178,17 +182,12 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
         strong = [name for name in names if spelled(name) in _STRONG]
         if len(strong) > 1:
             other = next(one for one in asked if one is not asked[at])
+            own = asked[at].called
             raise AlignmentError(
                 f"{listed(strong)} of {asked[at].table.source} could each be the case ids that "
                 f"{other.table.source} has in {quote(known[asked.index(other)][0])}. Say which: "
-                f"{own_option(asked[at], 'case', strong[0])} or {own_option(asked[at], 'case', strong[1])}."
+                f"{argument('case', strong[0], own)} or {argument('case', strong[1], own)}."
             )
-
-
-def own_option(one: CaseColumnRequest, what: str, value: str | None = None) -> str:
-    """An option for one table alone, as the caller writes it."""
-    given = "..." if value is None else repr(value)
-    return f"Truth(..., {what}={given})" if one.hints.truth else f"Source(..., {what}={given}) for {one.name!r}"
 
 
 def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
@@ -210,8 +209,8 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
     raise AlignmentError(
         f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({quote(name)}). "
-        f"Name it with {own_option(lacks, 'case')}, or pass by_position=True if all files are in the same order."
-        f"{_unique(lacks)}"
+        f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.called)}), or pass "
+        f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
     )
 
 
@@ -222,9 +221,9 @@ def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"no column with case ids was found in {paths}, and rows are not matched by position unless "
-                f"that is asked for: pass by_position=True if all files are in the same order. Or name the ids, if "
-                f"{listed(others)} of {one.table.source} holds them: case={others[0]!r}.{_unique(one)}"
+                f"no column with case ids was found in {paths}, and rows are not matched by position unless that is "
+                f"asked for: pass {argument('by_position', True)} if all files are in the same order. Or name the ids, if "
+                f"{listed(others)} of {one.table.source} holds them: {argument('case', others[0])}.{_unique(one)}"
             )
 
 
@@ -236,7 +235,7 @@ def _require_rows(one: CaseColumnRequest) -> None:
         if others:
             raise AlignmentError(
                 f"{one.table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
-                f"case={others[0]!r}; or pass by_position=True if every row is a case."
+                f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
             )
 
 

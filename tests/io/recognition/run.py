@@ -16,6 +16,8 @@ from tests.flat import compare
 from tests.io.recognition.contract import NAME, Combination
 from tests.io.recognition.tables import CLASSES, INDEX, M, frame, save
 
+FLAGS = {"classes": "--class-column", "confidences": "--confidence", "by_position": "--by-position"}
+
 
 @dataclass(frozen=True)
 class Ending:

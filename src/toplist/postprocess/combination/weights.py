@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_number, as_sample_weight
 from toplist._files import from_json_number, to_json_number
+from toplist._text import argument
 from toplist._typing import Floats
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
 from toplist.lists import TopLists
@@ -353,7 +354,7 @@ def pool_weights(
     members = Members.of(lists)
     rule, pool = as_rule(rule).name, _as_pool(pool)
     if rule not in ("brier", "log") or (rule, pool) == ("brier", "geometric"):
-        remedy = 'Use rule="log", or a linear pool.' if pool == "geometric" else 'Use "brier" or "log".'
+        remedy = f"Use {argument('rule', 'log')}, or a linear pool." if pool == "geometric" else 'Use "brier" or "log".'
         problem = "is not convex in the weights" if rule == "brier" else "is not a function that weights are fitted to"
         raise RuleError(f"the {rule} score of a {pool} pool {problem}. {remedy}")
     pull = as_number(ridge, "ridge", 0, np.finfo(np.float64).max)

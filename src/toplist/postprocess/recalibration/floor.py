@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from toplist._arguments import as_probability
+from toplist._text import argument
 from toplist.errors import TopListError
 from toplist.lists import TopLists, log_rest
 from toplist.lists.log_space import revalued
@@ -62,7 +63,7 @@ class RestFloor(Recalibrator):
             if infinite:
                 raise TopListError(
                     "with infinitely many classes a class that is not listed has an infinite score whatever the floor: "
-                    'fit by rule="brier", or give the floor.'
+                    f"fit by {argument('rule', 'brier')}, or give the floor."
                 )
             return finite
 

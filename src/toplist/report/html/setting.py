@@ -8,7 +8,7 @@ How to make the numbers again.
 
 What was wrong in each file, and what was done about it.
 
-What is odd about the predictions of each file, though they could be scored.
+Data quality of the predictions of each file, though they could be scored.
 """
 
 from __future__ import annotations
@@ -363,13 +363,13 @@ _TOLD = frozenset({"invalid"})  # which has a column among the faults, and a sen
 
 
 def oddities(exhibits: Sequence[ModelDetails], shown: Shown) -> Grid | None:
-    """A row for each thing that is odd about a model; nothing where nothing is."""
-    found = [(e, one) for e in exhibits for one in e.oddities if one.kind not in _TOLD]
+    """A row for each data-quality issue of a model, if there is any."""
+    found = [(e, one) for e in exhibits for one in e.issues if one.kind not in _TOLD]
     columns: list[Column] = [
         (Head("model", "name"), [named(shown[e.name]) for e, _ in found]),
-        (Head("what is odd", "text"), [Cell(plain(one.kind, 40)) for _, one in found]),
+        (Head("issue", "text"), [Cell(plain(one.kind, 40)) for _, one in found]),
         (Head("cases"), [counted(one.cases) for _, one in found]),
         (Head("share"), [shared(one.cases / one.of if one.of else None) for _, one in found]),
-        (Head("in words", "text"), [Cell(plain(visible(one.words), _ISSUES)) for _, one in found]),
+        (Head("in words", "text"), [Cell(plain(visible(one.message), _ISSUES)) for _, one in found]),
     ]
-    return grid("oddities", "What is odd about the predictions", columns) if found else None
+    return grid("oddities", "Data quality of the predictions", columns) if found else None
