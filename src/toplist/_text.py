@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
@@ -23,6 +24,35 @@ def shown(value: Any) -> str:
     """
     text = repr(value)
     return text if len(text) <= _LIMIT else f"{text[:40]}...{text[-17:]}"
+
+
+def _in_python(name: str, value: Any, file: str) -> str:
+    typed = f"{name}={'...' if value is ... else repr(value)}"
+    return typed if not file else f"Truth(..., {typed})" if file == "truth" else f"Source(..., {typed}) for {file!r}"
+
+
+_notation = [_in_python]
+
+
+def argument(name: str, value: Any = ..., file: str = "") -> str:
+    """An argument as the reader of a message types it: in Python or, while a command runs, as a flag.
+
+    `file` is the name of the one file that it is about, or "truth".
+
+    >>> argument("normalize", True), argument("case"), argument("case", "id", "a")
+    ('normalize=True', 'case=...', "Source(..., case='id') for 'a'")
+    """
+    return _notation[-1](name, value, file)
+
+
+@contextmanager
+def notation(write: Callable[[str, Any, str], str]) -> Iterator[None]:
+    """While this is open, `argument` writes arguments in this way, in all threads."""
+    _notation.append(write)
+    try:
+        yield
+    finally:
+        _notation.pop()
 
 
 def several(values: Sequence[Any], most: int = 8) -> str:

@@ -30,8 +30,8 @@ from tests.io.strategies import Drawn, chance, draw
 from toplist import ClassSpace
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import compare
-from toplist.evaluation.inspection import inspect
 from toplist.evaluation.transform import pool_files, truncate_file
+from toplist.io.checks import check_file
 from toplist.io.layouts import LayoutHints
 from toplist.io.sources import open_source
 from toplist.io.write import convert
@@ -297,10 +297,11 @@ def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float |
     """What other commands make of the folder, as the mean score of what they write: nothing, where they refuse it."""
 
     def checked() -> None:
-        found = inspect(open_source(folder.path, "it", LayoutHints()), space, Repairs())
-        missing = set(map(str, folder.drawn.ids)) if found.cases != len(folder.drawn.ids) else ()
-        if found.problems or missing:
-            raise TopListError(f"{folder.path}: {[problem.first for problem in found.problems]}")
+        found = check_file(open_source(folder.path, "it", LayoutHints()), space, Repairs())
+        missing = set(map(str, folder.drawn.ids)) if found.counts.cases != len(folder.drawn.ids) else ()
+        blocking = [issue.message for issue in found.issues() if issue.blocking]
+        if blocking or missing:
+            raise TopListError(f"{folder.path}: {blocking}")
 
     def converted(path: Path) -> None:
         convert(open_source(folder.path, "it", LayoutHints()), path, Repairs(), space)

@@ -56,7 +56,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_labels_names_what_sets_are_made_of(place: Path) -> None:
-    options = ["--truth", str(place / "y.csv"), "--sets", ";", "--json", "--classes"]
+    options = ["--truth", str(place / "y.csv"), "--set-separator", ";", "--json", "--classes"]
     found = []
     for classes in (str(place / "labels.txt"), "2^3"):
         code, said = _said("score", str(place / "a.csv"), *options, classes)
@@ -66,7 +66,7 @@ def test_a_file_of_labels_names_what_sets_are_made_of(place: Path) -> None:
     code, said = _said("compare", str(place / "a.csv"), *options[:-2], "--classes", str(place / "labels.txt"))
     assert code == 0, said
     assert "8 classes" in said
-    code, said = _said("check", str(place / "a.csv"), "--sets", ";", "--classes", str(place / "labels.txt"))
+    code, said = _said("check", str(place / "a.csv"), "--set-separator", ";", "--classes", str(place / "labels.txt"))
     assert code == 0, said
     assert "classes: 8" in said
 
@@ -151,7 +151,7 @@ def test_a_blank_is_not_the_empty_set(place: Path) -> None:
     with pytest.raises(FileError, match=sentence):
         only(place / "b.csv", place / "y.csv", space=8, set_separator=";")
     for command in (["score", "--truth", str(place / "y.csv")], ["check"]):
-        code, said = _said(command[0], str(place / "b.csv"), *command[1:], "--sets", ";", "--classes", "8")
+        code, said = _said(command[0], str(place / "b.csv"), *command[1:], "--set-separator", ";", "--classes", "8")
         assert code == 1, said
         assert re.search(sentence, " ".join(said.split()))
 
@@ -184,7 +184,7 @@ def test_messages_write_sets_as_people_do(place: Path) -> None:
 
 def test_converted_sets_can_be_read_again(place: Path) -> None:
     (place / "a.csv").write_text(A + "3,{},0.5\n")
-    code, said = _said("convert", str(place / "a.csv"), str(place / "a.parquet"), "--sets", ";")
+    code, said = _said("convert", str(place / "a.csv"), str(place / "a.parquet"), "--set-separator", ";")
     assert code == 0, said
     assert pq.read_table(place / "a.parquet")["classes"].to_pylist() == [["sea;sun", "sun"], ["rain"], ["{}"]]
 

@@ -26,9 +26,10 @@ from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
 from toplist.io.metadata import filled
-from toplist.io.naming import for_batch, text
+from toplist.io.naming import for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
+from toplist.lists.checks.names import text
 from toplist.lists.outcomes import is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of

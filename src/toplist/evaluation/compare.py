@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from toplist._arguments import as_count, as_number, as_whole
+from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
@@ -313,7 +314,7 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
     """Models with fewer cases than are asked for."""
     counts = [int(tally.sums["cases"][a, a]) for a in range(len(tally.sums["cases"]))]
     if least is not None and max(counts) < least:
-        raise TopListError(f"min_cases={least}: no model has so many cases, the most is {max(counts):,}.")
+        raise TopListError(f"{argument('min_cases', least)}: no model has so many cases, the most is {max(counts):,}.")
     return frozenset(a for a, count in enumerate(counts) if least is not None and count < least)
 
 

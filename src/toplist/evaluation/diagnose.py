@@ -16,25 +16,25 @@ from numpy.typing import NDArray
 from toplist._arguments import as_probability, as_units, as_whole, is_several
 from toplist._typing import Progress
 from toplist.core.kernel import Rows
-from toplist.errors import FileError, OutcomeError, ShapeError, SpaceError, TopListError
+from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
-from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, held
-from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, measure
+from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place
+from toplist.evaluation.case_sample import held as sample_cases
+from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
-from toplist.io.checks import FileChecks
+from toplist.io.checks import check_file
 from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.lists import require_all_columns
 from toplist.io.metadata import filled
-from toplist.io.naming import for_batch, for_lists
+from toplist.io.naming import for_batch
 from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
 from toplist.io.plan import Plan, as_tables, open_request, plan_of
 from toplist.io.sources import OpenTable, tell
 from toplist.lists import DeviceLists, TopList, TopLists
-from toplist.lists.checks import SERIOUS, seen_to
+from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import Classes
-from toplist.lists.checks.summary import Issue, QualityCounts
+from toplist.lists.checks.names import MemoryNames
 from toplist.lists.converters import raw_rows
 from toplist.lists.outcomes import as_codes, is_soft
 from toplist.lists.space import ClassSpace, as_space, show_size
@@ -44,32 +44,33 @@ from toplist.scoring.rules import as_rule
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFindings:
-    """What a file shows: its look, what is odd, and the cases with their outcomes, or why there are none."""
+class Checked:
+    """Predictions after the checks: their issues, and the cases with their outcomes, or the reason for none."""
 
-    look: QualityCounts
-    oddities: tuple[Issue, ...]
+    counts: QualityCounts
+    issues: tuple[Issue, ...]
+    scorable: ListSummary
     classes: str
-    held: CaseSample | None
-    why: str
+    held: CaseSample | None = None
+    reason: str = ""
+    table: TableSummary | None = None
 
 
-def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress) -> ReadFindings:
-    """Look at every case as it comes; with outcomes, and where nothing stands against it, read them side by side."""
+def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress) -> Checked:
+    """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
     (repairs,), separator, unread = request.repairs.values(), request.set_separator, request.truth.data is None
     known = None if space is None else as_sets(as_space(space), separator)
     *_, source = open_request(request, known)
     if unread:
         tell([source])
-    looking, stopped = _look_reading(source, known, repairs, separator, progress)
+    checks = check_file(source, known, repairs, separator, progress)
+    issues = checks.issues()
+    reason = checks.unreadable or _unscored(issues)
+    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns))
     many = _many(known, source, request.truth.n_classes)
-    found = looking.findings(repaired=seen_to(repairs))
-    if stopped is not None and not any(one.serious for one in found):
-        raise stopped
-    if any(one.serious for one in found):
-        return ReadFindings(looking.found, found, many, None, str(stopped or "") or _unscored(found))
-    if unread:
-        return ReadFindings(looking.found, found, many, None, "")
+    found = Checked(checks.counts, issues, checks.scorable, many, reason=reason, table=table)
+    if unread or reason:
+        return found
     scoring = ScoringSpec((as_rule("brier"),), ())
     plan = plan_of(request, space, missing=missing, find=("cluster",))
     if plan.truth.layout.kind != "labels":
@@ -79,34 +80,15 @@ def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, pr
         )
     with empty_set_explained(separator):
         seen, _ = run(plan, scoring, lambda: _Reading(plan, limit), progress)
-    look = replace(looking.found, classes=seen.reader.classes)
-    many = many if plan.space is None else show_size(plan.space.size)
-    return ReadFindings(look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, seen.reader.holding.held(), "")
-
-
-def _look_reading(
-    source: OpenTable, space: ClassSpace | None, repairs: Repairs, sets: str | None, progress: Progress
-) -> tuple[FileChecks, TopListError | None]:
-    """A look at every case; and what stopped it, if something did."""
-    known = ClassSpace(math.inf) if space is None else space
-    if space is None and source.names:
-        known = ClassSpace(labels=source.names)
-    looking = FileChecks(source, known, repairs.units, sets)
-    try:
-        if space is not None:
-            require_all_columns(source, space)
-        with empty_set_explained(sets):
-            for batch in source.batches(together=True, halves=True):
-                looking.at(batch)
-                progress("looking", looking.found.cases, source.reader.rows)
-    except FileError as error:
-        return looking, error
-    return looking, None
+    counts = replace(checks.counts, classes=seen.reader.classes)
+    issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
+    many = found.classes if plan.space is None else show_size(plan.space.size)
+    return replace(found, counts=counts, issues=issues, classes=many, held=seen.reader.holding.held())
 
 
 def _unscored(found: Sequence[Issue]) -> str:
-    kinds = [one.kind for one in found if one.serious]
-    return f"Nothing is said of calibration before this is repaired: {', '.join(kinds)}."
+    kinds = ", ".join(one.kind for one in found if one.blocking)
+    return f"Nothing is said of calibration before this is repaired: {kinds}." if kinds else ""
 
 
 def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) -> str:
@@ -238,18 +220,26 @@ def diagnose(
     tables = as_tables(request, space)
     if tables is None:
         request.require_memory()
-        look, oddities, many, cases, why = _in_memory(request, called, space)
+        found = _in_memory(request, called, space)
     else:
         tell = progress or (lambda what, done, total: None)
         found = read_files(tables, space, missing=missing, limit=EXACT, progress=tell)
-        look, oddities, many, cases, why = found.look, found.oddities, found.classes, found.held, found.why
     made: dict[str, Any] = {}
-    if cases is not None:
-        measured = measure(cases, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
-        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": cases.binned is None}
-    elif not why:
-        why = _UNKNOWN
-    return Diagnosis(called, look.cases, _classes(many), dict(look.sizes), oddities, why, asked.level, **made)
+    if found.held is not None:
+        measured = measure(found.held, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
+        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": found.held.binned is None}
+    return Diagnosis(
+        called,
+        found.counts.cases,
+        _classes(found.classes),
+        dict(found.counts.sizes),
+        found.issues,
+        found.scorable,
+        found.table,
+        found.reason or (_UNKNOWN if found.held is None else ""),
+        asked.level,
+        **made,
+    )
 
 
 def _one_model(request: ReadRequest, name: str) -> ReadRequest:
@@ -274,10 +264,8 @@ def _classes(many: str) -> str:
     return f"{many} classes" if many else "an unknown number of classes"
 
 
-def _in_memory(
-    request: ReadRequest, name: str, space: Any
-) -> tuple[QualityCounts, tuple[Any, ...], str, CaseSample | None, str]:
-    """The look, what is odd, how many classes, and the cases with their outcomes or why there are none."""
+def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
+    """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
     predictions, y, repairs = request.models[name], request.truth.data, request.repairs[name]
     clusters = given(request.truth.cluster)
     rows, known = raw_rows(predictions, space, units=repairs.units)
@@ -286,32 +274,27 @@ def _in_memory(
     try:
         lists = predictions if isinstance(predictions, TopLists) else _admitted(rows, known, repairs)
     except TopListError as error:
-        look = QualityCounts.of(rows, known, units=repairs.units)
-        found = look.findings()
-        if not any(one.serious for one in found):
+        counts = QualityCounts.of(rows, known, units=repairs.units)
+        issues = counts.issues()
+        if not any(one.blocking for one in issues):
             raise
-        return look, found, many, None, str(error)
-    if y is None:
-        look = _look(predictions, rows, known, repairs, lists, None)
-        return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, None, ""
-    if not declared:
-        raise SpaceError(
-            "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
-        )
-    _require_one_each(lists, y)
-    units = None if clusters is None else as_units(clusters, len(lists))
-    places = by_place(lists, y)
-    look = _look(predictions, rows, known, repairs, lists, y)
-    return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, held(*places, units, limit=EXACT), ""
-
-
-def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lists: TopLists, y: Any) -> QualityCounts:
-    codes = None if y is None else as_codes(y, lists)
+        return Checked(counts, issues, ListSummary(), many, reason=str(error))
+    held = codes = None
+    if y is not None:
+        if not declared:
+            raise SpaceError(
+                "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
+            )
+        _require_one_each(lists, y)
+        units = None if clusters is None else as_units(clusters, len(lists))
+        held, codes = sample_cases(*by_place(lists, y), units, limit=EXACT), as_codes(y, lists)
+    names = MemoryNames(lists.space, lists.ids, y)
     if isinstance(predictions, TopLists):
-        return QualityCounts.at(lists, codes, names=for_lists(lists, y), local=space.per_case)
-    return QualityCounts.of(
-        rows, space, units=repairs.units, names=for_lists(lists, y), codes=codes, local=space.per_case
-    )
+        counts = QualityCounts.at(lists, codes, names=names, local=known.per_case)
+    else:
+        counts = QualityCounts.of(rows, known, units=repairs.units, names=names, codes=codes, local=known.per_case)
+    issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
+    return Checked(counts, issues, ListSummary.of(lists), many, held)
 
 
 def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from toplist._files import room, sized, temporary_folder
 from toplist._optional import need
-from toplist._text import few
+from toplist._text import argument, few
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError
@@ -212,7 +212,7 @@ class BatchScorer:
                 at = int(np.argmax(bad))
                 problem = (
                     f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with "
-                    "outcomes with outcome=..., or pass normalize=True to divide by the sum."
+                    f"outcomes with {argument('outcome')}, or pass {argument('normalize', True)} to divide by the sum."
                 )
                 problem = problem if mass[at] > 0 else "there is no outcome."
                 raise FileError(truth.source, problem, row=int(truth.rows[at]))
@@ -431,7 +431,7 @@ def require_ids(plan: Plan) -> None:
     if without and len(without) <= len(plan.sources):
         raise AlignmentError(
             f"{few(without)}: there is no column with case ids, but the other files have one. "
-            "Name it with case=..., or give all files in the same order without ids."
+            f"Name it with {argument('case')}, or give all files in the same order without ids."
         )
 
 

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import are_codes, shown, variant
+from toplist._text import are_codes, argument, shown, variant
 from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.pairwise import same_scores, verdicts
 from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
-from toplist.io.naming import text
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
+from toplist.lists.checks.names import text
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 
@@ -239,7 +239,7 @@ def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
         return []
     sentence = (
         f"it leads with {rows[0].cases:,} of {results.compared:,} cases, where the median model has {middle:,.0f}: "
-        "rank only those with enough of them, with min_cases= (--min-cases)."
+        f"rank only those with enough of them, with {argument('min_cases')}."
     )
     return [BoardWarning("leader with few cases", sentence, (rows[0].name,))]
 

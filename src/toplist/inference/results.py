@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.lists.checks import Issue
 
 
@@ -233,4 +233,4 @@ class ModelDetails:
     shapes: tuple[PredictionType, ...]
     costly: tuple[WorstCase, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing
-    oddities: tuple[Issue, ...] = ()  # what is odd about lists that passed the door
+    issues: tuple[Issue, ...] = ()  # data quality of the validated lists

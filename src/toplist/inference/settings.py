@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from toplist._arguments import as_probability, as_whole
-from toplist._text import meant
+from toplist._text import argument, meant
 from toplist.errors import TopListError
 from toplist.inference.long_run_variance import usual_lag, usual_waves
 
@@ -79,7 +79,9 @@ class Inference:
         if cluster is not None and (time is not None or method in TIMED):
             raise TopListError("cluster and time do not go together: name the one by which cases depend on each other.")
         if self.horizon != 1 and method != "hac":
-            raise TopListError('a horizon goes with cases in time and method="hac": the others need none.')
+            raise TopListError(
+                f"a horizon goes with cases in time and {argument('method', 'hac')}: the others need none."
+            )
         if method in ("t", "normal"):
             time = None  # the caller takes cases as independent all the same
         return InferenceSettings(method, cluster, time, weighted, self.level, self.horizon, self.seed)

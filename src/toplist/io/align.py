@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from toplist._files import temporary_folder
 from toplist._optional import need
-from toplist._text import few, shown, variant
+from toplist._text import argument, few, shown, variant
 from toplist.errors import AlignmentError, FileError
 
 pass
@@ -175,9 +175,9 @@ def require_unique(engine: Any, table: str, source: OpenTable) -> None:
 def _perhaps_long(source: OpenTable) -> str:
     """What may be wrong where a row was taken for a case."""
     if source.layout.kind == "labels":
-        own = "Truth(..., confidence=...)" if source.truth else f"Source(..., confidence=...) for {source.name!r}"
-        return f" If this is a long table, name its confidences: {own}."
-    return f" If {shown(source.layout.case)} is no case id, name the column that is: case=...."
+        own = "truth" if source.truth else source.name
+        return f" If this is a long table, name its confidences: {argument('confidence', file=own)}."
+    return f" If {shown(source.layout.case)} is no case id, name the column that is: {argument('case')}."
 
 
 def _times(count: int) -> str:
@@ -323,8 +323,8 @@ def require_same_cases(
     lines += [f"{name} has {_cases(count, ids)} that the truth does not have" for name, count, ids in unknown if count]
     if lines:
         raise AlignmentError(
-            f'{"; ".join(lines)}.{hint} Choose what to do about it: missing="common" (cases that all have), "pairwise" '
-            '(relative skill) or "reject" (an absent prediction is the empty list).'
+            f"{'; '.join(lines)}.{hint} Choose what to do about it: {argument('missing', 'common')} (cases that all "
+            "have), pairwise (relative skill) or reject (an absent prediction is the empty list)."
         )
 
 
@@ -401,7 +401,9 @@ class AlignedCases:
                     named = f"{count:,} case{'' if count == 1 else 's'} ({ids})"
                     lines.append(f"{member.source.name} {words.format(named)}")
         if lines and self.missing == "error":
-            raise AlignmentError(f'{"; ".join(lines)}. To take the cases that all have, pass missing="common".')
+            raise AlignmentError(
+                f"{'; '.join(lines)}. To take the cases that all have, pass {argument('missing', 'common')}."
+            )
         if cases and not keep.any():
             raise AlignmentError(
                 "there is no case that all files have. Leave out a file with other cases, or see whether ids differ."
@@ -415,7 +417,7 @@ class AlignedCases:
         if 0 < len(without) < len(self.sources):
             raise AlignmentError(
                 f"{few(without)}: there is no column with case ids, but the other files have one. "
-                "Name it with case=..., or give all files in the same order without ids."
+                f"Name it with {argument('case')}, or give all files in the same order without ids."
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import argument, shown
 from toplist.errors import FileError
 from toplist.io.columns import (
     Column,
@@ -334,7 +334,7 @@ def _without_pair(
         at = int(np.flatnonzero(odd)[0])
         if halves is None:
             what = "class" if no_class[at] else "confidence"
-            remedy = 'Fill it in, or pass blanks="drop" to leave out what lacks one of the two.'
+            remedy = f"Fill it in, or pass {argument('blanks', 'drop')} to leave out what lacks one of the two."
             raise FileError(source, f"the {what} is blank. {remedy}", row=int(rows[at]))
         for column, lacks in enumerate((no_number, no_class)):
             halves[:, column] += np.bincount(case[odd & lacks], minlength=len(halves))

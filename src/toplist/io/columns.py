@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import argument, shown
 from toplist.errors import FileError
 
 Column = Any  # pyarrow.Array
@@ -124,7 +124,7 @@ def _is_number(value: str) -> bool:
 
 def _remedy(value: str) -> str:
     if value.endswith("%") and _is_number(value[:-1].strip()):
-        return ' Leave out the percent signs and pass units="percent".'
+        return f" Leave out the percent signs and pass {argument('scale', 'percent')}."
     if value.count(",") == 1 and _is_number(value.replace(",", ".")):
         return " Write numbers with a decimal point."
     return ""

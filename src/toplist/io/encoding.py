@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import doubles, several, shown
+from toplist._text import argument, doubles, several, shown
 from toplist._typing import Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch
@@ -163,7 +163,8 @@ class ClassEncoder:
             raise FileError(batch.source, "classes are text or numbers, not objects.")
         if pa.types.is_nested(batch.classes.type):
             raise FileError(
-                batch.source, 'a class is a list of labels: say that classes are label sets (set_separator=";").'
+                batch.source,
+                f"a class is a list of labels: say that classes are label sets ({argument('set_separator', ';')}).",
             )
         if pa.types.is_floating(batch.classes.type):
             _require_digits(batch)
@@ -216,7 +217,7 @@ class ClassEncoder:
             raise FileError(
                 batch.source,
                 f"classes are label sets, but {shown(first)} is one text: say what stands between labels, as in "
-                'set_separator=";", or give lists of labels.',
+                f"{argument('set_separator', ';')}, or give lists of labels.",
             )
 
     def _written(self, canonical: Any) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
-from toplist._text import meant, nearest, several, shown
+from toplist._text import argument, meant, nearest, several, shown
 from toplist.errors import FileError
 from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
 from toplist.io.readers import Reader
@@ -220,7 +220,7 @@ class _Finding:
         if outcomes:
             self._refuse(
                 f"the column {shown(outcomes[0])} may hold outcomes, or be a class of a table with a column for each. "
-                f"Say outcome={outcomes[0]!r}, or declare the labels of all classes."
+                f"Say {argument('outcome', outcomes[0])}, or declare the labels of all classes."
             )
         return self.prediction()
 
@@ -288,7 +288,7 @@ class _Finding:
         for stems in (classes, confidences):
             if len(stems) > 1:
                 some = [next(iter(one.values())) for one in stems.values()]
-                left = ", ".join(f"ignore='{stem}*'" for stem in stems)
+                left = ", ".join(argument("ignore", f"{stem}*") for stem in stems)
                 self._refuse(f"{_quoted(some)} are numbered, and only one kind of them can be used. Leave out: {left}.")
         (class_of,), (confidence_of,) = classes.values(), confidences.values()
         if class_of.keys() != confidence_of.keys():
@@ -313,7 +313,7 @@ class _Finding:
             return pair
         return self._refuse(
             f"{_quoted(pair)} have no number, unlike {shown(numbered_)} and those after it: are they the first on the "
-            f"list? Number them, or leave them out: ignore={pair[0]!r}, ignore={pair[1]!r}."
+            f"list? Number them, or leave them out: {argument('ignore', pair[0])}, {argument('ignore', pair[1])}."
         )
 
     def _long(self) -> Layout | None:
@@ -326,7 +326,7 @@ class _Finding:
             classes = others
         if not confidences or not classes:
             if hints.confidences in scalar or (stated and confidences):
-                which = _either("classes", others) if others else "class_column=..."
+                which = _either("classes", others) if others else argument("class_column")
                 self._refuse(
                     f"confidences are in {_quoted(confidences)}, but which column holds the classes? Say {which}."
                 )
@@ -373,13 +373,14 @@ class _Finding:
         return self.table.could_be_confidence(name)
 
     def _refuse_labels(self, label: str, doubtful: Sequence[str]) -> NoReturn:
-        what, few = shown(label), ", ".join(f"ignore={name!r}" for name in doubtful[:4])
+        what, few = shown(label), ", ".join(argument("ignore", name) for name in doubtful[:4])
         few += ", ..." if len(doubtful) > 4 else ""
         if self.hints.truth:
             self._refuse(
                 f"{what} may hold outcomes, but {_quoted(doubtful)} may hold confidences. For outcomes say "
-                f"outcome={label!r}; for a distribution per case say Truth(..., confidence={doubtful[0]!r}), "
-                f"or ignore={label!r} for a column per class."
+                f"{argument('outcome', label)}; for a distribution per case say "
+                f"{argument('confidence', doubtful[0], 'truth')}, "
+                f"or {argument('ignore', label)} for a column per class."
             )
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
@@ -390,12 +391,12 @@ class _Finding:
         if len(doubtful) == 1:
             self._refuse(
                 f"{what} may be a hard label, or have its confidence in {shown(doubtful[0])}. Say "
-                f"confidence={doubtful[0]!r}, or for hard labels {few}."
+                f"{argument('confidence', doubtful[0])}, or for hard labels {few}."
             )
         self._refuse(
             f"{what} may be a hard label, but {_quoted(doubtful)} may hold confidences. For a column per class say "
-            f"ignore={label!r}; for hard labels say {few}; if one column is the confidence of {what}, say "
-            "confidence=... with its name."
+            f"{argument('ignore', label)}; for hard labels say {few}; if one column is the confidence of {what}, say "
+            f"{argument('confidence')} with its name."
         )
 
     def _wide(self) -> Layout | None:
@@ -439,14 +440,14 @@ class _Finding:
         return self._layout("wide", classes)
 
     def _refuse_further(self, classes: Sequence[str], others: Sequence[str]) -> NoReturn:
-        few = ", ".join(f"ignore={name!r}" for name in others[:4]) + (", ..." if len(others) > 4 else "")
+        few = ", ".join(argument("ignore", name) for name in others[:4]) + (", ..." if len(others) > 4 else "")
         ids = [name for name in others if self.case is None and self._is_key(name)]
-        case = f" If it holds case ids, say case={ids[0]!r}." if ids else ""
+        case = f" If it holds case ids, say {argument('case', ids[0])}." if ids else ""
         seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
         self._refuse(
             f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
-            f"class: {few}; or name the columns of classes by a pattern, such as confidence='prob_*', or declare the "
-            f"labels of all classes, or their number where it is that of the columns.{case}"
+            f"class: {few}; or name the columns of classes by a pattern, such as {argument('confidence', 'prob_*')}, "
+            f"or declare the labels of all classes, or their number where it is that of the columns.{case}"
         )
 
     def _is_key(self, name: str) -> bool:
@@ -461,14 +462,16 @@ class _Finding:
         if all(name.startswith(head) and len(name) > len(head) for name in names):
             rest = _quoted([name[len(head) :] for name in names[:3]])
             self._refuse(
-                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say confidence='{head}*'; if "
-                "they are called as the columns are, say layout='wide'."
+                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say "
+                f"{argument('confidence', f'{head}*')}; if they are called as the columns are, say {argument('layout', 'wide')}."
             )
 
     def _pattern(self, pattern: str) -> Layout:
         """A column per class: the class is what the star of the pattern stands for."""
         if pattern.count("*") != 1 or any(mark in pattern for mark in "?["):
-            self._refuse(f"confidence={pattern!r}: a pattern for a column per class has one star, as prob_* has.")
+            self._refuse(
+                f"{argument('confidence', pattern)}: a pattern for a column per class has one star, as prob_* has."
+            )
         head, _, tail = pattern.partition("*")
         columns = [
             name
@@ -485,22 +488,24 @@ class _Finding:
         looked = "" if hints.layout == "auto" else f" for the layout {hints.layout!r}"
         objects = [name for name in self.free if table.is_object(name)]
         if objects:
-            say = "outcome=..." if hints.truth else "class_column=... and confidence=..."
+            say = argument("outcome") if hints.truth else f"{argument('class_column')} and {argument('confidence')}"
             self._refuse(
                 f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns "
                 f"of lists, or a row per class, or name other columns with {say}."
             )
         if hints.truth:
-            self._refuse(f"no column of outcomes was found{looked}: name it with outcome=....{_there_are(table.names)}")
+            self._refuse(
+                f"no column of outcomes was found{looked}: name it with {argument('outcome')}.{_there_are(table.names)}"
+            )
         outcomes = named(self.free, TRUTH)
         if outcomes:
             self._refuse(
                 f"the column {shown(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
-                f"predictions, say class_column={outcomes[0]!r}.{_there_are(table.names)}"
+                f"predictions, say {argument('class_column', outcomes[0])}.{_there_are(table.names)}"
             )
         self._refuse(
-            f"no columns of predictions were found{looked}: name them with class_column=... and, where there are, "
-            f"confidence=....{_missing_header(table.names)}{_there_are(table.names)}"
+            f"no columns of predictions were found{looked}: name them with {argument('class_column')} and, where there "
+            f"are, {argument('confidence')}.{_missing_header(table.names)}{_there_are(table.names)}"
         )
 
     @property
@@ -548,7 +553,7 @@ def _is_value(name: str) -> bool:
 
 def _either(what: str, names: Sequence[str]) -> str:
     option = {"classes": "class_column", "confidences": "confidence"}.get(what, what)
-    return " or ".join(f"{option}={name!r}" for name in names[:4])
+    return " or ".join(argument(option, name) for name in names[:4])
 
 
 def _quoted(names: Sequence[str]) -> str:

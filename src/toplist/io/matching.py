@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toplist._optional import need
-from toplist._text import several, shown
+from toplist._text import argument, several, shown
 from toplist.errors import AlignmentError
 from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
@@ -47,7 +47,8 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
     if any(one.hints.by_position for one in asked):
         if told is not None:
             raise AlignmentError(
-                f"by_position=True and case={told.hints.case!r} contradict each other: give one of them."
+                f"{argument('by_position', True)} and {argument('case', told.hints.case)} contradict each other: give one of "
+                "them."
             )
         return [None] * len(asked)
     bare = next((one for one in asked if one.table.bare), None)
@@ -57,12 +58,12 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
             raise AlignmentError(
                 f"{bare.name} is a list or an array, which has no case ids, but {others[0].name} and "
                 f"{others[1].name} have some. Give a frame or a Series with an index, or pass "
-                "by_position=True if all are in the same order."
+                f"{argument('by_position', True)} if all are in the same order."
             )
         if told is not None:
             raise AlignmentError(
-                f"case={told.hints.case!r} has no effect: {bare.name} is a list or an array, which has no case ids and "
-                "is matched by position. Give a frame or a Series with an index."
+                f"{argument('case', told.hints.case)} has no effect: {bare.name} is a list or an array, which has no "
+                "case ids and is matched by position. Give a frame or a Series with an index."
             )
         return [None] * len(asked)
     chosen = [one.hints.case for one in asked]
@@ -126,7 +127,7 @@ def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
     found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
     if len(found) > 1:
-        ways = " or ".join(f"case={name!r}" for name in found[:4])
+        ways = " or ".join(argument("case", name) for name in found[:4])
         raise AlignmentError(f"{several(found)} could each be the case ids. Say which: {ways}.")
     return found[0] if found else None
 
@@ -166,8 +167,8 @@ def _require_one_pairing(asked: Sequence[CaseColumnRequest], names: Sequence[str
             raise AlignmentError(
                 f"{shown(first)} and {shown(second)} are in all files, but do not go together in the same way: "
                 f"{shown(odd)} stands beside {shown(ours[odd])} in {asked[0].table.source}, and beside "
-                f"{shown(theirs[odd])} in {one.table.source}. Say which are the case ids: case={first!r} or "
-                f"case={second!r}."
+                f"{shown(theirs[odd])} in {one.table.source}. Say which are the case ids: "
+                f"{argument('case', first)} or {argument('case', second)}."
             )
 
 
@@ -178,18 +179,17 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
     for at, names in known.items():
         strong = [name for name in names if spelled(name) in _STRONG]
         if len(strong) > 1:
-            other = next(one for one in asked if one is not asked[at])
+            other, file = next(one for one in asked if one is not asked[at]), _file(asked[at])
             raise AlignmentError(
                 f"{several(strong)} of {asked[at].table.source} could each be the case ids that "
                 f"{other.table.source} has in {shown(known[asked.index(other)][0])}. Say which: "
-                f"{own_option(asked[at], 'case', strong[0])} or {own_option(asked[at], 'case', strong[1])}."
+                f"{argument('case', strong[0], file)} or {argument('case', strong[1], file)}."
             )
 
 
-def own_option(one: CaseColumnRequest, what: str, value: str | None = None) -> str:
-    """An option for one table alone, as the caller writes it."""
-    given = "..." if value is None else repr(value)
-    return f"Truth(..., {what}={given})" if one.hints.truth else f"Source(..., {what}={given}) for {one.name!r}"
+def _file(one: CaseColumnRequest) -> str:
+    """The name of a file where an option is about it alone."""
+    return "truth" if one.hints.truth else one.name
 
 
 def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
@@ -211,8 +211,8 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
     raise AlignmentError(
         f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). "
-        f"Name it with {own_option(lacks, 'case')}, or pass by_position=True if all files are in the same order."
-        f"{_unique(lacks)}"
+        f"Name it with {argument('case', file=_file(lacks))}, or pass "
+        f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
     )
 
 
@@ -223,8 +223,9 @@ def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
         if others:
             raise AlignmentError(
                 f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless "
-                f"that is asked for: pass by_position=True if all files are in the same order. Or name the ids, if "
-                f"{several(others)} of {one.table.source} holds them: case={others[0]!r}.{_unique(one)}"
+                f"that is asked for: pass {argument('by_position', True)} if all files are in the same order. Or name "
+                f"the ids, if {several(others)} of {one.table.source} holds them: "
+                f"{argument('case', others[0])}.{_unique(one)}"
             )
 
 
@@ -236,7 +237,7 @@ def _require_rows(one: CaseColumnRequest) -> None:
         if others:
             raise AlignmentError(
                 f"{one.table.source}: no column with case ids was found. Name it, if {several(others)} holds them: "
-                f"case={others[0]!r}; or pass by_position=True if every row is a case."
+                f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
             )
 
 

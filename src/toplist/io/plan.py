@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array
 from toplist._optional import need
-from toplist._text import several
+from toplist._text import argument, several
 from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import MISSING, AlignedCases, OutOfStepError, silent
@@ -235,7 +235,7 @@ def _require_same_names(truth: OpenTable, space: ClassSpace) -> None:
         raise SpaceError(
             f"{truth.path}: the outcomes are numbers, but the classes have names ({several(labels)}), and nobody "
             "has said which class is which number: give the outcomes as labels, or declare the labels in the "
-            "order of the numbers with space= (--classes)."
+            f"order of the numbers with {argument('space')}."
         )
 
 
@@ -247,7 +247,7 @@ def space_of_columns(sources: Sequence[OpenTable]) -> ClassSpace:
     """The classes of wide tables, whose columns name them all."""
     named = [source for source in sources if source.names]
     if not named:
-        raise SpaceError("how many classes are there? Say so with space= (--classes): a number, labels, or infinity.")
+        raise SpaceError(f"how many classes are there? Say so with {argument('space')}: a number, labels, or infinity.")
     first = named[0]
     other = next((source for source in named if set(source.names) != set(first.names)), None)
     if other is not None:
@@ -356,7 +356,7 @@ def repaired(lists: TopLists, batch: Batch) -> dict[str, int]:
 def _require_labels(truth: OpenTable) -> None:
     if truth.layout.kind != "labels":
         problem = f"this is read as a distribution per case ({truth.layout.kind}); fitting needs one outcome per case"
-        raise FileError(truth.path, f"{problem}. Name its column with outcome=....")
+        raise FileError(truth.path, f"{problem}. Name its column with {argument('outcome')}.")
 
 
 def _require_outcomes(truth: Batch, sets: str | None) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import argument, shown
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
 from toplist.io.column_names import RUN, named
@@ -147,7 +147,7 @@ def _apart(one: CaseColumnRequest, truth: CaseColumnRequest) -> CaseColumnReques
         raise FileError(
             one.table.source,
             f"predictions and truth ({truth.table.source}) are the same file: say which column holds the outcomes, "
-            "outcome=....",
+            f"{argument('outcome')}.",
         )
     return replace(one, hints=replace(one.hints, ignore=(*one.hints.ignore, outcome)))
 
@@ -179,8 +179,8 @@ def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
             raise FileError(
                 one.table.source,
                 f"the column {shown(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
-                f"together into one list, whatever stands there. Give each its own file, or say ignore={name!r} if "
-                "that is meant.",
+                f"together into one list, whatever stands there. Give each its own file, or say "
+                f"{argument('ignore', name)} if that is meant.",
             )
 
 
@@ -193,7 +193,7 @@ def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:
             names = dict.fromkeys(name for one in about for name in one.table.names)
             raise FileError(
                 about[0].table.source,
-                f"ignore={pattern!r} has no effect: no column is called so. The columns are "
+                f"{argument('ignore', pattern)} has no effect: no column is called so. The columns are "
                 f"{', '.join(map(shown, list(names)[:8]))}.",
             )
 
