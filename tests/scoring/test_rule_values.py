@@ -197,7 +197,9 @@ def test_bounds_are_reached_by_whoever_is_sure(rule: tl.Rule) -> None:
 def test_penalties_are_zero_or_more(rule: tl.Rule) -> None:
     lists = tl.TopLists.from_topk([[0, 1]], [[0.5, 0.001]], 5)
     plain = tl.score(lists, [0], rule=rule, penalty=0)[0]
-    assert tl.score(lists, [0], rule=rule)[0] == pytest.approx(plain + tl.scoring.default_penalty(lists, rule=rule), rel=1e-14)
+    assert tl.score(lists, [0], rule=rule)[0] == pytest.approx(
+        plain + tl.scoring.default_penalty(lists, rule=rule), rel=1e-14
+    )
     assert tl.score(lists, [0], rule=rule, penalty=0.25)[0] == pytest.approx(plain + 0.25, rel=1e-14)
     assert tl.score(lists, [0], rule=rule, penalty=math.inf)[0] == math.inf
     for bad in (-1, math.nan):
