@@ -25,7 +25,7 @@ from toplist._optional import need
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, together
-from toplist.evaluation.stream import ScoredBatch, ScoringSpec, coder_of, judges_of, lengths, needs_text, require_ids
+from toplist.evaluation.stream import ScoredBatch, ScoringSpec, coder_of, lengths, needs_text, require_ids, scorers_of
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_moment, follow
 from toplist.io.align import Join, OutOfStepError, in_step
@@ -41,7 +41,7 @@ from toplist.lists import TopLists
 from toplist.lists.outcomes import is_soft
 from toplist.lists.space import show_size
 from toplist.lists.validation import Blanks, Duplicates, Units
-from toplist.report.export import path_record
+from toplist.report.export import to_plain
 from toplist.report.plot import Plot, paths
 from toplist.report.statements import paths_table
 from toplist.report.terminal import PAGE, page
@@ -116,7 +116,7 @@ class Monitor:
             "cases": self.cases,
             "left_out": dict(self.left_out),
             "unknown": dict(self.unknown),
-            "paths": [path_record(path) for path in self.paths],
+            "paths": [to_plain(path) for path in self.paths],
         }
 
     def to_json(self) -> str:
@@ -172,10 +172,10 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     truth, found = _aligned(plan)
     coders = _coders(plan, truth, found)
     seen: list[ScoredBatch] = []
-    judges = judges_of(plan, scoring, {source.name: seen.append for source in plan.sources})
+    judges = scorers_of(plan, scoring, {source.name: seen.append for source in plan.sources})
     for judge, coder, one in zip(judges, coders, found, strict=True):
         judge.coder = coder or judge.coder
-        judge.sheet(one.batch, truth if len(one.places) == len(truth) else some(truth, one.places))
+        judge.score(one.batch, truth if len(one.places) == len(truth) else some(truth, one.places))
     predicted = {
         judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)

@@ -36,7 +36,7 @@ def notes(results: Comparison) -> tuple[str, ...]:
     found += [_repaired(o.name, done) for o in results.origins if (done := repaired(o))]
     if any(results.truth_repairs.values()):
         found.append(_repaired("the truth", results.truth_repairs))
-    if any(mark.infinite for s in sections(results) for row in s.standings for mark in row.marks):
+    if any(mark.infinite for s in sections(results) for row in s.rows for mark in row.scores.values()):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
     return (*found, *reasons(results.overall), *_sure(results), *_members(results.confidence_set))
 
@@ -48,7 +48,7 @@ def warnings(results: Comparison) -> tuple[str, ...]:
 
 def _unranked(results: Comparison) -> list[str]:
     """Who has too few cases to be ranked."""
-    who = [row for row in results.overall.standings if row.rank is None]
+    who = [row for row in results.overall.rows if row.rank is None]
     if not who or results.min_cases is None:
         return []
     told = listed(f"{plain(row.name)} ({count(row.cases)})" for row in who)
@@ -69,9 +69,9 @@ def _sure(results: Comparison) -> list[str]:
 
 
 def _to_separate(first: Pair, unit: str, units: int) -> list[str]:
-    if not first.more:
+    if not first.extra_units:
         return []
-    return [f"{plain(first.a)} and {plain(first.b)} are not told apart; {needed(first.more, unit, units)}."]
+    return [f"{plain(first.a)} and {plain(first.b)} are not told apart; {needed(first.extra_units, unit, units)}."]
 
 
 def needed(more: int, unit: str, units: int) -> str:
@@ -92,7 +92,7 @@ def _members(found: ConfidenceSet | None) -> list[str]:
     if found is None:
         return []
     if not found.members:
-        return [f"No confidence set for the best in {plain(found.rule)}: {visible(found.why)}."]
+        return [f"No confidence set for the best in {plain(found.rule)}: {visible(found.reason)}."]
     who = listed(plain(name) for name in found.members)
     which = f"The confidence set of the best in {plain(found.rule)} at {percent(found.level)}"
     return [f"{which}: {who} ({visible(found.method)})."]
@@ -110,16 +110,17 @@ class ScoreGap:
 def gaps(section: Group, *, detail: bool = False) -> list[ScoreGap]:
     """Each reason once. Differences are shown for the first rule; in detail, for all."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    rows = section.standings
+    rows = section.rows
     for row in rows:
-        marks = [(mark, mark.score) for mark in row.marks]
-        marks += [(mark, mark.behind) for mark in row.marks[: None if detail else 1] if mark.behind is not None]
+        own = list(row.scores.values())
+        marks = [(mark, mark.mean) for mark in own]
+        marks += [(mark, mark.difference) for mark in own[: None if detail else 1] if mark.difference is not None]
         for mark, estimate in marks:
-            why = "" if _has_interval(estimate) else visible(estimate.why).strip().rstrip(".")
+            why = "" if _has_interval(estimate) else visible(estimate.reason).strip().rstrip(".")
             if why:
                 names, rules = found.setdefault(why, ({}, {}))
                 names[row.name] = rules[mark.rule] = None
-    every_rule = {mark.rule for row in rows for mark in row.marks}
+    every_rule = {mark.rule for row in rows for mark in row.scores.values()}
     return [
         ScoreGap(
             why,
@@ -163,15 +164,15 @@ def classes(results: Comparison) -> str:
 
 
 def _intervals(results: Comparison) -> list[str]:
-    marks = [mark for s in sections(results) for row in s.standings for mark in row.marks]
-    if not any(_has_interval(e) for mark in marks for e in (mark.score, mark.behind)):
+    marks = [mark for s in sections(results) for row in s.rows for mark in row.scores.values()]
+    if not any(_has_interval(e) for mark in marks for e in (mark.mean, mark.difference)):
         return []
     method = visible(results.method).strip().rstrip(".")
     return [f"Intervals are at {percent(results.level)}{': ' if method else ''}{method}."]
 
 
 def _penalty(results: Comparison) -> str:
-    if not any(row.invalid for s in sections(results) for row in s.standings):
+    if not any(row.invalid for s in sections(results) for row in s.rows):
         return "No list is invalid, so none pays a penalty."
     if results.penalty is None:
         return "Invalid lists pay the penalty that is the default of each rule."
@@ -225,9 +226,9 @@ def assumed(paths: Sequence[SequentialPath]) -> str:
 def ending(path: SequentialPath) -> Estimate:
     """The mean difference after all cases, with the interval that holds however often one looks."""
     if not path.mean:
-        return Estimate(math.nan, why=path.why or "there are no cases")
+        return Estimate(math.nan, reason=path.reason or "there are no cases")
     low, high = (path.low[-1], path.high[-1]) if path.low else (None, None)
-    return Estimate(path.mean[-1], low, high, path.why)
+    return Estimate(path.mean[-1], low, high, path.reason)
 
 
 def ended(path: SequentialPath, called: Callable[[str], T], rule: str, value: str, between: str = "") -> list[T | str]:
@@ -258,7 +259,7 @@ def findings(path: SequentialPath, called: Callable[[str], T]) -> list[list[T | 
 
 def reason(path: SequentialPath) -> str:
     """Why nothing more may be said, without the full stop; or nothing."""
-    return visible(path.why).strip().rstrip(".")
+    return visible(path.reason).strip().rstrip(".")
 
 
 def _shown(when: int, unit: str, better: T, other: T, how: str) -> list[T | str]:
@@ -279,7 +280,7 @@ def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
     rows = tuple(
         (
             *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if moments else [])),
-            *(shown, e_value(path.better[-1]), e_value(path.worse[-1])),
+            *(shown, e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
         )
         for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
     )

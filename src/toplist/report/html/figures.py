@@ -38,7 +38,7 @@ class Figures:
 def figures(results: Comparison, exhibits: Sequence[ModelDetails]) -> Figures:
     """Everything that can be drawn."""
     which = "Relative" if results.missing == "pairwise" else "Mean"
-    counted = {row.name: row.cases for row in results.overall.standings}
+    counted = {row.name: row.cases for row in results.overall.rows}
     apart = len(set(counted.values())) > 1 or any(e.cases != counted.get(e.name, e.cases) for e in exhibits)
     own = f"{', each on all its own cases' if apart else ''}{', without weights' if results.weighted else ''}"
     curved = tuple(e for e in exhibits if e.curve)

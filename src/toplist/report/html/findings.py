@@ -34,7 +34,7 @@ def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
     """Who has infinite scores, by rule; they come first, because ranking counts them first."""
     found = []
     for i, rule in enumerate(results.rules):
-        hit = [(row, row.marks[i].infinite) for row in results.overall.standings if row.marks[i].infinite]
+        hit = [(row, row.scores[rule].infinite) for row in results.overall.rows if row.scores[rule].infinite]
         if not hit:
             continue
         who = [sentence(shown[row.name], f" ({count(n)} of {number_of(row.cases, 'case')})") for row, n in hit]
@@ -53,11 +53,11 @@ def best(results: Comparison, shown: Shown) -> list[Sentence]:
     if chosen is None:
         return []
     if not chosen.members:
-        why = visible(chosen.why).strip().rstrip(".") or "nobody is in it"
+        why = visible(chosen.reason).strip().rstrip(".") or "nobody is in it"
         return [sentence(f"There is no confidence set for the best under {scores(chosen.rule)}: {why}.")]
     found = [_members(results, chosen, shown)]
-    if chosen.why:
-        found.append(sentence(_ended(visible(chosen.why))))
+    if chosen.reason:
+        found.append(sentence(_ended(visible(chosen.reason))))
     return found
 
 
@@ -65,7 +65,7 @@ def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Senten
     members = [shown[name] for name in chosen.members]
     rule, level = scores(chosen.rule), percent(chosen.level)
     if len(members) == 1 and chosen.seed is None:  # nothing was tested
-        alone = len(results.overall.standings) == 1
+        alone = len(results.overall.rows) == 1
         return sentence(members[0], " is alone here." if alone else f" alone has no infinite scores under {rule}.")
     edge = ""
     if set(chosen.members) != _not_ruled_out(results, chosen.rule):
@@ -73,7 +73,7 @@ def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Senten
     if len(members) == 1:
         said = " is the best" if not edge else " alone is left in the confidence set of the best"
         return sentence(members[0], f"{said} under {rule}, at {level} confidence.{edge}")
-    if len(members) == len(results.overall.standings):
+    if len(members) == len(results.overall.rows):
         return sentence(f"At {level} confidence nobody can be ruled out as the best under {rule}.{edge}")
     return sentence(f"The best under {rule} is among ", listed(members), f", at {level} confidence.{edge}")
 
@@ -81,14 +81,14 @@ def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Senten
 def _not_ruled_out(results: Comparison, rule: str) -> set[str]:
     """Who is not surely worse than anybody, by tests of pairs."""
     worse = {v.worse for v in verdicts(results, rule) if v.sure}
-    return {row.name for row in results.overall.standings if row.name not in worse}
+    return {row.name for row in results.overall.rows if row.name not in worse}
 
 
 def tally(results: Comparison, rule: str) -> Sentence:
     """How many pairs are sure, and what that means."""
     found = verdicts(results, rule)
     if not found:
-        few = len(results.overall.standings) < 2
+        few = len(results.overall.rows) < 2
         return sentence(
             "There is one model only, so there is nothing to tell apart."
             if few
@@ -120,7 +120,7 @@ def sure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     for v in verdicts(results, rule):
         if v.sure and v.better is not None and v.worse is not None:
             wins.setdefault(v.better, set()).add(v.worse)
-    order = [row.name for row in results.overall.standings]
+    order = [row.name for row in results.overall.rows]
     return [
         sentence(shown[name], " is surely better than ", _beaten(name, wins[name], order, shown), ".")
         for name in order
@@ -162,16 +162,16 @@ def _unsure(v: PairwiseVerdict, shown: Shown, tested: int, unit: str, units: int
         if d.low is not None and d.high is not None
         else ""
     )
-    found = f"difference {fixed(d.value, digits, signed=True)}{interval}, adjusted p {small(pair.adjusted)}."
+    found = f"difference {fixed(d.value, digits, signed=True)}{interval}, adjusted p {small(pair.adjusted_p)}."
     return sentence(*between, found, " ", _needed(v, tested, unit, units))
 
 
 def _needed(v: PairwiseVerdict, tested: int, unit: str, units: int) -> str:
-    if v.pair.more is None:
+    if v.pair.extra_units is None:
         return f"How many more {unit}s would tell them apart cannot be said."
-    if v.pair.more == 0:
+    if v.pair.extra_units == 0:
         return f"Alone they would be told apart, but not among {number_of(tested, 'pair')}."
-    said = needed(_round(v.pair.more), unit, units).replace("would do it", "like these would tell them apart")
+    said = needed(_round(v.pair.extra_units), unit, units).replace("would do it", "like these would tell them apart")
     return f"{said[:1].upper()}{said[1:]}."
 
 
@@ -180,7 +180,7 @@ def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     reasons: dict[str, list[Words]] = {}
     for v in verdicts(results, rule):
         if v.kind == "untested":
-            why = visible(v.pair.difference.why).strip().rstrip(".") or "there is no p value"
+            why = visible(v.pair.difference.reason).strip().rstrip(".") or "there is no p value"
             reasons.setdefault(why, []).append(sentence(shown[v.pair.a], " and ", shown[v.pair.b]))
     return [sentence("Not tested: ", listed(who), f". The reason: {why}.") for why, who in reasons.items()]
 
@@ -244,7 +244,7 @@ def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
 
 
 def _rows(results: Comparison) -> dict[str, ModelRow]:
-    return {row.name: row for row in results.overall.standings}
+    return {row.name: row for row in results.overall.rows}
 
 
 def _alike(results: Comparison, v: PairwiseVerdict) -> bool:
@@ -257,7 +257,7 @@ def _gap(results: Comparison, v: PairwiseVerdict, guess: PairwiseVerdict | None)
     """How much more often the one with the worse score is right."""
     if _alike(results, v) or guess is None:
         rows = _rows(results)
-        return rows[v.worse or ""].accuracy - rows[v.better or ""].accuracy
+        return rows[v.worse or ""].metrics["accuracy"].value - rows[v.better or ""].metrics["accuracy"].value
     value = guess.pair.difference.value
     return -value if guess.pair.a == v.worse else value
 
@@ -269,8 +269,10 @@ def _against(
     how = "surely" if v.sure else "not surely"
     but = f", but has the worse {kind(v.pair.rule)} score ({how})."
     if _alike(results, v):
-        often = f" is right more often ({rate(rows[worse].accuracy)} of all cases, against "
-        told = sentence(shown[worse], f"{often}{rate(rows[better].accuracy)} for ", shown[better], ")", but)
+        often = f" is right more often ({rate(rows[worse].metrics['accuracy'].value)} of all cases, against "
+        told = sentence(
+            shown[worse], f"{often}{rate(rows[better].metrics['accuracy'].value)} for ", shown[better], ")", but
+        )
     else:
         often = f" by {rate(gap)} on the {number_of(v.pair.cases, 'case')} of both"
         told = sentence(shown[worse], " is right more often than ", shown[better], often, but)
@@ -282,7 +284,7 @@ def _against(
 
 def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
     """What each further rule says of the leader, and who wins surely under one rule and loses surely under another."""
-    said = [_leader(results, shown, i) for i in range(1, len(results.rules)) if len(results.overall.standings) > 1]
+    said = [_leader(results, shown, i) for i in range(1, len(results.rules)) if len(results.overall.rows) > 1]
     wins = {rule: _wins(results, rule) for rule in results.rules}
     for one, other in combinations(results.rules, 2):
         crossed = [(a, b) for a, b in wins[one] if (b, a) in wins[other]]
@@ -300,22 +302,23 @@ def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
 
 def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
     rule, pairwise = scores(results.rules[i]), results.missing == "pairwise"
-    rows = [row for row in results.overall.standings if row.cases]
+    rows = [row for row in results.overall.rows if row.cases]
 
     def place(row: ModelRow) -> tuple[float, float, float]:
-        mark = row.marks[i]
-        mean = mark.score.value if math.isfinite(mark.score.value) else mark.finite
+        mark = row.scores[results.rules[i]]
+        mean = mark.mean.value if math.isfinite(mark.mean.value) else mark.finite
         ratio = math.inf if mark.relative is None else mark.relative.value
         return mark.infinite, ratio if pairwise else 0.0, math.inf if math.isnan(mean) else mean
 
     if not rows:
         return sentence(f"Under {rule} nobody has cases.")
     lead, tail = min(rows, key=place), _tested(results, results.rules[i])
-    whole = [row for row in rows if not row.marks[i].infinite]
-    mark = lead.marks[i]
-    score = fixed(mark.score.value, 4)
+    whole = [row for row in rows if not row.scores[results.rules[i]].infinite]
+    mark = lead.scores[results.rules[i]]
+    score = fixed(mark.mean.value, 4)
     if not whole:
-        few = "has the fewest" if len({row.marks[i].infinite for row in rows}) > 1 else "comes first by the finite ones"
+        differ = len({row.scores[results.rules[i]].infinite for row in rows}) > 1
+        few = "has the fewest" if differ else "comes first by the finite ones"
         return sentence(f"Under {rule} every model has infinite scores; ", shown[lead.name], f" {few}.", tail)
     if len(whole) == 1 and len(rows) > 1:
         return sentence(
@@ -325,7 +328,7 @@ def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
     relative = mark.relative if pairwise else None
     what = "mean" if relative is None else "relative score"
     value = score if relative is None else fixed(relative.value, 3)
-    if lead.name == results.overall.standings[0].name:
+    if lead.name == results.overall.rows[0].name:
         return sentence(f"Under {rule}, ", shown[lead.name], f" leads as well{among}, {what} {value}.", tail)
     return sentence(f"Under {rule}, ", shown[lead.name], f" has the lowest {what}{among}, {value}.", tail)
 
@@ -350,7 +353,7 @@ def _wins(results: Comparison, rule: str) -> dict[tuple[str, str], None]:
 
 def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
     """Pairs whose lower one is surely better on the cases of both: ranks go by all others, pairs by two."""
-    place = {row.name: i for i, row in enumerate(results.overall.standings)}
+    place = {row.name: i for i, row in enumerate(results.overall.rows)}
     found = [
         v
         for v in verdicts(results, results.rules[0])

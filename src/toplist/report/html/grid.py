@@ -33,8 +33,8 @@ def flat(estimate: Estimate | None) -> bool:
 def sentences(results: Comparison, shown: Mapping[str, Name]) -> list[Sentence]:
     """Whose scores do not vary, and between whom the difference does not."""
     found, unit = [], results.unit
-    for i, rule in enumerate(results.rules):
-        who: list[Words] = [shown[row.name] for row in results.overall.standings if flat(row.marks[i].score)]
+    for rule in results.rules:
+        who: list[Words] = [shown[row.name] for row in results.overall.rows if flat(row.scores[rule].mean)]
         if who:
             found.append(
                 sentence(

@@ -59,8 +59,8 @@ def renamed(
         return shown[name].text if name in shown else name
 
     def section(found: Group, group: str | None) -> Group:
-        rows = tuple(replace(row, name=called(row.name)) for row in found.standings)
-        return replace(found, group=group, standings=rows)
+        rows = tuple(replace(row, name=called(row.name)) for row in found.rows)
+        return replace(found, group=group, rows=rows)
 
     def chosen(found: ConfidenceSet) -> ConfidenceSet:
         p = {called(name): value for name, value in found.p.items()}
@@ -98,7 +98,7 @@ def render(page: Page) -> str:
         keep_trailing_newline=True,
     )
     style, script = _text("page.css") + STYLE, _text("page.js")
-    shown = names([row.name for row in page.results.overall.standings])
+    shown = names([row.name for row in page.results.overall.rows])
     page = replace(page, exhibits=tuple(exhibit for exhibit in page.exhibits if exhibit.name in shown))
     context = _context(page, shown, figures(*renamed(page.results, page.exhibits, shown)))
     found: str = environment.get_template("template.html").render(

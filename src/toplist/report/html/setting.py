@@ -57,12 +57,12 @@ class Page:
 
 def lede(results: Comparison, shown: Shown) -> list[Sentence]:
     """What somebody reads who reads nothing else."""
-    rows = results.overall.standings
+    rows = results.overall.rows
     if not rows:
         return [sentence("Nothing was compared.")]
-    first, mark = rows[0], rows[0].marks[0]
+    first, mark = rows[0], rows[0].scores[results.rules[0]]
     if len(rows) == 1:
-        score = fixed(mark.score.value, decimals([mark.score]))
+        score = fixed(mark.mean.value, decimals([mark.mean]))
         return [sentence(shown[first.name], f" has a mean {kind(mark.rule)} score of {score}{_over(results)}.")]
     said = [_leads(results, shown)]
     own = [v for v in verdicts(results, results.rules[0]) if first.name in (v.pair.a, v.pair.b)]
@@ -95,20 +95,20 @@ def warnings(results: Comparison, shown: Shown) -> list[Sentence]:
 
 
 def _leads(results: Comparison, shown: Shown) -> Sentence:
-    first, mark = results.overall.standings[0], results.overall.standings[0].marks[0]
+    first, mark = results.overall.rows[0], results.overall.rows[0].scores[results.rules[0]]
     who, rule, over = shown[first.name], kind(mark.rule), _over(results)
     if mark.infinite:
         return sentence(who, f" leads with the fewest infinite {rule} scores, {count(mark.infinite)}{over}.")
     if results.missing == "pairwise" and mark.relative is not None:
         ratio = fixed(mark.relative.value, 3)
         return sentence(who, f" leads with a relative {rule} score of {ratio}, where below 1 is better,{over}.")
-    score = fixed(mark.score.value, decimals([mark.score]))
+    score = fixed(mark.mean.value, decimals([mark.mean]))
     return sentence(who, f" leads with the lowest mean {rule} score, {score},{over}.")
 
 
 def _over(results: Comparison) -> str:
     """On how many cases, in how many clusters or at how many moments."""
-    own = results.overall.standings[0].cases
+    own = results.overall.rows[0].cases
     base = (
         number_of(own, "case") if own == results.compared else f"{count(own)} of {number_of(results.compared, 'case')}"
     )
@@ -123,8 +123,8 @@ def _over(results: Comparison) -> str:
 
 def _elsewhere(results: Comparison) -> list[Sentence]:
     """Where the leader has infinite scores under another rule, which nobody should overlook."""
-    first = results.overall.standings[0]
-    hit = [(scores(mark.rule), count(mark.infinite)) for mark in first.marks[1:] if mark.infinite]
+    first = results.overall.rows[0]
+    hit = [(scores(mark.rule), count(mark.infinite)) for mark in list(first.scores.values())[1:] if mark.infinite]
     return [
         sentence(f"Under {rule} its mean is infinite, because of {n} of {number_of(first.cases, 'case')}.")
         for rule, n in hit
@@ -165,8 +165,8 @@ def facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
     ]
     if results.truth_reading:
         found.insert(1, ("Truth", f"{_capital(visible(results.truth_reading))}."))
-    if results.reference is not None:
-        found.append(("Reference", shown.get(results.reference, name(results.reference))))
+    if results.baseline is not None:
+        found.append(("Reference", shown.get(results.baseline, name(results.baseline))))
     if results.clusters is not None:
         column = sentence("Cases with the same ", name(results.clusters))
         same = column if results.clusters else sentence("Cases of one cluster")
@@ -191,7 +191,7 @@ def models(results: Comparison, exhibits: Sequence[ModelDetails], shown: Shown) 
     """Who took part, with the shape and the source of the predictions."""
     shapes = {exhibit.name: exhibit.shapes for exhibit in exhibits}
     lengths = {exhibit.name: model_details.lengths(exhibit) for exhibit in exhibits}
-    rows = {row.name: row for row in results.overall.standings}
+    rows = {row.name: row for row in results.overall.rows}
     origins = [o for o in results.origins if o.name in rows]
 
     def shape(of: str) -> Cell:
@@ -255,7 +255,7 @@ def _knows_nothing(classes: str) -> str:
 
 
 def _penalty(results: Comparison) -> str:
-    invalid = sum(row.invalid for row in results.overall.standings)
+    invalid = sum(row.invalid for row in results.overall.rows)
     means = "A list is invalid if a class that is listed has less confidence than each class that is not."
     if not invalid:
         return f"{means} There are none."
@@ -310,7 +310,7 @@ _REPAIRS = 400  # characters of what is said of an invalid list
 
 def faults(results: Comparison, shown: Shown) -> Grid | None:
     """Counts of what was odd: a row for each model that has any, a column for each thing that occurs."""
-    rows = {row.name: row for row in results.overall.standings}
+    rows = {row.name: row for row in results.overall.rows}
     origins = [o for o in results.origins if o.name in rows and not _clean(results, o)]
     columns: list[Column] = [
         (Head("model", "name"), [named(shown[o.name]) for o in origins]),
@@ -319,8 +319,8 @@ def faults(results: Comparison, shown: Shown) -> Grid | None:
         (Head("filled", means="missing predictions taken as empty lists"), [odd(o.filled) for o in origins]),
         (Head("left out", means="cases that were not compared"), [odd(o.left_out) for o in origins]),
         (Head("invalid lists"), [odd(rows[o.name].invalid) for o in origins]),
-        *((Head(f"infinite {kind(rule, 30)}"), [odd(rows[o.name].marks[i].infinite) for o in origins])
-          for i, rule in enumerate(results.rules)),
+        *((Head(f"infinite {kind(rule, 30)}"), [odd(rows[o.name].scores[rule].infinite) for o in origins])
+          for rule in results.rules),
         (Head("repairs", "text"), [Cell(_repairs(o)) for o in origins]),
     ]  # fmt: skip
     kept = [(head, cells) for head, cells in columns if head.row or any(_tells(cell) for cell in cells)]
@@ -340,7 +340,7 @@ def sentences(results: Comparison, exhibits: Sequence[ModelDetails], shown: Show
         for e in exhibits
         if e.invalid
     ]
-    rows = {row.name: row for row in results.overall.standings}
+    rows = {row.name: row for row in results.overall.rows}
     clean: list[Words] = [shown[o.name] for o in results.origins if o.name in rows and _clean(results, o)]
     if len(clean) == len(rows):
         return [*found, sentence("Nothing was wrong in any file.")]
@@ -348,8 +348,8 @@ def sentences(results: Comparison, exhibits: Sequence[ModelDetails], shown: Show
 
 
 def _clean(results: Comparison, origin: SourceSummary) -> bool:
-    row = next(row for row in results.overall.standings if row.name == origin.name)
-    odd_lists = row.missing or row.invalid or any(mark.infinite for mark in row.marks)
+    row = next(row for row in results.overall.rows if row.name == origin.name)
+    odd_lists = row.missing or row.invalid or any(mark.infinite for mark in row.scores.values())
     return not (odd_lists or origin.filled or origin.left_out or repaired(origin))
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.errors import TopListError
-from toplist.inference.pairwise import mark_of
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.numbers import number
 from toplist.report.plot import canvas
@@ -59,25 +58,23 @@ def standing_of(found: RuleScore, relative: bool) -> Estimate:
 
     Infinite where the mean is; NaN, with the reason, where there are scores but none is relative.
     """
-    if not relative or not math.isfinite(found.score.value):
-        return found.score
-    return found.relative or Estimate(math.nan, why="no relative score, because a mean score is zero")
+    if not relative or not math.isfinite(found.mean.value):
+        return found.mean
+    return found.relative or Estimate(math.nan, reason="no relative score, because a mean score is zero")
 
 
 def ordered(results: Comparison, section: Group, rule: str) -> tuple[ModelRow, ...]:
     """Best first: as in the table under its first rule, by infinite scores and then what they stand by under others."""
     if rule == results.rules[0]:
-        return section.standings
+        return section.rows
 
     def place(standing: ModelRow) -> tuple[float, float]:
-        found = mark_of(standing, rule)
+        found = standing.scores[rule]
         mean = standing_of(found, results.missing == "pairwise").value
         mean = mean if math.isfinite(mean) else found.finite
-        return (
-            (math.inf, 0.0) if math.isnan(found.score.value) else (found.infinite, math.inf if mean != mean else mean)
-        )
+        return (math.inf, 0.0) if math.isnan(found.mean.value) else (found.infinite, math.inf if mean != mean else mean)
 
-    return tuple(sorted(section.standings, key=place))
+    return tuple(sorted(section.rows, key=place))
 
 
 _ROW = 22.0
@@ -163,11 +160,11 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
 
 
 def _row(standing: ModelRow, rule: str, members: set[str] | None, relative: bool) -> IntervalRow:
-    found = mark_of(standing, rule)
+    found = standing.scores[rule]
     score = standing_of(found, relative)
     member = None if members is None else standing.name in members
     return IntervalRow(
-        standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member, score.why
+        standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member, score.reason
     )
 
 
@@ -310,7 +307,7 @@ def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
 
 
 def _group(section: Group, names: tuple[str, ...], rule: str, relative: bool) -> GroupPanel:
-    scores = {standing.name: standing_of(mark_of(standing, rule), relative) for standing in section.standings}
+    scores = {standing.name: standing_of(standing.scores[rule], relative) for standing in section.rows}
     means = tuple(scores[name].value if name in scores else math.nan for name in names)
     leader = scores[names[0]] if names and names[0] in scores else None
     low, high = (leader.low, leader.high) if leader is not None else (None, None)

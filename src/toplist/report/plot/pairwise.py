@@ -104,8 +104,8 @@ def _cells(verdict: PairwiseVerdict, place: dict[str, int]) -> tuple[PairCell, P
     pair, difference = verdict.pair, verdict.pair.difference.value
     a, b = place[pair.a], place[pair.b]
     return (
-        PairCell(a, b, difference, pair.adjusted, verdict.sure),
-        PairCell(b, a, 0.0 - difference, pair.adjusted, verdict.sure),
+        PairCell(a, b, difference, pair.adjusted_p, verdict.sure),
+        PairCell(b, a, 0.0 - difference, pair.adjusted_p, verdict.sure),
     )
 
 

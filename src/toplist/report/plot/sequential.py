@@ -116,12 +116,12 @@ def _path(s: SequentialPath) -> Path:
         mean=s.mean,
         low=s.low,
         high=s.high,
-        better=tuple(x * tens for x in s.better),
-        worse=tuple(x * tens for x in s.worse),
+        better=tuple(x * tens for x in s.log_evidence_better),
+        worse=tuple(x * tens for x in s.log_evidence_worse),
         separated=s.separated,
         shown_better=s.shown_better,
         shown_worse=s.shown_worse,
-        why=s.why,
+        why=s.reason,
         words=_path_words(s),
         unit=s.unit,
     )
@@ -135,7 +135,7 @@ def _path_words(s: SequentialPath) -> str:
     ends = [signed(x, digits) for x in (end.low, end.high) if x is not None]
     between = f"{' and '.join(ends)} at {percent(s.level)}" if ends else ""
     parts = [ended(s, said, scored(s.rule), signed(end.value, digits), between), *findings(s, said)]
-    every = ["".join(one) for one in parts] + ([label(reason(s), 200)] if s.why else [])
+    every = ["".join(one) for one in parts] + ([label(reason(s), 200)] if s.reason else [])
     return " ".join(f"{one[:1].upper()}{one[1:]}." for one in every)
 
 
