@@ -198,7 +198,7 @@ def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> 
         marks = [(mark, mark.mean) for mark in own]
         marks += [(mark, mark.difference) for mark in own[: None if detail else 1] if mark.difference is not None]
         for mark, estimate in marks:
-            why = "" if _has_interval(estimate) else stripped(estimate.why)
+            why = "" if _has_interval(estimate) else stripped(estimate.reason)
             if why:
                 who, rules = found.setdefault(why, ({}, {}))
                 who[row.name] = rules[mark.rule] = None
