@@ -463,7 +463,8 @@ class _Finding:
             rest = _quoted([name[len(head) :] for name in names[:3]])
             self._refuse(
                 f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say "
-                f"{argument('confidence', f'{head}*')}; if they are called as the columns are, say {argument('layout', 'wide')}."
+                f"{argument('confidence', f'{head}*')}; if they are called as the columns are, say "
+                f"{argument('layout', 'wide')}."
             )
 
     def _pattern(self, pattern: str) -> Layout:

@@ -47,8 +47,8 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
     if any(one.hints.by_position for one in asked):
         if told is not None:
             raise AlignmentError(
-                f"{argument('by_position', True)} and {argument('case', told.hints.case)} contradict each other: give one of "
-                "them."
+                f"{argument('by_position', True)} and {argument('case', told.hints.case)} contradict each other: give "
+                "one of them."
             )
         return [None] * len(asked)
     bare = next((one for one in asked if one.table.bare), None)
