@@ -526,7 +526,7 @@ def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
         guess = guesses.get((v.pair.a, v.pair.b))
         alike = rows[v.pair.a].cases == rows[v.pair.b].cases == v.pair.cases
         if alike:
-            gap = rows[v.worse].metrics["accuracy"].value - rows[v.better].accuracy
+            gap = rows[v.worse].metrics["accuracy"].value - rows[v.better].metrics["accuracy"].value
         elif guess is None:
             left_out += 1
             continue
