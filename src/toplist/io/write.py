@@ -1,9 +1,4 @@
-"""Files out, batch by batch: a file appears when all of it is written, or not at all.
-
-Files out: lists in one canonical form, and scores case by case.
-
-Lists of files changed batch by batch, by several threads, and written as they come.
-"""
+"""Lists out, batch by batch: files converted to one form, or changed; a file appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -83,7 +78,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Lists as columns of Arrow, with classes as people name them."""
+    """Lists as columns of Arrow, with the names of the classes."""
 
     ids: Column | None
     offsets: NDArray[np.int64]
@@ -223,7 +218,7 @@ def convert(
 ) -> int:
     """Write lists as Parquet with the columns case (where there are ids), classes and confidences; the number of cases.
 
-    `repaired` is told, batch by batch, in how many cases something was repaired.
+    `repaired` is called for each batch with the number of cases in which something was repaired.
     """
     if Path(path).suffix.lower() not in (".parquet", ".pq"):
         raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
