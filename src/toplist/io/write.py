@@ -25,8 +25,8 @@ from toplist.io.align import OutOfStepError, UniqueIds, silent
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, truths
 from toplist.io.encoding import ClassEncoder, has_integers, label_sets
-from toplist.io.lists import in_file, lists_of, require_all_columns
-from toplist.io.plan import AlignedFiles, repaired
+from toplist.io.lists import in_file, lists_of, repairs_made, require_all_columns
+from toplist.io.plan import AlignedFiles
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
@@ -240,8 +240,7 @@ def convert(
             if batch.ids is not None and source.layout.kind != "long":
                 unique.see(batch.ids)
             cases += len(batch)
-            halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
-            repaired({**lists.repairs, "blanks left out": halves})
+            repaired(repairs_made(lists, batch))
             progress("converting", cases, source.reader.rows)
         coder.finish()
         unique.require()
@@ -298,7 +297,7 @@ def transform(
         except CaseError as error:
             raise in_file(error, batches[0]) from None
         columns = Lists(batches[0].ids, made.offsets, names.of(made.classes), _doubles(made))
-        return columns, count_faint(made), [repaired(*each) for each in zip(members, batches, strict=True)]
+        return columns, count_faint(made), [repairs_made(*each) for each in zip(members, batches, strict=True)]
 
     for way in files.attempts():
         cases = entries = faint = 0
