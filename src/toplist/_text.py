@@ -25,7 +25,7 @@ def quote(value: Any) -> str:
 
 def _in_python(name: str, value: Any, file: str) -> str:
     typed = f"{name}={'...' if value is ... else repr(value)}"
-    return f"{'Truth' if file == 'truth' else 'Source'}(..., {typed})" if file else typed
+    return typed if not file else f"Truth(..., {typed})" if file == "truth" else f"Source(..., {typed}) for {file!r}"
 
 
 _notation: list[Callable[[str, Any, str], str]] = [_in_python]
@@ -37,7 +37,7 @@ def argument(name: str, value: Any = ..., file: str = "") -> str:
     `file` is the name of the one file that it is about, or "truth".
 
     >>> argument("normalize", True), argument("case"), argument("case", "id", "a")
-    ('normalize=True', 'case=...', "Source(..., case='id')")
+    ('normalize=True', 'case=...', "Source(..., case='id') for 'a'")
     """
     return _notation[-1](name, value, file)
 

@@ -43,9 +43,9 @@ IN = (
 
 
 def aligned(
-    models: Any, truth: Any = None, *, space: Any = None, read: Any = tl.ReadOptions(), missing: str = "error"
+    models: Any, truth: Any = None, *, space: Any = None, read: tl.ReadOptions | None = None, missing: str = "error"
 ) -> AlignedFiles:
-    return open_aligned(ReadRequest.of(models, truth, read), space, missing=missing)
+    return open_aligned(ReadRequest.of(models, truth, read or tl.ReadOptions()), space, missing=missing)
 
 
 def of(drawn: Drawn) -> tl.TopLists:

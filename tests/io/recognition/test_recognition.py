@@ -14,7 +14,7 @@ from tests import flat
 from tests.io.recognition import vocabulary
 from tests.io.recognition.combinations import table
 from tests.io.recognition.contract import Combination, Decision, decide, expected
-from tests.io.recognition.run import FLAGS, Ending, by_command, in_python, named
+from tests.io.recognition.run import Ending, by_command, in_python, named
 from tests.io.strategies import chance
 
 TABLE = {one.id: one for one in table()}
@@ -69,7 +69,7 @@ def _require_remedy(decision: Decision, sentence: str, command: bool) -> None:
     if columns and all(reason.columns for reason in decision.reasons):
         assert any(_says(sentence, name) for name in columns), f"none of {columns} in: {sentence}"
     if options and all(reason.options for reason in decision.reasons):
-        typed = [FLAGS.get(name, f"--{name}") if command else f"{name}=" for name in options]
+        typed = [f"--{name.replace('_', '-')}" if command else f"{name}=" for name in options]
         assert any(word in sentence for word in typed), f"none of {typed} in: {sentence}"
 
 
@@ -89,7 +89,7 @@ def _scores(folder: Path, files: dict[str, str], m: int = 5) -> dict[str, float]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such a board is too good to be true
         board = tl.compare(paths, folder / "t.csv", space=m)
-    return {row.name: row.marks[0].score.value for row in board}
+    return {row.name: row.scores["brier"].mean.value for row in board}
 
 
 def test_the_id_is_one_that_all_files_have(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_options_may_concern_one_of_several_files(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the two are the same
             board = flat.compare(files, tmp_path / "t.csv", space=5, **options)
-        assert board["a"].marks[0].score.value == board["b"].marks[0].score.value == (0.3125 + 0.078125) / 2
+        assert board["a"].scores["brier"].mean.value == board["b"].scores["brier"].mean.value == (0.3125 + 0.078125) / 2
 
 
 # The table itself

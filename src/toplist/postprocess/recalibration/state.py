@@ -1,4 +1,4 @@
-"""Recalibrators as records: plain values under a schema, checked one by one when they are read back."""
+"""Saved recalibrators: plain values under a schema, checked one by one when they are read back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = "toplist.recalibrator/1"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What was learned, as it was saved; every value is checked when it is asked for."""
+    """The saved values of a fitted recalibrator; each is checked when it is read."""
 
     kind: str
     values: Mapping[str, Any]
@@ -53,7 +53,7 @@ class State:
         return [State(self.kind, one) for one in value]
 
     def get(self, name: str) -> Any:
-        """A value as it is."""
+        """A value as it was saved."""
         if name not in self.values:
             raise self.wrong(name, "missing")
         return self.values[name]
