@@ -71,8 +71,8 @@ def _lists(board: Reading) -> str:
     alone = sum(other["difference"]["p"] <= 1 - board.record["level"] for _, other in found)
     said = (
         f"Among the {len(board.names)} forms of five models the padded Brier score significantly contradicts accuracy "
-        f"for {len(found)} pairs; the difference in accuracy is significant for {sure or 'none'} of them, and for {alone} "
-        "if each is tested alone:"
+        f"for {len(found)} pairs; the difference in accuracy is significant for {sure or 'none'} of them, and for "
+        f"{alone} if each is tested alone:"
     )
     return f"{said}\n\n{_table(found, 'Brier')}"
 
