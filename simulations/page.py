@@ -103,8 +103,8 @@ This page is written by `{command}`.
   with a hundred. Thirty clusters are few, ten very few.
 - **Time**: under a moving average over five time points and n = 300, ignoring time misses {hac_alone} of the time,
   **hac** {hac}, the **stationary bootstrap** {stationary}; hac misses {hac50} with n = 50, {hac1000} with n = 1000,
-  because dependence is underestimated and its quantile does not account for that. **cosine**, whose quantile does, misses
-  {cosine50}, {cosine} and {cosine1000} with 50, 300 and 1000 time points. Its intervals are wider.
+  because dependence is underestimated and its quantile does not account for that. **cosine**, whose quantile does,
+  misses {cosine50}, {cosine} and {cosine1000} with 50, 300 and 1000 time points. Its intervals are wider.
 - **Relative skill** with missing rounds: {relative50} misses with 50 rounds, {relative300} with 300.
 - **Many pairs**: among five equal models, p values as they are find a difference in {plain} of all runs, Holm's in
   {holm}.
