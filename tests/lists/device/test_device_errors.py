@@ -164,8 +164,8 @@ def test_what_lists_on_a_device_cannot_do_is_said(lib: Library) -> None:
         lambda: tl.curve(device),
         lambda: tl.accuracy(device, lib.array([0, 1, 2])),
         lambda: tl.ranks(device, lib.array([0, 1, 2])),
-        lambda: tl.worst_excess(device),
-        lambda: tl.excess_bound(device),
+        lambda: tl.scoring.worst_excess(device),
+        lambda: tl.scoring.excess_bound(device),
     ):
         with pytest.raises(tl.TopListError):
             use()
