@@ -61,8 +61,8 @@ def recalibration(one: Model) -> Record:
         "p": test.p,
         "miscalibrated": test.p <= LEVEL,
         "gap": {"value": gap.difference, "low": gap.low, "high": gap.high},
-        "promised": gap.mean_confidence,
-        "kept": gap.hit_rate,
+        "confidence": gap.mean_confidence,
+        "hit_rate": gap.hit_rate,
         "chosen": chosen,
         "brier": {name: board[name].scores["brier"].mean.value for name in ("before", "after")},
         "difference": _difference(board, "after", "before"),
@@ -164,14 +164,14 @@ def rejection(one: Model) -> Record:
 
 
 def conformal(one: Model, coverage: float) -> Record:
-    """Lists that promise coverage, made by one half, and how often they cover the other half."""
+    """Conformal lists fitted to one half of the cases, and their coverage on the other half."""
     learn, judge = one.halves()
     made = Conformal(coverage=coverage, seed=SEED).fit(learn.lists, learn.y)
     lists = made.transform(judge.lists)
     return {
         "data": one.data,
         "name": one.name,
-        "promised": coverage,
+        "nominal": coverage,
         "covered": tl.coverage(lists, judge.y),
         "size": float(lists.sizes.mean()),
         "top-beta": _top_beta(judge, coverage),
