@@ -14,8 +14,8 @@ DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (6, 1.5, 1.5, 1
 STEPS = 4  # of the scale of differences, to either side of its middle
 CLASS = "toplist-plot"
 
-# Light and dark. After Okabe and Ito (2008), moved apart as far as a contrast of 3 to 1 with the paper allows, for normal
-# vision and for that of deuteranopes and protanopes.
+# Light and dark. After Okabe and Ito (2008), moved apart as far as a contrast of 3 to 1 with the paper allows, for
+# normal vision and for that of deuteranopes and protanopes.
 _COLOURS = {
     "paper": ("#ffffff", "#161a20"),
     "ink": ("#1f2328", "#e8eaed"),

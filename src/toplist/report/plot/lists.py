@@ -101,7 +101,17 @@ class Curves:
 
 
 def curves(details: Iterable[ModelDetails]) -> Plot[Curves]:
-    """Score against k, a line per model, told apart by colour, marker, line style and a label at its end."""
+    """Score against k, a line per model, told apart by colour, marker, line style and a label at its end.
+
+    Parameters
+    ----------
+    details : iterable of ModelDetails
+        What the lists of each model show.
+
+    Returns
+    -------
+    Plot
+    """
     every = tuple(details)
     found = tuple(CurveSeries(one.name, one.ks, one.curve) for one in every if one.curve)
     without = tuple(one.name for one in every if not one.curve)
@@ -197,7 +207,17 @@ class Validation:
 
 
 def truncation(found: Truncation) -> Plot[Validation]:
-    """Mean score by k (or by mass), bars of one standard error of the difference to the best, and the choice."""
+    """Mean score by k (or by mass), bars of one standard error of the difference to the best, and the choice.
+
+    Parameters
+    ----------
+    found : Truncation
+        As `toplist.postprocess.choose_k` and `choose_mass` find it.
+
+    Returns
+    -------
+    Plot
+    """
     columns = zip(found.at, found.score, found.error, strict=True)
     points = tuple(Point(float(at), float(score), float(error)) for at, score, error in columns)
     return Plot(Validation(found.rule, found.kind, points, float(found.best), float(found.chosen)), draw_truncation)
@@ -304,7 +324,17 @@ class Rejection:
 
 
 def rejection(found: RejectionCurve | Mapping[str, RejectionCurve]) -> Plot[Rejection]:
-    """Mean score of what is answered against how much is answered, the surest cases first."""
+    """Mean score of what is answered against how much is answered, the surest cases first.
+
+    Parameters
+    ----------
+    found : RejectionCurve or mapping of str to RejectionCurve
+        As `toplist.postprocess.rejection_curve` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     every = found if isinstance(found, Mapping) else {"": found}
     lines = tuple(_line(str(name), one) for name, one in every.items())
     return Plot(Rejection(next((one.rule for one in every.values()), ""), lines), draw_rejection)
@@ -404,7 +434,17 @@ class Sizes:
 
 
 def sizes(found: Mapping[int, int] | Iterable[tuple[int, int]]) -> Plot[Sizes]:
-    """Bars of how many lists have each length; long ones share bars."""
+    """Bars of how many lists have each length; long ones share bars.
+
+    Parameters
+    ----------
+    found : mapping or iterable of pairs
+        How many lists there are of each length.
+
+    Returns
+    -------
+    Plot
+    """
     counts = {int(k): int(n) for k, n in (found.items() if isinstance(found, Mapping) else found) if n}
     if not counts:
         return Plot(Sizes((), 0, math.nan), draw_sizes)
@@ -494,7 +534,17 @@ class Shapes:
 
 
 def shapes(details: Iterable[ModelDetails]) -> Plot[Shapes]:
-    """Where each shape of prediction stands: its share of the cases as a bar, its mean score as a marker."""
+    """Where each shape of prediction stands: its share of the cases as a bar, its mean score as a marker.
+
+    Parameters
+    ----------
+    details : iterable of ModelDetails
+        What the lists of each model show.
+
+    Returns
+    -------
+    Plot
+    """
     every, rows = tuple(details), []
     for one in every:
         total = sum(shape.cases for shape in one.shapes)

@@ -89,12 +89,32 @@ class Paths:
 
 
 def path(sequential_path: SequentialPath) -> Plot[Path]:
-    """The difference so far with its confidence sequence, and below it the e-values with their threshold."""
+    """The difference so far with its confidence sequence, and below it the e-values with their threshold.
+
+    Parameters
+    ----------
+    sequential_path : SequentialPath
+        As `tl.monitor` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     return Plot(_path(sequential_path), draw_path)
 
 
 def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
-    """The same for several pairs, one below the other."""
+    """Paths of several pairs, one below the other, each with its confidence sequence and its e-values.
+
+    Parameters
+    ----------
+    sequential_paths : iterable of SequentialPath
+        As `tl.monitor` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     return Plot(Paths(tuple(map(_path, sequential_paths))), draw_paths)
 
 
