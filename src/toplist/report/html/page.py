@@ -206,7 +206,7 @@ def digest(text: str) -> str:
 def renamed(
     results: Comparison, details: Sequence[ModelDetails], shown: Shown
 ) -> tuple[Comparison, tuple[ModelDetails, ...]]:
-    """Models and groups as they are called on the page, so that figures and sentences speak of the same models."""
+    """Models and groups as they are called on the page, so that figures and sentences have the same names."""
 
     def called(name: str) -> str:
         return shown[name].text if name in shown else name

@@ -329,7 +329,7 @@ def draw_groups(data: GroupsData, theme: Theme) -> Figure:
     rows_down(axes, scale, rows, theme, size=SIZE if row > _ROWS[-1][1] else SMALL)
     if data.relative:
         axes.axvline(1, color=theme["muted"], linewidth=1, dashes=(4, 3))
-    for y in range(5, len(rows), 5):  # lines to lead the eye
+    for y in range(5, len(rows), 5):  # guide lines
         axes.axhline(y - 0.5, color=theme["grid"], linewidth=0.6)
     if not rows:
         write(page, left, head + height / 2, "no groups", color=theme["muted"])

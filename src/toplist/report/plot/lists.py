@@ -79,7 +79,7 @@ class Curves:
 
     @property
     def cut(self) -> bool:
-        """Whether empty lists, k = 0, are told in words: drawn, they would press all else to the lower edge."""
+        """Whether the score of empty lists, k = 0, is written and not drawn: it would compress the scale of the others."""
         return any(0 in curve.ks and any(curve.ks) for curve in self.curves)
 
     @property
@@ -202,7 +202,7 @@ class Validation:
 
     @property
     def shown(self) -> tuple[Point, ...]:
-        """Without empty lists, which would press all else to the lower edge; they are told in words."""
+        """The points without empty lists, which would compress the scale; their score is written."""
         return tuple(p for p in self.points if p.at or self.chosen == 0 or self.best == 0) or self.points
 
 
@@ -468,7 +468,7 @@ def draw_sizes(data: Sizes, theme: Theme) -> Figure:
     figure, axes, _ = frame(theme, room(texts), 20, 14, 180.0, foot)
     axes.set_ylim(0, max((bar.cases for bar in bars), default=1) * 1.04)
     low, high = (bars[0].low - 0.6, bars[-1].high + 0.6) if bars else (0.0, 1.0)
-    spare = max(0.0, _FEWEST - (high - low)) / 2  # few bars are no walls
+    spare = max(0.0, _FEWEST - (high - low)) / 2  # a few bars do not fill the width
     axes.set_xlim(low - spare, high + spare)
     marks = [t for t in axis([low, high], ticks=8, margin=0.0).ticks if t == int(t)] if bars else []
     axes.set_xticks(marks, labels=[count(int(t)) for t in marks])

@@ -350,7 +350,7 @@ class Parts:
 
 
 def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Parts]:
-    """Bars from zero to the score: what nobody knows, what confidence achieves, what miscalibration costs.
+    """Bars from zero to the score: uncertainty, discrimination, miscalibration and the other terms.
 
     Parameters
     ----------

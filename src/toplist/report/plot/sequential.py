@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FLOOR = -2  # powers of ten below which an e-value is drawn at the edge: it speaks against nothing
+FLOOR = -2  # powers of ten below which an e-value, which is no evidence then, is drawn at the edge
 _HEAD, _UPPER, _BETWEEN, _LOWER = 26.0, 200.0, 34.0, 130.0
 _POINTS = 160  # more add nothing that can be seen
 
