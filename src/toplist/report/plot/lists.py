@@ -79,7 +79,7 @@ class Curves:
 
     @property
     def cut(self) -> bool:
-        """Whether the score of empty lists, k = 0, is written and not drawn: it would compress the scale of the others."""
+        """Whether the score of empty lists, k = 0, is written and not drawn: it would compress the scale."""
         return any(0 in curve.ks and any(curve.ks) for curve in self.curves)
 
     @property
