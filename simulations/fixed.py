@@ -118,7 +118,7 @@ def _timed(kind: str, n: int) -> list[Trial]:
             (
                 interval("hac", "hac", "short"),
                 interval("hac, horizon 5", "hac", "short", horizon=5),
-                interval("cosine", "cosine", "short" if n < 300 else "holds"),
+                interval("ewc", "ewc", "short" if n < 300 else "holds"),
                 interval("t, as if cases were independent", "t", "fails", apart=True),
             ),
         ),
@@ -165,7 +165,7 @@ TRIALS: tuple[Trial, ...] = (
     Trial(
         "independent in time, n = 300",
         lambda rng: worlds.apart(rng, 300, 0.0, ordered=True),
-        (interval("hac", "hac", "short"), interval("cosine", "cosine")),
+        (interval("hac", "hac", "short"), interval("ewc", "ewc")),
     ),
     *(trial for kind in ("AR(1) 0.5", "MA(4)") for n in (50, 300, 1000) for trial in _timed(kind, n)),
     Trial(
@@ -173,7 +173,7 @@ TRIALS: tuple[Trial, ...] = (
         lambda rng: worlds.timed(rng, 300, "AR(1) 0.5", cases=5),
         (
             interval("hac", "hac", "short"),
-            interval("cosine", "cosine"),
+            interval("ewc", "ewc"),
             interval("t, as if cases were independent", "t", "fails", apart=True),
         ),
     ),

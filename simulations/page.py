@@ -67,9 +67,9 @@ def _figures(rows: Sequence[Row]) -> dict[str, str]:
         "hac": rate("MA(4), n = 300", "hac"),
         "hac50": rate("MA(4), n = 50", "hac"),
         "hac1000": rate("MA(4), n = 1000", "hac"),
-        "cosine": rate("MA(4), n = 300", "cosine"),
-        "cosine50": rate("MA(4), n = 50", "cosine"),
-        "cosine1000": rate("MA(4), n = 1000", "cosine"),
+        "ewc": rate("MA(4), n = 300", "ewc"),
+        "ewc50": rate("MA(4), n = 50", "ewc"),
+        "ewc1000": rate("MA(4), n = 1000", "ewc"),
         "hac_alone": rate("MA(4), n = 300", alone),
         "stationary": rate("MA(4), resampled, n = 300", "stationary bootstrap"),
         "relative50": rate("three rounds in ten missing, n = 50", "t, of relative skill"),
@@ -103,8 +103,8 @@ This page is written by `{command}`.
   with a hundred. Thirty clusters are few, ten very few.
 - **Time**: under a moving average over five moments and n = 300, ignoring order misses {hac_alone} of the time, **hac**
   {hac}, the **stationary bootstrap** {stationary}; hac misses {hac50} with n = 50, {hac1000} with n = 1000, because
-  dependence is never estimated in full and its quantile does not know. **cosine**, whose quantile does, misses
-  {cosine50}, {cosine} and {cosine1000} with 50, 300 and 1000 moments. Its intervals are wider.
+  dependence is never estimated in full and its quantile does not know. **ewc**, whose quantile does, misses
+  {ewc50}, {ewc} and {ewc1000} with 50, 300 and 1000 moments. Its intervals are wider.
 - **Relative skill** with missing rounds: {relative50} misses with 50 rounds, {relative300} with 300.
 - **Many pairs**: among five equal models, p values as they are find a difference in {plain} of all runs, Holm's in
   {holm}.

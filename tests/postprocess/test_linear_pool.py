@@ -91,7 +91,7 @@ def test_infinitely_many_classes_pool_too() -> None:
         ([tl.TopLists.from_labels([0], 3)], {"weights": [0.5, 0.5]}, "2 weights for 1 members"),
         ([tl.TopLists.from_labels([0], 3)], {"weights": [0.5]}, "these add up to 0.5"),
         ([tl.TopLists.from_labels([0], 3)] * 2, {"weights": [1.5, -0.5]}, "not negative"),
-        ([[0.5, 0.5]], {}, "expected TopLists, got list"),
+        ([[0.5, 0.5]], {}, "how many classes are there"),
         (
             [tl.TopLists.from_labels([0], 3, ids=["x"]), tl.TopLists.from_labels([0], 3, ids=["y"])],
             {},

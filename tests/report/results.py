@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.inference.pairwise import holm
 from toplist.inference.results import (
     Comparison,
@@ -73,8 +73,9 @@ def comparison(overall: Group, **changes: Any) -> Comparison:
         "cases": overall.cases,
         "compared": overall.cases,
         "missing": "error",
+        "k": (),
         "weighted": False,
-        "reference": None,
+        "baseline": None,
         "penalty": None,
         "level": 0.95,
         "method": "normal approximation, cases are independent",
@@ -90,23 +91,30 @@ def comparison(overall: Group, **changes: Any) -> Comparison:
     return Comparison(**(base | changes))
 
 
-def standing(rank: int, name: str, marks: Sequence[RuleScore], cases: int = 1000, **changes: Any) -> ModelRow:
-    base: dict[str, Any] = {"missing": 0, "accuracy": 0.8, "top_k_error": {}, "coverage": 0.9, "mean_size": 5.0}
-    base |= {"mean_mass": 0.9, "invalid": 0, "invalid_rate": 0.0}
-    return ModelRow(rank=rank, name=name, cases=cases, marks=tuple(marks), **(base | changes))
+def standing(
+    rank: int,
+    name: str,
+    marks: Sequence[RuleScore],
+    cases: int = 1000,
+    missing: int = 0,
+    invalid: int = 0,
+    **metrics: float,
+) -> ModelRow:
+    scores = {one.rule: one for one in marks}
+    return ModelRow(rank, name, cases, missing, invalid, scores, {key: Estimate(x) for key, x in metrics.items()})
 
 
 def mark(rule: str, value: float, half: float | None = 0.004, **changes: Any) -> RuleScore:
     infinite = 17 if math.isinf(value) else 0
     base: dict[str, Any] = {"unpenalised": value, "infinite": infinite, "finite": 0.7 if infinite else value}
-    base |= {"score": estimate(value, half), **dict.fromkeys(("skill", "reference_skill", "behind", "relative"))}
+    base |= {"mean": estimate(value, half), **dict.fromkeys(("skill", "baseline_skill", "difference", "relative"))}
     return RuleScore(rule=rule, **(base | changes))
 
 
-def estimate(value: float, half: float | None = 0.004, why: str = "no interval") -> Estimate:
+def estimate(value: float, half: float | None = 0.004, reason: str = "no interval") -> Estimate:
     """With an interval of this half width, or without one and with the reason."""
     if not math.isfinite(value) or half is None:
-        return Estimate(value, why=why)
+        return Estimate(value, reason=reason)
     return Estimate(value, value - half, value + half, error=half / 2, p=0.5)
 
 
@@ -130,13 +138,13 @@ def path(
         mean=mean,
         low=low if band else (),
         high=high if band else (),
-        better=better,
-        worse=worse,
+        log_evidence_better=better,
+        log_evidence_worse=worse,
         separated=next((i for i, a, b in zip(at, low, high, strict=True) if a > 0 or b < 0), None) if band else None,
         shown_better=next((i for i, e in zip(at, better, strict=True) if e >= limit), None),
         shown_worse=next((i for i, e in zip(at, worse, strict=True) if e >= limit), None),
         method="empirical Bernstein",
-        why="" if band else "scores have no known bound",
+        reason="" if band else "scores have no known bound",
     )
 
 
@@ -199,15 +207,15 @@ def board(
         return Group(group, 1000, tuple(rows))
 
     overall = section(None, means)
-    table = [row.name for row in overall.standings]
+    table = [row.name for row in overall.rows]
     found = None
     if members is not None:
         p = {name: 0.5 if i < members else 0.01 for i, name in enumerate(table)}
         found = ConfidenceSet(rules[0], 0.95, tuple(table[:members]), p, 1000, "stationary bootstrap", 1)
     made = []
-    for r, rule in enumerate(rules):
-        for a, b in combinations(overall.standings, 2):
-            value = a.marks[r].score.value - b.marks[r].score.value
+    for rule in rules:
+        for a, b in combinations(overall.rows, 2):
+            value = a.scores[rule].mean.value - b.scores[rule].mean.value
             adjusted = min(1.0, 3 * math.exp(-abs(value) / 0.004)) if math.isfinite(value) else None
             made.append(Pair(rule, a.name, b.name, 1000, estimate(value), adjusted, 0))
     return comparison(
@@ -228,11 +236,15 @@ def related(found: Comparison, first: float) -> Comparison:
     def of(part: Group) -> Group:
         rows = tuple(
             replace(
-                row, marks=tuple(replace(m, relative=None if m.infinite else estimate(first + i)) for m in row.marks)
+                row,
+                scores={
+                    rule: replace(one, relative=None if one.infinite else estimate(first + i))
+                    for rule, one in row.scores.items()
+                },
             )
-            for i, row in enumerate(part.standings)
+            for i, row in enumerate(part.rows)
         )
-        return replace(part, standings=rows)
+        return replace(part, rows=rows)
 
     return replace(found, missing="pairwise", overall=of(found.overall), groups=tuple(map(of, found.groups)))
 
@@ -262,16 +274,17 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
         mean=(0.2, -0.03, -0.037),
         low=(-2.0, -0.4, -0.051),
         high=(2.0, 0.34, -0.023),
-        better=(-0.1, 1.5, math.inf),
-        worse=(0.1, -3.0, -9.0),
+        log_evidence_better=(-0.1, 1.5, math.inf),
+        log_evidence_worse=(0.1, -3.0, -9.0),
         **ends,
     )
     return comparison(
         overall,
         rules=("brier", "log"),
         classes="41",
+        k=(1, 5),
         missing=missing,
-        reference=reference,
+        baseline=reference,
         by="subject" if groups else None,
         origins=tuple(
             SourceSummary(name, f"{name}.parquet", "wide", 12_000, 12 * (i == 1), 0, repairs if i == 3 else {})
@@ -307,9 +320,10 @@ def _example_section(group: str | None, cases: int, shift: float) -> Group:
             cases,
             missing=12 * (i == 1),
             accuracy=0.81 - 0.02 * i,
-            top_k_error={1: 0.19 + 0.02 * i, 5: 0.04 + 0.01 * i},
+            top_1_error=0.19 + 0.02 * i,
+            top_5_error=0.04 + 0.01 * i,
             coverage=0.97 - 0.03 * i,
-            mean_size=10.0 if i < 4 else 1.0,
+            mean_length=10.0 if i < 4 else 1.0,
             mean_mass=0.99 if i < 4 else 1.0,
             invalid=3 * (i == 2),
             invalid_rate=3 * (i == 2) / 12_000,
@@ -328,21 +342,21 @@ def _example_mark(rule: str, means: tuple[float, ...], i: int, cases: int, shift
     return mark(
         rule,
         mean,
-        score=_example_estimate(mean, half, cases),
+        mean=_example_estimate(mean, half, cases),
         unpenalised=mean - 0.0001 * (i == 2),
         finite=0.75 if math.isinf(mean) else mean,
         skill=skill(1 - mean / 0.9756),
-        reference_skill=skill(1 - mean / (means[2] + shift)),
-        behind=_example_estimate(mean - means[0] - shift, half * 1.2, cases) if i else None,
+        baseline_skill=skill(1 - mean / (means[2] + shift)),
+        difference=_example_estimate(mean - means[0] - shift, half * 1.2, cases) if i else None,
         relative=_example_estimate(0.9 + 0.07 * i, half, cases),
     )
 
 
 def _example_estimate(value: float, half: float, cases: int) -> Estimate:
     if math.isinf(value):
-        return Estimate(value, why="the mean is infinite")
+        return Estimate(value, reason="the mean is infinite")
     if cases == 1:
-        return Estimate(value, why="a single case has no spread")
+        return Estimate(value, reason="a single case has no spread")
     return replace(estimate(value, half), error=half / 1.96, p=math.exp(-abs(value) / half))
 
 
@@ -395,14 +409,15 @@ def drawn(
     draw = Draw(names, cases, groups, seed, zeros, apart)
     everything = np.ones(cases, dtype=bool)
     overall = _drawn_section(draw, None, everything, rules, level)
-    order = [row.name for row in overall.standings]
+    order = [row.name for row in overall.rows]
     subjects = [SUBJECTS[g] if groups <= len(SUBJECTS) else f"subject {g:03d}" for g in range(groups)]
     return comparison(
         overall,
         rules=tuple(rules),
         classes="246",
+        k=(1, 5),
         missing=missing,
-        reference=reference,
+        baseline=reference,
         level=level,
         method="paired t intervals, which assume that cases are independent of each other",
         by="subject" if groups else None,
@@ -417,19 +432,19 @@ def drawn(
 
 def apart(found: Comparison, cases: Sequence[int]) -> Comparison:
     """The same, with so many cases for each model, in the order of the table; two share those of the smaller."""
-    rows = [replace(row, cases=n) for row, n in zip(found.overall.standings, cases, strict=True)]
+    rows = [replace(row, cases=n) for row, n in zip(found.overall.rows, cases, strict=True)]
     own = {row.name: row.cases for row in rows}
     return replace(
         found,
         missing="pairwise",
-        overall=replace(found.overall, standings=tuple(rows)),
+        overall=replace(found.overall, rows=tuple(rows)),
         pairs=tuple(replace(pair, cases=min(own[pair.a], own[pair.b])) for pair in found.pairs),
     )
 
 
 def exhibits(found: Comparison, *, seed: int = 2) -> tuple[ModelDetails, ...]:
     """What the lists of these models show."""
-    return tuple(_exhibit(found, i, seed) for i in range(len(found.overall.standings)))
+    return tuple(_exhibit(found, i, seed) for i in range(len(found.overall.rows)))
 
 
 def provenance(found: Comparison) -> Provenance:
@@ -470,9 +485,10 @@ def _drawn_standing(
         [_drawn_mark(draw, i, leader, inside, rule, level) for rule in rules],
         n,
         accuracy=accuracy,
-        top_k_error={1: 1 - accuracy, 5: (1 - accuracy) / 3},
+        top_1_error=1 - accuracy,
+        top_5_error=(1 - accuracy) / 3,
         coverage=1.0 if kind == "distribution" else accuracy + 0.5 * (1 - accuracy) * (size > 1),
-        mean_size=size,
+        mean_length=size,
         mean_mass=0.97 if kind == "top list" else 1.0,
         invalid=7 * (i == 2),
         invalid_rate=7 * (i == 2) / max(n, 1),
@@ -486,13 +502,13 @@ def _drawn_mark(draw: Draw, i: int, leader: int, inside: np.ndarray, rule: str, 
     mean = math.inf if infinite else float(own.mean())
     return RuleScore(
         rule=rule,
-        score=Estimate(math.inf, why="infinite scores have no interval") if infinite else _estimated(own, level),
+        mean=Estimate(math.inf, reason="infinite scores have no interval") if infinite else _estimated(own, level),
         unpenalised=mean - 0.001 * (i == 2),
         infinite=infinite,
         finite=float(own.mean()),
         skill=None if infinite else _estimated(1 - own / 0.9959, level),
-        reference_skill=None if infinite else _estimated(1 - own / own.mean(), level),
-        behind=None if i == leader else _difference(draw, i, leader, rule, inside, level),
+        baseline_skill=None if infinite else _estimated(1 - own / own.mean(), level),
+        difference=None if i == leader else _difference(draw, i, leader, rule, inside, level),
         relative=Estimate(0.9 + 0.05 * i, 0.88 + 0.05 * i, 0.92 + 0.05 * i),
     )
 
@@ -501,7 +517,7 @@ def _estimated(values: np.ndarray, level: float) -> Estimate:
     n = len(values)
     mean = float(values.mean())
     if n < 2:
-        return Estimate(mean, why="one case has no spread")
+        return Estimate(mean, reason="one case has no spread")
     error = float(values.std(ddof=1) / math.sqrt(n))
     half = float(student.ppf(0.5 + level / 2, n - 1)) * error
     p = float(2 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
@@ -511,7 +527,7 @@ def _estimated(values: np.ndarray, level: float) -> Estimate:
 def _difference(draw: Draw, i: int, j: int, rule: str, inside: np.ndarray, level: float) -> Estimate:
     a, b = draw.infinite(i, rule, inside), draw.infinite(j, rule, inside)
     if a or b:
-        return Estimate(math.nan if a and b else math.inf if a else -math.inf, why=TESTED)
+        return Estimate(math.nan if a and b else math.inf if a else -math.inf, reason=TESTED)
     scores = getattr(draw, rule)
     return _estimated(scores[i, inside] - scores[j, inside], level)
 
@@ -591,16 +607,16 @@ def _origin(name: str, i: int, cases: int) -> SourceSummary:
 
 
 def _exhibit(found: Comparison, i: int, seed: int) -> ModelDetails:
-    row = found.overall.standings[i]
+    row = found.overall.rows[i]
     rng = np.random.default_rng((seed, i))
     at = [o.name for o in found.origins].index(row.name)
     kind = _kind(at, len(found.origins))
-    mean = row.marks[0].score.value if math.isfinite(row.marks[0].score.value) else 1.2
+    mean = row.scores["brier"].mean.value if math.isfinite(row.scores["brier"].mean.value) else 1.2
     ks = (1,) if kind == "hard label" else (1, 2, 3, 4, 5) if kind == "top list" else (1, 2, 3, 5, 10, 20, 50, 246)
     rejects = 12 * (at == 1)
     shapes = (
         *((PredictionType("empty list", rejects, 0.996, 0),) if rejects else ()),
-        PredictionType(kind, row.cases - rejects, row.marks[0].score.value, row.marks[0].infinite),
+        PredictionType(kind, row.cases - rejects, row.scores["brier"].mean.value, row.scores["brier"].infinite),
     )
     listed = (("gl", 0.93), ("es", 0.05), ("ca", 0.01))
     costly = tuple(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room
+from toplist._files import disk_full_explained
 from toplist._typing import Progress
 from toplist.calibration.testing import CalibrationVerdict
 from toplist.errors import FileError
@@ -26,9 +26,10 @@ from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
 from toplist.io.metadata import filled
-from toplist.io.naming import for_batch, text
+from toplist.io.naming import for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
+from toplist.lists.checks.names import text
 from toplist.lists.outcomes import is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
@@ -76,7 +77,7 @@ class CaseDetails:
 def from_memory(given: ArrayModels) -> CaseDetails:
     """From predictions in memory."""
     sheets = given.sheets()
-    right = np.stack([np.asarray(one.hit, np.float64) for one in sheets], axis=1)
+    right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
     ids = next((one.ids for one in given.lists.values() if one.ids is not None), None)
 
     def called(places: Sequence[int]) -> list[str]:
@@ -119,7 +120,7 @@ class DetailsWatcher:
         part = gather(
             seen.lists,
             seen.y,
-            seen.sheet,
+            seen.scores,
             rule=self.rule,
             position=seen.truth.rows,
             names=names,
@@ -158,20 +159,20 @@ class DetailsCollector(MatrixCollector):
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
-        right = np.stack([np.asarray(one.hit, np.float32) for one in sheets], axis=1)
+        right = np.stack([np.asarray(one.metrics["accuracy"], np.float32) for one in sheets], axis=1)
         return super().make(truth, sheets, present), right, (truth.source, truth.rows)
 
     def add(self, made: Any) -> None:
         """See `streaming.Sink`."""
         scored, right, rows = made
         super().add(scored)
-        with room():
+        with disk_full_explained():
             self.guesses.write(right.tobytes())
         self.rows.append(rows)
 
     def right(self) -> NDArray[np.floating[Any]]:
         """Whether first guesses were right, by case and model."""
-        with room():
+        with disk_full_explained():
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from toplist._files import spell
+from toplist._files import to_json_number
 from toplist.calibration import (
     CalibrationBias,
     CalibrationError,
@@ -31,7 +31,7 @@ from toplist.calibration import (
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, sure
 from toplist.errors import TopListError
 from toplist.evaluation.case_sample import CaseSample, judged
-from toplist.lists.checks.summary import Issue
+from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
 from toplist.report.plot import Plot
 from toplist.report.plot.reliability import of_words
@@ -149,6 +149,7 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
         "schema": SCHEMA,
         "name": found.name,
         "verdict": found.verdict,
+        "blocking": found.blocking,
         "miscalibrated": found.miscalibrated,
         "cases": found.cases,
         "classes": found.classes.removesuffix(" classes"),
@@ -157,9 +158,11 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
         "exact": found.exact,
         "tested": found.tested,
         "clusters": found.clusters,
-        "why": found.why,
+        "reason": found.reason,
         "notes": list(found.notes),
-        "oddities": [plain(one) for one in found.oddities],
+        "issues": plain(found.issues),
+        "scorable": _scorable(found.scorable),
+        "table": plain(found.table),
         "calibration": None
         if curves is None
         else {
@@ -176,6 +179,12 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
     }
 
 
+def _scorable(lists: ListSummary) -> dict[str, Any]:
+    sizes = {str(k): n for k, n in sorted(lists.sizes.items())}
+    means = {"mean_size": lists.mean_size, "mean_mass": lists.mean_mass}
+    return {"cases": lists.cases, "list_sizes": sizes, **means, "invalid": lists.invalid}
+
+
 def plain(value: Any) -> Any:
     """A value in types that JSON has.
 
@@ -183,12 +192,12 @@ def plain(value: Any) -> Any:
     [1, 'infinite', 0.5, None]
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
-    return spell(value) if isinstance(value, float) else value
+    return to_json_number(value) if isinstance(value, float) else value
 
 
 def _curve(one: Reliability | None) -> dict[str, Any] | None:
@@ -207,11 +216,11 @@ _MOST: Final = 12  # parts of a score
 
 def verdict(found: Diagnosis) -> str:
     """The whole diagnosis in one sentence."""
-    if found.serious:
-        kinds = listed((one.kind for one in found.oddities if one.serious), 4)
+    if found.blocking:
+        kinds = listed((one.kind for one in found.issues if one.blocking), 4)
         return f"These predictions cannot be scored as they are: {kinds}."
-    if found.why:
-        return found.why
+    if found.reason:
+        return found.reason
     if found.test is None:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
     p = f"p = {_p(found.test.p)}"
@@ -234,16 +243,16 @@ def verdict(found: Diagnosis) -> str:
 def page(found: Diagnosis) -> str:
     """A short page of text; what came from outside is made visible."""
     lines = [*_wrapped(found.verdict), "", *_wrapped(_what(found))]
-    if found.oddities:
-        lines += ["", "What is odd"]
-        for one in found.oddities:
+    if found.issues:
+        lines += ["", "Data quality"]
+        for one in found.issues:
             lines += _item(one)
     elif found.cases:
-        lines += ["", "Nothing is odd about the numbers."]
-    if found.why and not found.serious:
+        lines += ["", "Data quality: no issues."]
+    if found.reason and not found.blocking:
         return "\n".join(visible(line) for line in lines)
-    if found.why:
-        lines += ["", *_wrapped(found.why)]
+    if found.reason:
+        lines += ["", *_wrapped(found.reason)]
     lines += [*_calibration(found), *_score(found)]
     if found.notes:
         lines.append("")
@@ -265,9 +274,9 @@ def _what(found: Diagnosis) -> str:
 
 
 def _item(one: Issue) -> list[str]:
-    mark = "!" if one.serious else "-"
+    mark = "!" if one.blocking else "-"
     return textwrap.wrap(
-        one.words, _WIDTH, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
+        one.message, _WIDTH, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
     )
 
 
@@ -386,19 +395,30 @@ UNNAMED: Final = "predictions"
 PLOTS: Final = ("reliability", "ranks", "listed", "mass", "decomposition", "sizes")
 
 
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """The file or frame that predictions were read from: its path or name, its layout, and the columns it has."""
+
+    path: str
+    layout: str
+    columns: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Diagnosis:
-    """What is odd about predictions and, with outcomes, how calibrated they are. Made by `diagnose`.
+    """Data quality of predictions and, with outcomes, their calibration. Made by `diagnose`.
 
-    What needs outcomes is None without them, and `why` says so; `notes` say what else is missing or approximate.
+    What needs outcomes is None without them, and `reason` says so; `notes` say what else is missing or approximate.
     """
 
     name: str
     cases: int
     classes: str  # how many there are, in words
-    sizes: Mapping[int, int]  # how many lists have each length
-    oddities: tuple[Issue, ...]
-    why: str = ""  # why there is nothing about calibration
+    sizes: Mapping[int, int]  # how many lists have each length, as they were given
+    issues: tuple[Issue, ...]
+    scorable: ListSummary = field(default_factory=ListSummary)  # the lists that can be scored
+    table: TableSummary | None = None  # where predictions were read from; None in memory
+    reason: str = ""  # why there is nothing about calibration
     level: float = 0.95
     exact: bool = True  # whether every case was held, rather than added up in bins
     calibration: CalibrationResults | None = None
@@ -412,9 +432,9 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
 
     @property
-    def serious(self) -> bool:
+    def blocking(self) -> bool:
         """Whether something must be repaired before these predictions can be scored."""
-        return any(found.serious for found in self.oddities)
+        return any(found.blocking for found in self.issues)
 
     @property
     def miscalibrated(self) -> bool | None:
@@ -447,7 +467,7 @@ class Diagnosis:
             return plot.calibration(found.ranks)
         if name == "decomposition" and self.decomposition is not None:
             return plot.decomposition({self.name: self.decomposition})
-        raise TopListError(f"there is no {name} to draw. {self.why or ' '.join(self.notes)}".rstrip())
+        raise TopListError(f"there is no {name} to draw. {self.reason or ' '.join(self.notes)}".rstrip())
 
     @property
     def plots(self) -> tuple[str, ...]:

@@ -15,21 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Floats
-from toplist.calibration.reliability_curve import Bins
+from toplist.calibration.bins import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
-from toplist.io.naming import for_lists
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
-from toplist.lists.checks.detect import Names
+from toplist.lists.checks.names import MemoryNames, Names
 from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule
-from toplist.scoring.truncation_curve import CELLS, CutOutcomes, Cuts, Cutting, Total, below, scores_one_by_one, slabs
+from toplist.scoring.truncation_curve import (
+    CELLS,
+    Cuts,
+    OutcomePlaces,
+    Total,
+    TruncatedLists,
+    below,
+    padded_lists,
+    scores_one_by_one,
+)
 
 Positions = NDArray[np.int64]
 MOST = 10  # costly cases
@@ -142,7 +150,7 @@ def _in_words(lists: TopLists, at: int, position: int, names: Names) -> str:
     low, proxy = _apart(float(t[least]), float(part.proxy[0]))
     others = f"each of the {show_size(unlisted)} unlisted classes" if unlisted > 1 else "the unlisted class"
     case = names.case(at, position)
-    return f"case {case}: {shown(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    return f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
 
 
 def _apart(a: float, b: float) -> tuple[str, str]:
@@ -193,29 +201,29 @@ class DetailsAccumulator:
 def gather(
     lists: TopLists,
     y: Any,
-    sheet: CaseScores,
+    scored: CaseScores,
     *,
     rule: Rule,
     position: NDArray[np.int64] | None = None,
     names: Names | None = None,
     ranked: bool = False,
 ) -> DetailsAccumulator:
-    """What the lists of a batch show, beside `sheet`, their scores: those under its first rule, which is `rule`.
+    """What the lists of a batch show, beside `scored`, their scores: those under its first rule, which is `rule`.
 
     `y` is what happened or, as lists, what is believed to have; then hits are expected ones, and there is no curve.
     `position` says where each case stands in the truth: no two cases of one model may stand in one place. `ranked`
     lists are told to have the most confident class first.
 
     >>> import toplist as tl
-    >>> from toplist.scoring.case_scores import sheet
+    >>> from toplist.scoring.case_scores import CaseScores
     >>> lists, rule = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), tl.Brier()
-    >>> made = gather(lists, ["b", "c"], sheet(lists, ["b", "c"], [rule], tops=(), penalty=None), rule=rule)
+    >>> made = gather(lists, ["b", "c"], CaseScores.from_lists(lists, ["b", "c"], [rule]), rule=rule)
     >>> exhibit(made, "A", "brier").sizes
     ((0, 1), (2, 1))
     """
     n = len(lists)
     where = np.arange(n) if position is None else position
-    called = for_lists(lists, y) if names is None else names
+    called = MemoryNames(lists.space, lists.ids, y) if names is None else names
     truth: Any
     cuts: Cuts | None = None
     if is_soft(y, lists.space):
@@ -223,20 +231,22 @@ def gather(
         listed, peaks = _expected(lists, truth)
     else:
         truth = as_codes(y, lists)
-        listed, peaks, cuts = _walked(lists, truth, sheet, rule)
-    some = sheet.sizes > 0
+        listed, peaks, cuts = _walked(lists, truth, scored, rule)
+    some = scored.metrics["mean_length"] > 0
     every = bool(some.all())
-    sizes = _histogram(sheet.sizes)
+    sizes = _histogram(scored.metrics["mean_length"])
     return DetailsAccumulator(
         n,
         cuts,
         listed,
-        Bins.of(peaks if every else peaks[some], sheet.hit if every else sheet.hit[some]),
-        Bins.of(sheet.mass, sheet.listed),
+        Bins.of(
+            peaks if every else peaks[some], scored.metrics["accuracy"] if every else scored.metrics["accuracy"][some]
+        ),
+        Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
-        _shapes(lists, sheet, sizes),
-        WorstCases.of(lists, truth, sheet.scores[0], where, called),
-        FirstInvalid.of(lists, sheet.invalid, where, called),
+        _shapes(lists, scored, sizes),
+        WorstCases.of(lists, truth, scored.scores[0], where, called),
+        FirstInvalid.of(lists, scored.invalid, where, called),
         QualityCounts.at(
             lists,
             codes=None if isinstance(truth, TopLists) else truth,
@@ -262,9 +272,9 @@ def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
         cases=cases,
         ks=ks,
         curve=curve,
-        listed=gathered.listed.findings(),
-        top=gathered.top.findings(),
-        mass=gathered.mass.findings(),
+        listed=gathered.listed.means(),
+        top=gathered.top.means(),
+        mass=gathered.mass.means(),
         sizes=tuple(sorted(frequent)),
         shortest=min(gathered.sizes, default=0),
         longest=max(gathered.sizes, default=0),
@@ -275,18 +285,18 @@ def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
         ),
         costly=tuple(costly for _, costly in gathered.costliest.cases),
         invalid=gathered.invalid.words,
-        oddities=gathered.look.findings(),
+        issues=gathered.look.issues(),
     )
 
 
 def _walked(
-    lists: TopLists, codes: NDArray[np.int64], sheet: CaseScores, rule: Rule
+    lists: TopLists, codes: NDArray[np.int64], scored: CaseScores, rule: Rule
 ) -> tuple[Bins, NDArray[np.float64], Cuts]:
     """One walk over the lists: the bins of what is listed, the largest confidences, the scores of cuts."""
     rows, n = lists.admitted.rows, len(lists)
-    plain, empty = sheet.unpenalised[0], sheet.empty[0]
-    outcomes = CutOutcomes(codes, *kernel.places(rows, codes))
-    longest = int(sheet.sizes.max(initial=0))
+    plain, empty = scored.unpenalised[0], scored.empty[0]
+    outcomes = OutcomePlaces.of(lists, codes)
+    longest = int(scored.metrics["mean_length"].max(initial=0))
     ks = below(longest)
     peaks = np.zeros(n)
     found: list[tuple[Bins, Cuts]] = [(Bins(), Cuts())]
@@ -297,20 +307,20 @@ def _walked(
         columns = np.empty((len(ks) + 1, hi - lo))
         columns[:] = plain[lo:hi]
         if ks:
-            columns[0] = np.where(sheet.sizes[lo:hi] > 0, empty[lo:hi], plain[lo:hi])
-        for slab in slabs(lists, lo, hi):
-            rank = outcomes.ranks(slab, lists)
-            hit = np.flatnonzero(rank < len(slab.t))
-            bins += Bins.of_listed(slab.t, slab.sizes if slab.ragged else None, slab.t[rank[hit], hit])
-            peaks[slab.at] = slab.t[0]
-            cut = tuple(k for k in ks[1:] if k < len(slab.t))
-            if not cut:
+            columns[0] = np.where(scored.metrics["mean_length"][lo:hi] > 0, empty[lo:hi], plain[lo:hi])
+        for part in padded_lists(lists, lo, hi):
+            rank = outcomes.ranks(part, lists)
+            hit = np.flatnonzero(rank < len(part.t))
+            bins += Bins.of_listed(part.t, part.sizes if part.ragged else None, part.t[rank[hit], hit])
+            peaks[part.at] = part.t[0]
+            cut = np.array([k for k in ks[1:] if k < len(part.t)], np.int64)
+            if not len(cut):
                 continue
             if rule.tabular or rows.log_confidences is not None:
-                made = scores_one_by_one(slab, lists, codes, cut, rule, plain[slab.at])
+                made = scores_one_by_one(part, lists, codes, cut, rule, plain[part.at])
             else:
-                made = Cutting.of(slab, rank, lists, cut).scores(rule, plain[slab.at])
-            at = slice(slab.at.start - lo, slab.at.stop - lo) if isinstance(slab.at, slice) else slab.at - lo
+                made = TruncatedLists.of(part, rank, lists, cut).scores(rule, plain[part.at])
+            at = slice(part.at.start - lo, part.at.stop - lo) if isinstance(part.at, slice) else part.at - lo
             columns[1 : len(cut) + 1, at] = made
         *each, whole = Total.each(columns)[0]
         with lock:
@@ -349,23 +359,23 @@ def _histogram(sizes: NDArray[np.int64]) -> dict[int, int]:
     return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
 
-def _shapes(lists: TopLists, sheet: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
+def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
     """Cases and scores by shape.
 
     A list of several classes that leaves no mass, as far as the door can tell, is a distribution whose zeros are not
     written down: it says all there is to say about every class.
     """
-    sizes = sheet.sizes
+    sizes = scored.metrics["mean_length"]
     bits = lists.admitted.rows.bits
     known = np.array(sorted(lengths), np.int64)
     each = np.array([array_api.Rounding.of(bits, length).mass for length in known.tolist()])
     allowed = each[np.searchsorted(known, sizes)]
     kinds = np.minimum(sizes, 2).astype(np.int32)
-    kinds[((1.0 - sheet.mass <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
-    kinds[(sizes == 1) & (1.0 - sheet.mass > allowed)] = 2
+    kinds[((1.0 - scored.metrics["mean_mass"] <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
+    kinds[(sizes == 1) & (1.0 - scored.metrics["mean_mass"] > allowed)] = 2
     counts = np.bincount(kinds, minlength=len(KINDS)).tolist()
     if len(sizes) in counts:  # all of one kind
-        only = Total.each(sheet.scores[:1])[0][0]
+        only = Total.each(scored.scores[:1])[0][0]
         return tuple((count, only if count else Total()) for count in counts)
-    totals = Total.each(sheet.scores[:1], kinds, len(KINDS))
+    totals = Total.each(scored.scores[:1], kinds, len(KINDS))
     return tuple((count, row[0]) for count, row in zip(counts, totals, strict=True))

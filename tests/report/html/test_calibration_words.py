@@ -83,9 +83,11 @@ def test_clusters_are_tested_by_cluster():
     again = np.repeat(np.arange(20), 30)
     copies, outcomes = lists["m0"][again], y[again]
     alone = tl.compare({"a": copies}, outcomes).material().judged(["a"], level=0.95, seed=0)["a"]
-    together = tl.compare({"a": copies}, outcomes, clusters=again).material().judged(["a"], level=0.95, seed=0)["a"]
+    together = (
+        tl.compare({"a": copies}, tl.Truth(outcomes, cluster=again)).material().judged(["a"], level=0.95, seed=0)["a"]
+    )
     assert together.clusters == 20
-    assert together.test == tl.diagnose(copies, outcomes, clusters=again).test
+    assert together.test == tl.diagnose(copies, tl.Truth(outcomes, cluster=again)).test
     assert alone.test.p < together.test.p
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.calibration.reliability_curve import Bin, averages
+from toplist.calibration.bins import Bin, averages
 from toplist.inference.results import ModelDetails
 from toplist.report.numbers import number, signed
 from toplist.report.plot.base import Plot
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 JOINED = 20  # confidences that a bin needs to be joined to others by a line: fewer are mostly chance
 POINTS = 160  # of a curve or a band in one panel: closer ones cannot be told apart
 _OF = {"listed": "all listed classes", "top": "most confident class", "mass": "listed mass"}
-_AXES = "across: confidence promised; up: how often it was kept; on the diagonal both agree"
+_AXES = "across: confidence; up: hit rate; on the diagonal both agree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ReliabilityPanel:
 
     @staticmethod
     def _means(confidence: float, hit_rate: float) -> str:
-        return f"promised {number(confidence, 3)}, kept {number(hit_rate, 3)}"
+        return f"confidence {number(confidence, 3)}, hit rate {number(hit_rate, 3)}"
 
     def under(self, side: float) -> str:
         """The means below the name of a panel of this side."""
@@ -126,7 +126,7 @@ def reliability(details: ModelDetails | Iterable[ModelDetails]) -> Plot[Reliabil
     """
 
     def filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
-        return tuple(b for b in bins if b.count and math.isfinite(b.promised) and math.isfinite(b.kept))
+        return tuple(b for b in bins if b.count and math.isfinite(b.mean_confidence) and math.isfinite(b.hit_rate))
 
     every = (details,) if isinstance(details, ModelDetails) else tuple(details)
     panels = tuple(ReliabilityPanel(one.name, filled(one.top), filled(one.listed)) for one in every)
@@ -177,8 +177,8 @@ def _curve_panel(name: str, one: Reliability) -> ReliabilityPanel:
         name,
         of=of_words(one.of),
         count=int(one.count),
-        confidence=float(one.promised),
-        hit_rate=float(one.kept),
+        confidence=float(one.mean_confidence),
+        hit_rate=float(one.hit_rate),
         curve=tuple(curve[i] for i in thinned([x for x, _ in curve])),
         band=tuple(around[i] for i in thinned([x for x, _, _ in around])),
         bars=tuple(b for b in one.histogram if b.count),
@@ -228,12 +228,12 @@ def _bins(axes: Axes, one: ReliabilityPanel, theme: Theme, largest: float) -> No
     for bins, role, shape, style in ((one.listed, "c1", "s", dashed), (one.top, "c0", "o", solid)):
         joined, fullest = [b for b in bins if b.count >= JOINED], max((b.count for b in bins), default=1)
         if bins:
-            places = [b.promised for b in joined], [b.kept for b in joined]
+            places = [b.mean_confidence for b in joined], [b.hit_rate for b in joined]
             axes.plot(*places, color=theme[role], linewidth=1.2, clip_on=False, **style)
         look: dict[str, Any] = {"color": theme[role], "markeredgewidth": 0, "clip_on": False, "marker": shape}
         for b in bins:
             size = max(2.5, round(2 * largest * math.sqrt(b.count / fullest)) / 2)
-            axes.plot([b.promised], [b.kept], markersize=size, **look)
+            axes.plot([b.mean_confidence], [b.hit_rate], markersize=size, **look)
 
 
 def _curve(axes: Axes, one: ReliabilityPanel, band: str, theme: Theme) -> None:
