@@ -220,7 +220,7 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
             f"About 12 more {unit}s like these would tell them apart 4 times in 5, looked at alone, "
             "if there are as many."
         )
-        assert f"more {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
+        assert f"extra {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
     assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5, looked at alone.")
     assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5, looked at alone.")
     far = replace(

@@ -258,7 +258,7 @@ def test_under_another_rule_models_come_by_their_relative_scores():
 
 def test_a_confidence_set_without_p_values_is_not_shown():
     board = made.board(members=2)
-    board = replace(board, confidence_set=replace(board.confidence_set, members=(), p={}, why="no case has all"))
+    board = replace(board, confidence_set=replace(board.confidence_set, members=(), p={}, reason="no case has all"))
     data = plot.intervals(board).data
     assert data.set_level is None
     assert {row.member for row in data.rows} == {None}

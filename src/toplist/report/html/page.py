@@ -350,7 +350,7 @@ def _lists(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
     return [
         _section("length", "Score against list length", *(cut if curve else (("text", _NO_CURVES),))),
         _section("shape", "Hard labels, lists and distributions", *shapes),
-        _section("reliability", "Do the confidences keep their promise?", *reliability),
+        _section("reliability", "Are the confidences right?", *reliability),
     ]
 
 

@@ -273,7 +273,7 @@ def reliability(details: Sequence[ModelDetails], judged: Mapping[str, Calibratio
         away = [_difference(gap, *mean) for gap, mean in zip(gaps, means, strict=True)]
         columns += [
             (Head(f"{what}, mean confidence"), [shared(p) for p, _ in means]),
-            (Head(f"{what}, kept"), [shared(k) for _, k in means]),
+            (Head(f"{what}, hit rate"), [shared(k) for _, k in means]),
             (Head(f"{what}, gap"), estimated(away, digits=3, signed=True)),
         ]
     return grid("reliability-means", "Mean confidence and hit rate", columns)

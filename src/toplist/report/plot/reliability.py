@@ -68,7 +68,7 @@ class ReliabilityPanel:
         if self.of:
             name = said(self.name) if self.name == self.of else f"{said(self.name)}, {self.of}"
             means = f"{self._means(self.confidence, self.hit_rate)} in {count(self.count)}"
-            return f"{name}: {means if self.count else 'no promises'}."
+            return f"{name}: {means if self.count else 'no confidences'}."
         parts = [
             f"{self._means(*found)} {what}"
             for bins, what in ((self.top, "at the top"), (self.listed, "over all"))
@@ -83,7 +83,7 @@ class ReliabilityPanel:
     def under(self, side: float) -> str:
         """The means below the name of a panel of this side."""
         if not self.count:
-            return "no promises"
+            return "no confidences"
         if side < 150:
             return f"{number(self.confidence, 2)} → {number(self.hit_rate, 2)}"
         return self._means(self.confidence, self.hit_rate)
