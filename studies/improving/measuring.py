@@ -15,7 +15,7 @@ from toplist.postprocess import (
     Conformal,
     ambiguity,
     choose_k,
-    choose_recalibrator,
+    select_recalibrator,
     geometric_pool,
     linear_pool,
     pool_weights,
@@ -51,7 +51,7 @@ def recalibration(one: Model) -> Record:
     test = calibration_test(one.lists, one.y, draws=DRAWS, seed=SEED, clusters=one.clusters)
     gap = calibration_bias(one.lists, one.y, clusters=one.clusters)
     after, chosen = recalibrated(one)
-    board = tl.compare({"before": one.lists, "after": after}, one.y, clusters=one.clusters)
+    board = tl.compare({"before": one.lists, "after": after}, tl.Truth(one.y, cluster=one.clusters))
     before, better = (decompose(lists, one.y) for lists in (one.lists, after))
     return {
         "data": one.data,
@@ -61,10 +61,10 @@ def recalibration(one: Model) -> Record:
         "p": test.p,
         "miscalibrated": test.p <= LEVEL,
         "gap": {"value": gap.difference, "low": gap.low, "high": gap.high},
-        "promised": gap.mean_confidence,
-        "kept": gap.hit_rate,
+        "confidence": gap.mean_confidence,
+        "hit_rate": gap.hit_rate,
         "chosen": chosen,
-        "brier": {name: board[name].marks[0].score.value for name in ("before", "after")},
+        "brier": {name: board[name].scores["brier"].mean.value for name in ("before", "after")},
         "difference": _difference(board, "after", "before"),
         "log": {name: _log(board[name]) for name in ("before", "after")},
         "miscalibration": {"before": before.miscalibration, "after": better.miscalibration},
@@ -79,7 +79,7 @@ def recalibrated(one: Model) -> tuple[tl.TopLists, list[str]]:
     parts, places, chosen = [], [], []
     for here in (fold == number for number in range(FOLDS)):
         learn, judge = one.part(~here), one.part(here)
-        choice = choose_recalibrator(learn.lists, learn.y, seed=SEED, clusters=learn.clusters)
+        choice = select_recalibrator(learn.lists, learn.y, seed=SEED, clusters=learn.clusters)
         parts.append(choice.best.transform(judge.lists).padded())
         places.append(np.flatnonzero(here))
         chosen.append(type(choice.best).__name__)
@@ -101,10 +101,10 @@ def pool(networks: Sequence[Model]) -> Record:
     y_learn, y = next((a.y, b.y) for a, b in halves.values())
     fitted = pool_weights(learn, y_learn)
     better = {
-        name: choose_recalibrator(lists, y_learn, seed=SEED).best.transform(judge[name])
+        name: select_recalibrator(lists, y_learn, seed=SEED).best.transform(judge[name])
         for name, lists in learn.items()
     }
-    together = choose_recalibrator(fitted.transform(learn), y_learn, seed=SEED)
+    together = select_recalibrator(fitted.transform(learn), y_learn, seed=SEED)
     pools = {
         "equal weights": linear_pool(judge),
         "fitted weights": fitted.transform(judge),
@@ -117,8 +117,8 @@ def pool(networks: Sequence[Model]) -> Record:
     found = ambiguity(judge, y)
     return {
         "best": best,
-        "scores": {row.name: row.marks[0].score.value for row in board},
-        "accuracy": {row.name: row.accuracy for row in board},
+        "scores": {row.name: row.scores["brier"].mean.value for row in board},
+        "accuracy": {row.name: row.metrics["accuracy"].value for row in board},
         "against best": {name: _difference(board, name, best) for name in pools},
         "weights": dict(zip(fitted.names, map(float, fitted.weights), strict=True)),
         "members": found.mean,
@@ -140,7 +140,7 @@ def truncation(one: Model) -> Record:
         "error": [float(x) for x in found.error],
         "best": int(found.best),
         "chosen": int(found.chosen),
-        "brier": {row.name: row.marks[0].score.value for row in board},
+        "brier": {row.name: row.scores["brier"].mean.value for row in board},
         "difference": _difference(board, "cut", "all"),
     }
 
@@ -164,14 +164,14 @@ def rejection(one: Model) -> Record:
 
 
 def conformal(one: Model, coverage: float) -> Record:
-    """Lists that promise coverage, made by one half, and how often they cover the other half."""
+    """Conformal lists fitted to one half of the cases, and their coverage on the other half."""
     learn, judge = one.halves()
     made = Conformal(coverage=coverage, seed=SEED).fit(learn.lists, learn.y)
     lists = made.transform(judge.lists)
     return {
         "data": one.data,
         "name": one.name,
-        "promised": coverage,
+        "nominal": coverage,
         "covered": tl.coverage(lists, judge.y),
         "size": float(lists.sizes.mean()),
         "top-beta": _top_beta(judge, coverage),
@@ -190,5 +190,5 @@ def _difference(board: tl.Leaderboard, a: str, b: str) -> Mapping[str, float | N
 
 
 def _log(row: Any) -> Record:
-    mark = row.marks[1]
-    return {"value": mark.score.value if np.isfinite(mark.score.value) else None, "infinite": mark.infinite}
+    mark = row.scores["log"]
+    return {"value": mark.mean.value if np.isfinite(mark.mean.value) else None, "infinite": mark.infinite}

@@ -47,11 +47,11 @@ def test_a_named_outcome_is_a_label_whatever_else_the_file_holds(tmp_path: Path)
     text = "class1,confidence1,class2,confidence2,true\n" + "a,0.6,b,0.3,a\nb,0.7,a,0.2,a\n" * 4
     (tmp_path / "both.csv").write_text(text)
     path = tmp_path / "both.csv"
-    found = tl.diagnose(path, path, space=3, outcome="true")
+    found = tl.diagnose(path, tl.Truth(path, outcome="true"), space=3)
     assert found.bias is not None
     assert found.bias.hit_rate == 0.5
-    board = tl.compare({"people": path}, path, space=3, outcome="true")
-    assert board["people"].accuracy == 0.5
+    board = tl.compare({"people": path}, tl.Truth(path, outcome="true"), space=3)
+    assert board["people"].metrics["accuracy"].value == 0.5
 
 
 def test_figures_bear_the_name_of_the_model() -> None:

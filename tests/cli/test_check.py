@@ -41,7 +41,7 @@ def kinds(found: dict[str, Any]) -> dict[str, int]:
 
 
 def test_every_kind_is_counted_and_none_stops_the_others(ranked: Path) -> None:
-    code, found = checked(ranked, "--units", "percent", "--classes", "10")
+    code, found = checked(ranked, "--scale", "percent", "--classes", "10")
     assert code == 1
     assert found["cases"] == 7
     assert kinds(found) == {
@@ -61,7 +61,7 @@ def test_every_kind_is_counted_and_none_stops_the_others(ranked: Path) -> None:
 
 
 def test_words_are_those_of_the_command(ranked: Path) -> None:
-    code, text = said("check", ranked, "--units", "percent", "--classes", "10")
+    code, text = said("check", ranked, "--scale", "percent", "--classes", "10")
     assert code == 1
     assert "issue (not in falling order): 1 of 7 cases lists" in text
     assert "problem (class twice): 1 case: " in text
@@ -149,7 +149,7 @@ def test_marks_are_named_by_their_number_whatever_the_units(tmp_path: Path) -> N
     path = tmp_path / "marks.csv"
     rows = "".join(f"{i},a,{60 + i / 7:.3f},b,-9999\n" for i in range(5))
     path.write_text(f"case,class1,percent1,class2,percent2\n{rows}")
-    _, found = checked(path, "--classes", "9", "--units", "percent")
+    _, found = checked(path, "--classes", "9", "--scale", "percent")
     (mark,) = [one for one in found["issues"] if one["kind"] == "sentinel"]
     assert "-9999 occurs 5 times" in mark["message"]
 
@@ -157,7 +157,7 @@ def test_marks_are_named_by_their_number_whatever_the_units(tmp_path: Path) -> N
 def test_blanks_that_are_dropped_are_an_issue_and_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "blank.csv"
     path.write_text("case,class1,p1,class2,p2\n1,a,0.7,b,\n2,a,0.5,b,0.2\n")
-    assert 'pass blanks="drop"' in checked(path, "--classes", "4")[1]["issues"][0]["message"]
+    assert "pass --blanks drop" in checked(path, "--classes", "4")[1]["issues"][0]["message"]
     code, found = checked(path, "--classes", "4", "--blanks", "drop")
     assert code == 0
     assert {one["kind"]: one["blocking"] for one in found["issues"]} == {"class without a confidence": False}

@@ -71,7 +71,7 @@ def test_numbers_are_those_of_the_functions_that_have_their_names():
     from toplist import calibration
 
     lists, y = drawn(power=2.0, k=3)
-    found = diagnose(lists, y, level=0.9)
+    found = diagnose(lists, y, inference=0.9)
     assert found.decomposition.score == pytest.approx(tl.score(lists, y).mean())
     assert found.bias == calibration.calibration_bias(lists, y, level=0.9)
     assert found.mass_bias == calibration.calibration_bias(lists, y, of="mass", level=0.9)
@@ -122,12 +122,12 @@ def test_what_cannot_be_scored_is_looked_at_all_the_same():
 
 
 def test_repairs_make_it_scorable_and_the_oddity_stays():
-    found = diagnose([{"a": 0.7, "b": 0.5}, {"a": 0.2}], ["a", "a"], space=3, normalize=True)
+    found = diagnose([{"a": 0.7, "b": 0.5}, {"a": 0.2}], ["a", "a"], space=3, read=tl.ReadOptions(normalize=True))
     assert not found.blocking
     told = {one.kind: one.message for one in found.issues}
     assert told["mass above one"].endswith("This is repaired, as requested.")
     assert found.decomposition is not None
-    percent = diagnose([[70.0, 30.0], [20.0, 80.0]], [0, 1], units="percent")
+    percent = diagnose([[70.0, 30.0], [20.0, 80.0]], [0, 1], read=tl.ReadOptions(scale="percent"))
     assert percent.decomposition is not None
 
 
@@ -219,9 +219,9 @@ def test_a_record_is_fit_for_json_under_its_schema():
 
 
 def test_the_same_seed_gives_the_same_diagnosis():
-    one, other = (diagnose(*drawn(100, 1.5), seed=3) for _ in range(2))
+    one, other = (diagnose(*drawn(100, 1.5), inference=tl.Inference(seed=3)) for _ in range(2))
     assert one.to_dict() == other.to_dict()
-    assert one.to_dict() != diagnose(*drawn(100, 1.5), seed=4).to_dict()
+    assert one.to_dict() != diagnose(*drawn(100, 1.5), inference=tl.Inference(seed=4)).to_dict()
 
 
 def test_every_plot_that_is_offered_is_made_and_an_unknown_one_refused():
@@ -249,7 +249,7 @@ def test_what_cannot_be_meant_is_refused_in_words():
     with pytest.raises(SpaceError, match="how many classes are there"):
         diagnose([{"a": 0.5}], ["a"])
     with pytest.raises(TopListError, match="level"):
-        diagnose(lists, y, level=2)
+        diagnose(lists, y, inference=2)
     with pytest.raises(TopListError, match="there is no such file"):
         diagnose("preds.csv", [0, 1], space=3)
 
@@ -358,13 +358,13 @@ class TestFiles:
         (tmp_path / "p.csv").write_text("case,class1,percent1,class2,percent2\n" + rows)
         (tmp_path / "t.csv").write_text("case,outcome\n" + "".join(f"{i},a\n" for i in range(20)))
         files = tmp_path / "p.csv", tmp_path / "t.csv"
-        bad = diagnose(*files, space=30, units="percent")
+        bad = diagnose(*files, space=30, read=tl.ReadOptions(scale="percent"))
         assert [one.kind for one in bad.issues if one.blocking] == ["class without a confidence"]
-        good = diagnose(*files, space=30, units="percent", blanks="drop")
+        good = diagnose(*files, space=30, read=tl.ReadOptions(scale="percent", blanks="drop"))
         assert not good.blocking
         assert [one.count for one in good.calibration.ranks] == [20, 5]
         with pytest.raises(TopListError, match="blanks are about files"):
-            diagnose([{"a": 0.5}], space=3, blanks="drop")
+            diagnose([{"a": 0.5}], space=3, read=tl.ReadOptions(blanks="drop"))
 
     def test_a_truth_of_distributions_is_refused(self, files, tmp_path):
         (tmp_path / "soft.csv").write_text("case,c0,c1\n0,0.5,0.5\n1,0.2,0.8\n")

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests import flat
 from tests.core.integers import law
 from tests.evaluation.shapes import M, predictions
 from tests.inference.reference import Brute, agrees
@@ -26,16 +27,16 @@ FORMATS = ("json", "csv", "md", "tex", "html", "txt")
 
 def board_of(seed: int = 1, n: int = 40, **options: Any) -> tl.Leaderboard:
     made, y = predictions(seed, n)
-    return tl.compare(made, y, **({"space": M} | options))
+    return flat.compare(made, y, **({"space": M} | options))
 
 
 def flipped(one: Estimate) -> Estimate:
     low, high = (None if end is None else -end for end in (one.high, one.low))
-    return Estimate(-one.value, low, high, one.why, one.error, one.p)
+    return Estimate(-one.value, low, high, one.reason, one.error, one.p)
 
 
 @settings(law, max_examples=10)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), kind=st.sampled_from(["", "by", "clusters"]))
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), kind=st.sampled_from(["", "group", "cluster"]))
 def test_differences_are_antisymmetric_under_every_rule(seed: int, n: int, kind: str) -> None:
     """To the last bit, over all cases whatever the groups."""
     options = {kind: np.random.default_rng(seed).integers(0, 3, n)} if kind else {}
@@ -47,7 +48,7 @@ def test_differences_are_antisymmetric_under_every_rule(seed: int, n: int, kind:
                 forth, back = board.difference(a, b, rule), board.difference(b, a, rule)
                 if math.isnan(forth.value):
                     assert math.isnan(back.value)
-                    assert forth.why == back.why == "infinite scores have no interval"
+                    assert forth.reason == back.reason == "infinite scores have no interval"
                 else:
                     assert back == flipped(forth)
 
@@ -59,7 +60,7 @@ def test_a_difference_is_the_mean_of_the_paired_ones() -> None:
     want = Brute.of(scores).difference(0, 1)
     assert isinstance(want, tuple)
     assert agrees(board.difference("a", "b"), want, 1e-10)
-    wide = tl.compare({"a": made["double"], "b": made["single"]}, y, level=0.99).difference("a", "b")
+    wide = tl.compare({"a": made["double"], "b": made["single"]}, y, inference=0.99).difference("a", "b")
     assert wide.low < board.difference("a", "b").low  # type: ignore[operator]
 
 
@@ -67,8 +68,8 @@ def test_differences_to_the_leader_are_those_in_the_standings() -> None:
     board = board_of()
     leader = board[0].name
     for row in board:
-        for mark in row.marks:
-            assert mark.behind == (None if row.name == leader else board.difference(row.name, leader, mark.rule))
+        for mark in row.scores.values():
+            assert mark.difference == (None if row.name == leader else board.difference(row.name, leader, mark.rule))
 
 
 def test_a_model_is_found_by_name_and_by_place() -> None:
@@ -101,7 +102,7 @@ def test_what_is_not_there_cannot_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"by": ["x", "y"] * 20}, {"penalty": math.inf}, {"missing": "pairwise"}], ids=str
+    "options", [{}, {"group": ["x", "y"] * 20}, {"penalty": math.inf}, {"missing": "pairwise"}], ids=str
 )
 def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
     """Strictly: no NaN, no infinity; every name, rank and digit."""
@@ -112,16 +113,16 @@ def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
 
     read = json.loads(board.to_json(), parse_constant=refuse)
     assert read == board.to_dict()
-    for row, standing in zip(read["overall"]["standings"], board, strict=True):
+    for row, standing in zip(read["overall"]["rows"], board, strict=True):
         assert (row["rank"], row["name"]) == (standing.rank, standing.name)
-        for mark, one in zip(row["marks"], standing.marks, strict=True):
-            finite = math.isfinite(one.score.value)
-            assert mark["score"]["value"] == (one.score.value if finite else None)
+        for mark, one in zip(row["scores"].values(), standing.scores.values(), strict=True):
+            finite = math.isfinite(one.mean.value)
+            assert mark["mean"]["value"] == (one.mean.value if finite else None)
             assert mark["infinite"] == one.infinite
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"by": ["x", "y"] * 20, "clusters": [1, 2, 3, 4] * 10}, {"penalty": math.inf}], ids=str
+    "options", [{}, {"group": ["x", "y"] * 20, "cluster": [1, 2, 3, 4] * 10}, {"penalty": math.inf}], ids=str
 )
 def test_the_record_is_as_its_schema_says(options: dict[str, Any]) -> None:
     from toplist.report.export import schema
@@ -130,16 +131,16 @@ def test_the_record_is_as_its_schema_says(options: dict[str, Any]) -> None:
     validator(schema()).validate(board_of(**options).to_dict())
     made, _ = predictions(3, 5)
     soft = np.random.default_rng(1).dirichlet(np.ones(M), size=5)
-    validator(schema()).validate(tl.compare(made, soft, space=M, top=(1, 5)).to_dict())
+    validator(schema()).validate(tl.compare(made, soft, space=M, k=(1, 5)).to_dict())
 
 
 def test_csv_has_a_line_for_each_group_model_and_rule() -> None:
-    board = board_of(by=["x", "y"] * 20)
+    board = board_of(group=["x", "y"] * 20)
     lines = list(csv.DictReader(io.StringIO(board.to_csv())))
     assert len(lines) == 3 * 8 * 2
     for line in lines[:16]:
-        mark = next(m for m in board[line["model"]].marks if m.rule == line["rule"])
-        assert float(line["mean"]) == mark.score.value
+        mark = board[line["model"]].scores[line["rule"]]
+        assert float(line["mean"]) == mark.mean.value
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -173,7 +174,7 @@ def test_a_format_that_is_not_known_is_refused_and_nothing_is_written(name: str,
 def test_what_is_printed_names_every_model(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However narrow the screen, in the order of the ranks."""
     monkeypatch.setenv("COLUMNS", columns)
-    board = board_of(by=["x", "y"] * 20)
+    board = board_of(group=["x", "y"] * 20)
     said = repr(board)
     places = [said.index(row.name) for row in board]
     assert places == sorted(places)
@@ -183,7 +184,7 @@ def test_what_is_printed_names_every_model(columns: str, monkeypatch: pytest.Mon
 
 
 def test_frames_hold_the_same_rows() -> None:
-    board = board_of(by=["x", "y"] * 20)
+    board = board_of(group=["x", "y"] * 20)
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     pandas, polars = board.to_pandas(), board.to_polars()
@@ -198,29 +199,36 @@ def test_leaderboards_are_frozen_values() -> None:
     assert one == other
     assert one != board_of(level=0.9)
     assert one != board_of(seed=2)
-    for thing, name in ((one, "results"), (one.results, "cases"), (one[0], "rank"), (one[0].marks[0], "score")):
+    for thing, name in ((one, "results"), (one.results, "cases"), (one[0], "rank"), (one[0].scores["brier"], "mean")):
         with pytest.raises(FrozenInstanceError):
             setattr(thing, name, None)
     with pytest.raises(FrozenInstanceError):
-        one[0].marks[0].score.value = 0.0  # type: ignore[misc]
+        one[0].scores["brier"].mean.value = 0.0  # type: ignore[misc]
     with pytest.raises((TypeError, AttributeError)):
         one.extra = 1  # type: ignore[attr-defined]
-    assert hash(one[0].marks[0]) == hash(other[0].marks[0])
+    assert hash(one[0].scores["brier"]) == hash(other[0].scores["brier"])
 
 
 def test_a_leaderboard_says_what_was_asked() -> None:
     made, y = predictions(1, 40)
     board = tl.compare(
-        made, y, space=M, rules=["log", "brier"], reference="double", penalty=0.5, level=0.9, by=y % 2, top=(1, 2)
+        made,
+        tl.Truth(y, group=y % 2),
+        space=M,
+        rules=["log", "brier"],
+        baseline="double",
+        penalty=0.5,
+        k=(1, 2),
+        inference=0.9,
     )
     found = board.results
     assert found.rules == ("log", "brier")
-    assert (found.reference, found.penalty, found.level, found.by) == ("double", 0.5, 0.9, "group")
+    assert (found.baseline, found.penalty, found.level, found.by) == ("double", 0.5, 0.9, "group")
     assert (found.cases, found.compared, found.missing, found.weighted) == (40, 40, "error", False)
     assert [one.name for one in found.origins] == list(made)
     assert [one.group for one in board.groups] == ["0", "1"]
-    assert list(board[0].top_k_error) == [1, 2]
-    assert board["double"].marks[0].reference_skill.value == 0.0
+    assert [name for name in board[0].metrics if name.startswith("top")] == ["top_1_error", "top_2_error"]
+    assert board["double"].scores["brier"].baseline_skill.value == 0.0
 
 
 def test_an_infinite_penalty_is_told_apart_from_the_default_in_the_record() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.flat import compare
 from tests.io.files import Record, as_lists, as_long, as_wide, save
 from tests.io.strategies import Drawn, chance
-from toplist.evaluation.compare import compare
 from toplist.evaluation.leaderboard import Leaderboard
 
 LABELS = ("csv", "tsv", "parquet", "jsonl", "feather")
@@ -38,9 +38,9 @@ def numbers(board: Leaderboard) -> dict[str, dict[str, Any]]:
     """All numbers of each model that do not depend on who else is there."""
     out = {}
     for section in [board.to_dict()["overall"], *board.to_dict()["groups"]]:
-        for row in section["standings"]:
-            marks = [{k: v for k, v in mark.items() if k != "behind"} for mark in row["marks"]]
-            out[f"{section['group']}/{row['name']}"] = {**row, "name": None, "rank": None, "marks": marks}
+        for row in section["rows"]:
+            scores = {rule: {k: v for k, v in one.items() if k != "difference"} for rule, one in row["scores"].items()}
+            out[f"{section['group']}/{row['name']}"] = {**row, "name": None, "rank": None, "scores": scores}
     return out
 
 

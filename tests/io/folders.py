@@ -33,7 +33,6 @@ from toplist.evaluation.compare import compare
 from toplist.evaluation.transform import pool_files, truncate_file
 from toplist.io.checks import check_file
 from toplist.io.layouts import LayoutHints
-from toplist.io.plan import Reading
 from toplist.io.sources import open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
@@ -286,9 +285,9 @@ def outcome(folder: Folder, place: Path) -> str:
         raise Violation(f"an answer to {wrong}")
     outcomes = {str(i): slow.name_of(y) for i, y in zip(folder.drawn.ids, folder.drawn.outcomes, strict=True)}
     expected = slow.mean_brier(lists, outcomes, folder.drawn.m)
-    if row.mean_size != np.mean([len(pairs) for pairs in lists.values()]):
-        raise Violation(f"lists of {row.mean_size} classes on average")
-    for name, score in {"compare": row.marks[0].score.value, **answers}.items():
+    if row.metrics["mean_length"].value != np.mean([len(pairs) for pairs in lists.values()]):
+        raise Violation(f"lists of {row.metrics['mean_length'].value} classes on average")
+    for name, score in {"compare": row.scores["brier"].mean.value, **answers}.items():
         if expected is not None and score is not None and abs(score - expected) > 1e-6:
             raise Violation(f"{name}: a score of {score}, not {expected}")
     return "right"
@@ -296,7 +295,6 @@ def outcome(folder: Folder, place: Path) -> str:
 
 def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float | None]:
     """What other commands make of the folder, as the mean score of what they write: nothing, where they refuse it."""
-    reading = Reading(space=space)
 
     def checked() -> None:
         found = check_file(open_source(folder.path, "it", LayoutHints()), space, Repairs())
@@ -309,17 +307,17 @@ def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float |
         convert(open_source(folder.path, "it", LayoutHints()), path, Repairs(), space)
 
     def cut(path: Path) -> None:
-        truncate_file(folder.path, path, k=4, reading=reading)
+        truncate_file(folder.path, path, k=4, space=space)
 
     def pooled(path: Path) -> None:
-        pool_files({"a": folder.path, "b": folder.path}, path, reading=reading)
+        pool_files({"a": folder.path, "b": folder.path}, path, space=space)
 
     out: dict[str, float | None] = {}
     for name, write in {"converted": converted, "cut": cut, "pooled": pooled}.items():
         path = place / f"{name}.parquet"
         try:
             write(path)
-            out[name] = float(compare({"it": path}, folder.truth, space=space)["it"].marks[0].score.value)
+            out[name] = float(compare({"it": path}, folder.truth, space=space)["it"].scores["brier"].mean.value)
         except TopListError as error:
             require_clear(str(error), folder.path if not path.exists() else path)
     try:

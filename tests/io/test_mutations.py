@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import complaints
+from tests.cli.run_cli import complaints, toplist_here
 from tests.io import slow_readers as slow
 from tests.io.files import LAYOUTS, save
 from tests.io.mutations import FORMS, Spoiled, outcome, require_clear, run, spoil
@@ -51,7 +49,9 @@ def test_a_spoiled_truth_gives_a_right_answer_or_one_clear_sentence(form: str, t
         outcomes = {case: pairs[0][0] for case, pairs in slow.said(spoiled.path, "labels").items()}
         predicted = {record["case"]: name_of(record["classes"][0]) for record in records}
         assert row.cases == len(records)
-        assert row.accuracy == sum(outcomes[str(case)] == name for case, name in predicted.items()) / len(records)
+        assert row.metrics["accuracy"].value == sum(
+            outcomes[str(case)] == name for case, name in predicted.items()
+        ) / len(records)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -88,7 +88,7 @@ def _opened(spoiled: Spoiled) -> OpenTable:
 def _score(path: Path, spoiled: Spoiled) -> float:
     """The mean score, or -1."""
     try:
-        return float(compare({"it": path}, spoiled.truth, space=spoiled.space)["it"].marks[0].score.value)
+        return float(compare({"it": path}, spoiled.truth, space=spoiled.space)["it"].scores["brier"].mean.value)
     except TopListError:
         return -1.0
 
@@ -97,9 +97,7 @@ def _score(path: Path, spoiled: Spoiled) -> float:
 def test_the_command_says_one_sentence_and_nothing_else(form: str, tmp_path: Path) -> None:
     seed = next(seed for seed in range(100, 200) if _ends(seed, form, tmp_path / str(seed)) == "sentence")
     spoiled = spoil(seed, form, _fresh(tmp_path / "again"))
-    start = [sys.executable, "-c", "from toplist.cli import main; main()", "compare"]
-    command = [*start, f"it={spoiled.path}", "-t", str(spoiled.truth), "-c", str(spoiled.drawn.m)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = toplist_here("compare", f"it={spoiled.path}", "-t", spoiled.truth, "-c", spoiled.drawn.m)
     assert done.returncode in (1, 2)
     assert done.stdout == ""
     said = complaints(done.stderr)

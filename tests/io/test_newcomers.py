@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import toplist as tl
 from tests.io.boards import only
 from toplist import ClassSpace
 from toplist.errors import FileError, TopListError
@@ -73,8 +74,8 @@ FINE = {
 def test_this_is_fine(what: str, truth: Path) -> None:
     name, data = FINE[what]
     row = only(_put(truth.parent / name, data), truth, space=4)
-    assert (row.cases, row.mean_size) == (4, 1.0)
-    assert row.marks[0].score.value == SCORE
+    assert (row.cases, row.metrics["mean_length"].value) == (4, 1.0)
+    assert row.scores["brier"].mean.value == SCORE
 
 
 TOLD = {
@@ -189,7 +190,10 @@ def test_what_is_seen_late_in_json_counts_as_well(late: dict[str, Any], tmp_path
     records = [{"case": case, **early, **(late if case >= 150 else {})} for case in range(200)]
     truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{case},a\n" for case in range(200)))
     row = only(_put(tmp_path / "p.jsonl", _lines(records)), truth, space=4)
-    assert (row.cases, row.mean_mass) == (200, pytest.approx(sum(sum(r["confidences"]) for r in records) / 200))
+    assert (row.cases, row.metrics["mean_mass"].value) == (
+        200,
+        pytest.approx(sum(sum(r["confidences"]) for r in records) / 200),
+    )
 
 
 def test_text_that_is_not_utf8_is_found_in_typed_files_too(truth: Path) -> None:
@@ -203,7 +207,7 @@ def test_text_that_is_not_utf8_is_found_in_typed_files_too(truth: Path) -> None:
 def test_bytes_are_text_as_some_programs_write_it(truth: Path) -> None:
     table = pa.table({"case": [b"4", b"3", b"2", b"1"], "class": [b"a", b"c", b"b", b"a"]})
     pa.parquet.write_table(table, truth.parent / "p.parquet")
-    assert only(truth.parent / "p.parquet", truth, space=4).marks[0].score.value == 0
+    assert only(truth.parent / "p.parquet", truth, space=4).scores["brier"].mean.value == 0
 
 
 def test_the_most_confident_values_alone_are_no_distribution(tmp_path: Path) -> None:
@@ -220,7 +224,7 @@ def test_a_column_that_is_almost_a_label_is_a_typing_error(truth: Path) -> None:
 
 
 def test_cases_may_be_grouped_by_what_happened(truth: Path) -> None:
-    board = compare({"it": _put(truth.parent / "p.csv", LONG)}, truth, space=4, by="class")
+    board = compare({"it": _put(truth.parent / "p.csv", LONG)}, tl.Truth(truth, group="class"), space=4)
     assert {section.group: section.cases for section in board.groups} == {"a": 2, "b": 1, "c": 1}
 
 

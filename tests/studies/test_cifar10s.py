@@ -40,7 +40,7 @@ def people(studied: Studying) -> Studied:
 
 
 def checked(*words: object) -> dict[str, Any]:
-    code, text = said("check", *words, "--units", "percent", "--json")
+    code, text = said("check", *words, "--scale", "percent", "--json")
     assert code == 1
     found: dict[str, Any] = json.loads(text)
     return found
@@ -69,7 +69,7 @@ def test_the_file_as_it_comes_has_every_oddity_of_the_manifest(lists: Path, tmp_
 def test_without_units_it_looks_like_percent(lists: Path) -> None:
     code, text = said("check", lists, "--classes", "10")
     assert code == 1
-    assert "look like percentages: if they are, pass --units percent" in text
+    assert "look like percentages: if they are, pass --scale percent" in text
 
 
 def brier(row: dict[str, str]) -> float:
@@ -112,14 +112,14 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
         "--quiet",
         "--by-position",
     )
-    repairs = ("--units", "percent", "--duplicates", "sum", "--normalize")
+    repairs = ("--scale", "percent", "--duplicates", "sum", "--normalize")
     code, text = said(*words, *repairs)
     assert code == 1
     assert "row 298: the confidence is blank" in text
     code, text = said(*words, *repairs, "--blanks", "drop")
     assert code == 0, text
     found = json.loads(board.read_text())
-    (mark, _) = found["overall"]["standings"][0]["marks"]
+    mark, _ = found["overall"]["rows"][0]["scores"].values()
     assert mark["unpenalised"] == pytest.approx(float(np.mean([brier(row) for row in rows()])), abs=1e-12)
     assert found["origins"][0]["repairs"] == {
         "units: percent": 6723,
@@ -132,14 +132,14 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
 def test_people_with_their_confidences_beat_their_bare_labels(people: Studied) -> None:
     board = people.reading("cifar10s")
     assert set(board.names) == {"people", "first", "label", NETWORK}
-    briers = {name: board.mark(name, "brier")["score"]["value"] for name in board.names}
+    briers = {name: board.mark(name, "brier")["mean"]["value"] for name in board.names}
     assert briers["people"] < briers["label"]
 
 
 def test_the_report_says_what_is_odd(people: Studied) -> None:
     folder, page = people.folder, people.folder / "odd.html"
     files = (folder / "people.csv", folder / "label.csv", "--truth", folder / "truth.csv", "--classes", 10)
-    repairs = ("--units", "people=percent", "--duplicates", "people=sum", "--normalize-only", "people")
+    repairs = ("--scale", "people=percent", "--duplicates", "people=sum", "--normalize-only", "people")
     repairs = (*repairs, "--blanks", "people=drop")
     code, text = said("compare", *files, *repairs, "--report", page, "--quiet")
     assert code == 0, text

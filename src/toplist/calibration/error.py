@@ -15,6 +15,7 @@ from scipy.special import ndtri, stdtrit
 from toplist._arguments import as_probability, as_units, as_whole
 from toplist._typing import Floats
 from toplist.calibration.pairs import Of, View, calibration_pairs, view
+from toplist.core.standard_error import robust_squares
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 
@@ -263,7 +264,7 @@ def calibration_bias(
     sums = np.bincount(unit, weights=off - off.mean())
     units, n = len(sums), len(off)
     chance = float((seen.confidence * (1.0 - seen.confidence)).sum())
-    spread = float(sums @ sums) * units / max(units - 1, 1) * units / n**2
+    spread = float(robust_squares(sums @ sums, units)) * units / n**2
     spread = max(spread, units * float(least_variance(chance, np.count_nonzero(seen.hit), n)))
     name = of if of == "listed" else seen.of
     return bias_of(name, float(seen.confidence.mean()), float(seen.hit.mean()), spread, units, level, cases=n)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room
+from toplist._files import disk_full_explained
 from toplist._typing import Progress
 from toplist.calibration.testing import CalibrationVerdict
 from toplist.errors import FileError
@@ -86,7 +86,7 @@ class CaseDetails:
 def from_memory(given: ArrayModels) -> CaseDetails:
     """From predictions in memory."""
     sheets = given.sheets()
-    right = np.stack([np.asarray(one.hit, np.float64) for one in sheets], axis=1)
+    right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
     ids = next((one.ids for one in given.lists.values() if one.ids is not None), None)
 
     def called(places: Sequence[int]) -> list[str]:
@@ -129,7 +129,7 @@ class DetailsWatcher:
         part = accumulate(
             seen.lists,
             seen.y,
-            seen.sheet,
+            seen.scores,
             rule=self.rule,
             position=seen.truth.rows,
             names=names,
@@ -168,20 +168,20 @@ class DetailsCollector(MatrixCollector):
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
-        right = np.stack([np.asarray(one.hit, np.float32) for one in sheets], axis=1)
+        right = np.stack([np.asarray(one.metrics["accuracy"], np.float32) for one in sheets], axis=1)
         return super().make(truth, sheets, present), right, (truth.source, truth.rows)
 
     def add(self, made: Any) -> None:
         """See `streaming.Sink`."""
         scored, right, rows = made
         super().add(scored)
-        with room():
+        with disk_full_explained():
             self.guesses.write(right.tobytes())
         self.rows.append(rows)
 
     def right(self) -> NDArray[np.floating[Any]]:
         """Whether first guesses were right, by case and model."""
-        with room():
+        with disk_full_explained():
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
 

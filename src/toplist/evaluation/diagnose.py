@@ -1,4 +1,4 @@
-"""Diagnose one model: data quality, calibration, and the decomposition of its score."""
+"""Diagnose one model: data quality, calibration and the decomposition of its score, in memory or from files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from toplist._arguments import as_probability, as_units, as_whole, is_several
 from toplist._typing import Progress
 from toplist.core.kernel import Rows
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
+from toplist.evaluation.arrays import given
 from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
+from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
 from toplist.io.checks import check_file
 from toplist.io.encoding import as_sets, empty_set_explained
 from toplist.io.metadata import filled
 from toplist.io.naming import for_batch
-from toplist.io.options import ReadOptions
-from toplist.io.plan import Plan, as_tables, opened, plan_of
+from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
+from toplist.io.plan import Plan, as_tables, open_request, plan_of
 from toplist.io.sources import OpenTable, tell
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
@@ -35,24 +37,9 @@ from toplist.lists.checks.names import MemoryNames
 from toplist.lists.converters import raw_rows
 from toplist.lists.outcomes import as_codes, is_soft
 from toplist.lists.space import ClassSpace, as_space, show_size
-from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
+from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns are what, where their names do not say it."""
-
-    options: ReadOptions = field(default_factory=ReadOptions)
-    sizes: str | None = None
-    clusters: Any = None
-    missing: str = "error"
-
-    @property
-    def sets(self) -> str | None:
-        """The delimiter of label sets."""
-        return self.options.sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +55,29 @@ class Checked:
     table: TableSummary | None = None
 
 
-def read(
-    what: Any, y: Any, space: Any, repairs: Repairs, columns: Columns, name: str, limit: int, progress: Progress
-) -> Checked:
+def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress) -> Checked:
     """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
-    known = None if space is None else as_sets(as_space(space), columns.sets)
-    *_, source = opened({name: what}, y, known, columns.options, {name: repairs})
-    if y is None:
+    (repairs,), separator, unread = request.repairs.values(), request.set_separator, request.truth.data is None
+    known = None if space is None else as_sets(as_space(space), separator)
+    *_, source = open_request(request, known)
+    if unread:
         tell([source])
-    checks = check_file(source, known, repairs, columns.sets, progress)
+    checks = check_file(source, known, repairs, separator, progress)
     issues = checks.issues()
     reason = checks.unreadable or _unscored(issues)
     table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns))
-    found = Checked(checks.counts, issues, checks.scorable, _many(known, source, columns), reason=reason, table=table)
-    if y is None or reason:
+    many = _many(known, source, request.truth.n_classes)
+    found = Checked(checks.counts, issues, checks.scorable, many, reason=reason, table=table)
+    if unread or reason:
         return found
     scoring = ScoringSpec((as_rule("brier"),), ())
-    plan = plan_of(
-        {name: what}, y, space, {name: repairs}, columns.options,
-        missing=columns.missing, sizes=columns.sizes, cluster=columns.clusters, look=("cluster",),
-    )  # fmt: skip
+    plan = plan_of(request, space, missing=missing, find=("cluster",))
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(
             "calibration is about what happened, one outcome per case, not a distribution.",
             "Draw an outcome per case from it.",
         )
-    with empty_set_explained(columns.sets):
+    with empty_set_explained(separator):
         seen, _ = run(plan, scoring, lambda: _Reading(plan, limit), progress)
     counts = replace(checks.counts, classes=seen.reader.classes)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
@@ -106,12 +90,12 @@ def _unscored(found: Sequence[Issue]) -> str:
     return f"Nothing is said of calibration before this is repaired: {kinds}." if kinds else ""
 
 
-def _many(space: ClassSpace | None, source: OpenTable, columns: Columns) -> str:
+def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) -> str:
     if space is not None:
         return show_size(space.size)
     if source.names:
         return show_size(len(source.names))
-    return "per case" if columns.sizes is not None else ""
+    return "per case" if n_classes is not None else ""
 
 
 @dataclass(slots=True)
@@ -161,78 +145,84 @@ _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
 
 
 def diagnose(
-    predictions: Any,
-    y: Any = None,
+    model: Any,
+    truth: Any = None,
     *,
     space: Any = None,
     name: str | None = None,
-    level: float = 0.95,
+    missing: str = "error",
     band_level: float = 0.9,
     draws: int = 199,
-    seed: int = 0,
-    clusters: Any = None,
-    missing: str = "error",
-    units: Units = "probability",
-    normalize: bool = False,
-    duplicates: Duplicates = "error",
-    blanks: Blanks = "error",
-    layout: str = "auto",
-    case: str | Mapping[str, str] | None = None,
-    classes: str | None = None,
-    confidences: str | None = None,
-    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    by_position: bool = False,
-    outcome: str | None = None,
-    sizes: str | None = None,
-    sets: str | None = None,
+    inference: Inference | float = Inference(),  # noqa: B008  frozen
+    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Diagnosis:
-    """What is odd about predictions and, with outcomes, how calibrated they are and what their score is made of.
+    """Diagnose one model: data quality and, with outcomes, calibration and what its score is made of.
 
-    `predictions` are lists, or anything that makes some: an (n, m) array, classes and confidences as a pair, dicts,
-    labels, a sparse matrix; with `y` in the same order. Or a file or frame, and then `y` is one too, and `layout`,
-    `case`, `classes`, `confidences`, `outcome` and `sizes` say which columns are what. Predictions that cannot be
-    scored are looked at all the same. Cases that only one of the two files has are an error, or left aside with
-    missing="common". The test of calibration is a Monte Carlo test with so many `draws`.
+    Predictions that cannot be scored are looked at all the same.
 
-    Outcomes of cases that belong together may depend on each other: `clusters` says what each case belongs to, one
-    name per case or, for files, a column of the truth (one called cluster is found; "" is none). The test, the
-    differences and the calibration error then go by clusters.
+    Parameters
+    ----------
+    model : predictions or Source
+        Lists, or anything that makes some: an (n, m) array, classes and confidences as a pair, dicts, labels, a sparse
+        matrix, in the order of the outcomes. Or a file or a dataframe.
+    truth : Truth, path, table or array-like, optional
+        One outcome per case. Outcomes of cases that belong together may depend on each other: with the `cluster` of a
+        `Truth`, the test, the differences and the calibration error go by clusters.
+    space : ClassSpace, LabelSets, int, float or sequence, optional
+        The classes, or how many there are.
+    name : str, optional
+        What the model is called; by default the name of its file.
+    missing : {"error", "common"}, default "error"
+        What to do about cases that only one of the two files has: refuse them, or leave them out.
+    band_level : float, default 0.9
+        The level of the consistency band around the reliability curve.
+    draws : int, default 199
+        Outcomes drawn for the band and for the Monte Carlo test of calibration.
+    inference : Inference or float, default Inference()
+        The level of the intervals, and the seed of what is drawn.
+    read : ReadOptions, default ReadOptions()
+        How files and dataframes are read, where a `Source` does not say otherwise.
+    progress : callable, optional
+        Called with what is being done, the rows done so far, and the number of rows where it is known.
 
+    Returns
+    -------
+    Diagnosis
+        Issues of the data, the reliability curve, the test, the decomposition of the score.
+
+    Raises
+    ------
+    TopListError
+        If something cannot be read or aligned.
+
+    Examples
+    --------
     >>> lists = TopLists.from_topk([[0]] * 200, [[0.9]] * 200, 3)
     >>> found = diagnose(lists, [0] * 140 + [1] * 60)
     >>> found.miscalibrated, found.verdict[:13]
     (True, 'Overconfident')
     """
-    if isinstance(predictions, DeviceLists):
-        raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
-    if isinstance(predictions, Mapping):
-        raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
-    if isinstance(predictions, TopList):
-        predictions, y = predictions.batch, None if y is None else [y]
-    level, band_level = as_probability(level, "level"), as_probability(band_level, "band_level")
-    draws, seed = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0)
+    asked, source, about = as_inference(inference), as_source(model), as_truth(truth)
+    asked.require_default("diagnose", "method", "horizon")
+    band_level, draws = as_probability(band_level, "band_level"), as_whole(draws, "draws", 1)
     if missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
-    if y is None and clusters is not None:
-        raise TopListError("clusters say how outcomes hang together: give the outcomes too.")
-    repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
-    called = _name(predictions) if name is None else str(name)
-    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
-    tables = as_tables({called: predictions}, y, space)
-    if tables is not None:
-        (what,), y = tables[0].values(), tables[1]
-        columns = Columns(options, sizes, clusters, missing)
-        tell = progress or (lambda what, done, total: None)
-        found = read(what, y, space, repairs, columns, called, EXACT, tell)
-    elif blanks != "error":
-        raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
+    for what in ("weight", "group", "time"):
+        if given(getattr(about, what)) is not None:
+            raise TopListError(f"{what} has no effect on diagnose, where every case counts alike.")
+    called = _name(source.data) if name is None else str(name)
+    request = _one_model(ReadRequest.of({called: source}, about, read), called)
+    tables = as_tables(request, space)
+    if tables is None:
+        request.require_memory()
+        found = _in_memory(request, called, space)
     else:
-        options.require_none("with predictions in memory")
-        found = _in_memory(predictions, y, space, repairs, clusters)
+        tell = progress or (lambda what, done, total: None)
+        found = read_files(tables, space, missing=missing, limit=EXACT, progress=tell)
     made: dict[str, Any] = {}
     if found.held is not None:
-        made = measure(found.held, level=level, band_level=band_level, draws=draws, seed=seed)
+        made = measure(found.held, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
     return Diagnosis(
         called,
         found.counts.cases,
@@ -242,9 +232,21 @@ def diagnose(
         found.scorable,
         found.table,
         found.reason or (_UNKNOWN if found.held is None else ""),
-        level,
+        asked.level,
         **made,
     )
+
+
+def _one_model(request: ReadRequest, name: str) -> ReadRequest:
+    """The predictions of one model, and one list as lists of one case."""
+    model, y = request.models[name], request.truth.data
+    if isinstance(model, DeviceLists):
+        raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
+    if isinstance(model, Mapping):
+        raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
+    if isinstance(model, TopList):
+        return request.with_data({name: model.batch}, None if y is None else [y])
+    return request
 
 
 def _name(predictions: Any) -> str:
@@ -257,8 +259,10 @@ def _classes(many: str) -> str:
     return f"{many} classes" if many else "an unknown number of classes"
 
 
-def _in_memory(predictions: Any, y: Any, space: Any, repairs: Repairs, clusters: Any) -> Checked:
+def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
     """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
+    predictions, y, repairs = request.models[name], request.truth.data, request.repairs[name]
+    clusters = given(request.truth.cluster)
     rows, known = raw_rows(predictions, space, units=repairs.units)
     declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
     many = "per case" if known.per_case else show_size(known.size) if declared else ""

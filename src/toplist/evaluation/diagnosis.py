@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from toplist._files import spell
+from toplist._files import to_json_number
 from toplist.calibration import (
     CalibrationBias,
     CalibrationError,
@@ -153,7 +153,7 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
-    return spell(value) if isinstance(value, float) else value
+    return to_json_number(value) if isinstance(value, float) else value
 
 
 _WIDTH: Final = 100

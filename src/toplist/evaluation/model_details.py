@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Floats
 from toplist.calibration.bins import Bins
 from toplist.core import array_api, kernel
@@ -146,7 +146,7 @@ def _in_words(lists: TopLists, at: int, position: int, names: Names) -> str:
     low, proxy = _apart(float(t[least]), float(part.proxy[0]))
     others = f"each of the {show_size(unlisted)} unlisted classes" if unlisted > 1 else "the unlisted class"
     case = names.case(at, position)
-    return f"case {case}: {shown(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    return f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
 
 
 def _apart(a: float, b: float) -> tuple[str, str]:
@@ -194,23 +194,23 @@ class DetailsAccumulator:
 def accumulate(
     lists: TopLists,
     y: Any,
-    sheet: CaseScores,
+    scored: CaseScores,
     *,
     rule: Rule,
     position: NDArray[np.int64] | None = None,
     names: Names | None = None,
     ranked: bool = False,
 ) -> DetailsAccumulator:
-    """The details of a batch; `sheet` are its scores, those under its first rule, which is `rule`.
+    """The details of a batch; `scored` are its scores, those under its first rule, which is `rule`.
 
     `y` are outcomes or, as lists, soft outcomes; then hits are expected ones, and there is no curve. `position` is the
     place of each case in the truth: no two cases of one model have the same. `ranked` lists are declared to have the
     most confident class first.
 
     >>> import toplist as tl
-    >>> from toplist.scoring.case_scores import sheet
+    >>> from toplist.scoring.case_scores import CaseScores
     >>> lists, rule = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), tl.Brier()
-    >>> made = accumulate(lists, ["b", "c"], sheet(lists, ["b", "c"], [rule], tops=(), penalty=None), rule=rule)
+    >>> made = accumulate(lists, ["b", "c"], CaseScores.from_lists(lists, ["b", "c"], [rule]), rule=rule)
     >>> finish(made, "A", "brier").sizes
     ((0, 1), (2, 1))
     """
@@ -224,20 +224,22 @@ def accumulate(
         listed, peaks = _expected(lists, truth)
     else:
         truth = as_codes(y, lists)
-        listed, peaks, cuts = _walked(lists, truth, sheet, rule)
-    some = sheet.sizes > 0
+        listed, peaks, cuts = _walked(lists, truth, scored, rule)
+    some = scored.metrics["mean_length"] > 0
     every = bool(some.all())
-    sizes = _histogram(sheet.sizes)
+    sizes = _histogram(scored.metrics["mean_length"])
     return DetailsAccumulator(
         n,
         cuts,
         listed,
-        Bins.of(peaks if every else peaks[some], sheet.hit if every else sheet.hit[some]),
-        Bins.of(sheet.mass, sheet.listed),
+        Bins.of(
+            peaks if every else peaks[some], scored.metrics["accuracy"] if every else scored.metrics["accuracy"][some]
+        ),
+        Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
-        _shapes(lists, sheet, sizes),
-        WorstCases.of(lists, truth, sheet.scores[0], where, called),
-        FirstInvalid.of(lists, sheet.invalid, where, called),
+        _shapes(lists, scored, sizes),
+        WorstCases.of(lists, truth, scored.scores[0], where, called),
+        FirstInvalid.of(lists, scored.invalid, where, called),
         QualityCounts.at(
             lists,
             codes=None if isinstance(truth, TopLists) else truth,
@@ -281,13 +283,13 @@ def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
 
 
 def _walked(
-    lists: TopLists, codes: NDArray[np.int64], sheet: CaseScores, rule: Rule
+    lists: TopLists, codes: NDArray[np.int64], scored: CaseScores, rule: Rule
 ) -> tuple[Bins, NDArray[np.float64], Cuts]:
     """In one pass: the bins of listed confidences, the largest confidences, and the scores of truncated lists."""
     rows, n = lists.admitted.rows, len(lists)
-    plain, empty = sheet.unpenalised[0], sheet.empty[0]
+    plain, empty = scored.unpenalised[0], scored.empty[0]
     outcomes = OutcomePlaces.of(lists, codes)
-    longest = int(sheet.sizes.max(initial=0))
+    longest = int(scored.metrics["mean_length"].max(initial=0))
     ks = below(longest)
     peaks = np.zeros(n)
     found: list[tuple[Bins, Cuts]] = [(Bins(), Cuts())]
@@ -298,7 +300,7 @@ def _walked(
         columns = np.empty((len(ks) + 1, hi - lo))
         columns[:] = plain[lo:hi]
         if ks:
-            columns[0] = np.where(sheet.sizes[lo:hi] > 0, empty[lo:hi], plain[lo:hi])
+            columns[0] = np.where(scored.metrics["mean_length"][lo:hi] > 0, empty[lo:hi], plain[lo:hi])
         for part in padded_lists(lists, lo, hi):
             rank = outcomes.ranks(part, lists)
             hit = np.flatnonzero(rank < len(part.t))
@@ -350,23 +352,23 @@ def _histogram(sizes: NDArray[np.int64]) -> dict[int, int]:
     return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
 
-def _shapes(lists: TopLists, sheet: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
+def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
     """Cases and scores by prediction type.
 
     A list of several classes that leaves no mass, within the tolerance of validation, is a distribution whose zeros are
     not written down.
     """
-    sizes = sheet.sizes
+    sizes = scored.metrics["mean_length"]
     bits = lists.admitted.rows.bits
     known = np.array(sorted(lengths), np.int64)
     each = np.array([array_api.Rounding.of(bits, length).mass for length in known.tolist()])
     allowed = each[np.searchsorted(known, sizes)]
     kinds = np.minimum(sizes, 2).astype(np.int32)
-    kinds[((1.0 - sheet.mass <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
-    kinds[(sizes == 1) & (1.0 - sheet.mass > allowed)] = 2
+    kinds[((1.0 - scored.metrics["mean_mass"] <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
+    kinds[(sizes == 1) & (1.0 - scored.metrics["mean_mass"] > allowed)] = 2
     counts = np.bincount(kinds, minlength=len(KINDS)).tolist()
     if len(sizes) in counts:  # all of one kind
-        only = Total.each(sheet.scores[:1])[0][0]
+        only = Total.each(scored.scores[:1])[0][0]
         return tuple((count, only if count else Total()) for count in counts)
-    totals = Total.each(sheet.scores[:1], kinds, len(KINDS))
+    totals = Total.each(scored.scores[:1], kinds, len(KINDS))
     return tuple((count, row[0]) for count, row in zip(counts, totals, strict=True))

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_whole
-from toplist._files import spell
+from toplist._files import to_json_number
 from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import as_lists
 from toplist.lists.outcomes import as_happened
-from toplist.scoring.accuracy import places
+from toplist.scoring.accuracy import outcome_ranks
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
 
@@ -108,7 +108,7 @@ class ScoreDifference:
             "rule": self.rule,
             "cases": self.cases,
             "accuracy": {"a": self.accuracy_a, "b": self.accuracy_b},
-            "score": {"a": spell(self.score_a), "b": spell(self.score_b)},
+            "score": {"a": to_json_number(self.score_a), "b": to_json_number(self.score_b)},
             "difference": self.difference,
             "better": self.better,
             "disagree": self.disagree,
@@ -190,7 +190,7 @@ def explain_difference(
     chosen = as_rule(rule)
     ids = a.ids if a.ids is not None else b.ids
     scores = [np.asarray(score(one, y, rule=chosen), np.float64) for one in (a, b)]
-    right = [np.asarray(places(one, y)[0], np.float64) for one in (a, b)]
+    right = [np.asarray(outcome_ranks(one, y).within(1), np.float64) for one in (a, b)]
     return split(*scores, *right, rule=name_of(chosen), most=most, names=ids)
 
 
@@ -294,4 +294,5 @@ def _mean(values: Floats, w: Floats) -> float:
 
 
 def _record(one: DecidingCase) -> dict[str, Any]:
-    return {**asdict(one), "a": spell(one.a), "b": spell(one.b), "difference": spell(one.difference)}
+    numbers = {name: to_json_number(getattr(one, name)) for name in ("a", "b", "difference")}
+    return {**asdict(one), **numbers}

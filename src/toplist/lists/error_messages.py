@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._text import argument, quote
 from toplist.core import flags
 from toplist.errors import CaseError, ClassError, ConfidenceError, MassError, ShapeError
 from toplist.lists.labelsets import LabelSets
@@ -23,11 +24,11 @@ SENTINEL = -9000.0  # no log-probability is this low; producers mark with -9999 
 LEAVE_OUT = "Leave the class out of the list, or leave the case out on purpose: nothing is dropped silently."
 PROBABILITIES = "Confidences are probabilities, from 0 to 1."
 UNLISTED = "Leave such entries out of the list: what is not listed shares the rest mass."
-IF_LOGS = 'If these are log-probabilities, pass units="log".'
-IF_PERCENT = 'If these are percentages, pass units="percent".'
-IF_WEIGHTS = "If these are unnormalised weights, pass normalize=True."
-IF_SUMMED = 'If its confidences add up, pass duplicates="sum".'
-DIVIDE = "pass normalize=True to divide by the sum."
+IF_LOGS = "If these are log-probabilities, pass {logs}."
+IF_PERCENT = "If these are percentages, pass {percent}."
+IF_WEIGHTS = "If these are unnormalised weights, pass {normalize}."
+IF_SUMMED = "If its confidences add up, pass {summed}."
+DIVIDE = "pass {normalize} to divide by the sum."
 IF_ROUNDED = f"If that is rounding, {DIVIDE}"
 COMPLETE = f"A complete list is a distribution: correct it, or {DIVIDE}"
 DECLARE = "Declare the right number of classes."
@@ -40,6 +41,19 @@ LABEL_SETS = (
     "Zeros and ones that do not sum to one are label sets: they need a space of label sets, LabelSets([...]), "
     "in which each set is a class."
 )
+
+ARGUMENTS: dict[str, tuple[str, Any]] = {  # what the remedies ask for
+    "logs": ("units", "log"),
+    "percent": ("units", "percent"),
+    "normalize": ("normalize", True),
+    "summed": ("duplicates", "sum"),
+    "dropped": ("blanks", "drop"),
+}
+
+
+def typed(remedy: str) -> str:
+    """A remedy with its arguments as the reader types them."""
+    return remedy.format_map({name: argument(*one) for name, one in ARGUMENTS.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +70,7 @@ class BadCase:
 
     def show(self, at: int) -> str:
         """A class, as the person who has the file open knows it."""
-        return f"class {self.classes[at]!r}"
+        return f"class {quote(self.classes[at])}"
 
 
 def first_bad(found: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
@@ -70,7 +84,7 @@ def complain(bit: int, bad: BadCase) -> CaseError:
     """The error for one kind of problem."""
     kind, describe = _COMPLAINTS[bit]
     problem, remedy = describe(bad)
-    return kind(problem, remedy, case=bad.row, name=bad.name, more=bad.more)
+    return kind(problem, typed(remedy), case=bad.row, name=bad.name, more=bad.more)
 
 
 def _not_finite(bad: BadCase) -> tuple[str, str]:
@@ -93,7 +107,7 @@ def _above_one(bad: BadCase) -> tuple[str, str]:
     at = int(np.argmax(bad.confidences))
     problem = f"the confidence of {bad.show(at)} is {bad.confidences[at]:g}, which is above 1."
     if bad.confidences.max() <= 100 and bad.confidences.sum() <= 150:
-        return problem, 'If these are percentages, pass units="percent"; unnormalised weights: normalize=True.'
+        return problem, "If these are percentages, pass {percent}; unnormalised weights: {normalize}."
     return problem, IF_WEIGHTS
 
 
@@ -211,11 +225,11 @@ def as_a_whole(error: MassError, p: NDArray[Any]) -> MassError:
         remedy = (
             "The sums differ from case to case: these look like marginals, a probability per label. Make lists of "
             "label sets with toplist.multilabel.best_sets(P, k, LabelSets(labels)). If they are unnormalised weights, "
-            "pass normalize=True."
+            "pass {normalize}."
         )
     else:
         return error
-    return MassError(error.problem, remedy, case=error.case, name=error.name, more=error.more)
+    return MassError(error.problem, typed(remedy), case=error.case, name=error.name, more=error.more)
 
 
 def are_bits(values: NDArray[Any]) -> bool:

@@ -12,10 +12,9 @@ import numpy as np
 
 import toplist as tl
 from tests.cli.run_cli import toplist_here as toplist
+from tests.flat import compare
 from tests.io.recognition.contract import NAME, Combination
 from tests.io.recognition.tables import CLASSES, INDEX, M, frame, save
-
-FLAGS = {"classes": "--class", "confidences": "--confidence", "by_position": "--by-position"}
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,14 @@ def in_python(one: Combination, folder: Path) -> Ending:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            board = tl.compare({NAME: prediction}, truth, space=space, **one.options)
+            board = compare({NAME: prediction}, truth, space=space, **one.options)
     except tl.TopListError as error:
         return Ending(sentence=str(error))
     told = board.to_dict()
     results: Any = board.results
     reading, truth_reading = results.origins[0].reading, results.truth_reading
     assert (told["origins"][0]["reading"], told["truth_reading"]) == (reading, truth_reading)
-    return Ending(board[NAME].marks[0].score.value, reading, truth_reading)
+    return Ending(board[NAME].scores["brier"].mean.value, reading, truth_reading)
 
 
 def _truth_frame(one: Combination) -> Any:
@@ -73,17 +72,17 @@ def by_command(one: Combination, folder: Path) -> tuple[Ending, int]:
         *_, sentence = done.stderr.splitlines()  # after what is said of files that could be read
         return Ending(sentence=sentence), done.returncode
     told = json.loads(done.stdout)
-    (standing,) = told["overall"]["standings"]
+    (standing,) = told["overall"]["rows"]
     readings = told["origins"][0]["reading"], told["truth_reading"]
     for reading in readings:
         assert reading in done.stderr
-    return Ending(standing["marks"][0]["score"]["value"], *readings), 0
+    return Ending(standing["scores"]["brier"]["mean"]["value"], *readings), 0
 
 
 def _flags(options: dict[str, Any]) -> list[str]:
     words: list[str] = []
     for option, value in options.items():
-        flag = FLAGS.get(option, f"--{option}")
+        flag = f"--{option.replace('_', '-')}"
         if value is True:
             words.append(flag)
             continue

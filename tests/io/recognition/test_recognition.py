@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import toplist as tl
+from tests import flat
 from tests.io.recognition import vocabulary
 from tests.io.recognition.combinations import table
 from tests.io.recognition.contract import Combination, Decision, decide, expected
-from tests.io.recognition.run import FLAGS, Ending, by_command, in_python, named
+from tests.io.recognition.run import Ending, by_command, in_python, named
 from tests.io.strategies import chance
 
 TABLE = {one.id: one for one in table()}
@@ -68,7 +69,7 @@ def _require_remedy(decision: Decision, sentence: str, command: bool) -> None:
     if columns and all(reason.columns for reason in decision.reasons):
         assert any(_says(sentence, name) for name in columns), f"none of {columns} in: {sentence}"
     if options and all(reason.options for reason in decision.reasons):
-        typed = [FLAGS.get(name, f"--{name}") if command else f"{name}=" for name in options]
+        typed = [f"--{name.replace('_', '-')}" if command else f"{name}=" for name in options]
         assert any(word in sentence for word in typed), f"none of {typed} in: {sentence}"
 
 
@@ -88,7 +89,7 @@ def _scores(folder: Path, files: dict[str, str], m: int = 5) -> dict[str, float]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such a board is too good to be true
         board = tl.compare(paths, folder / "t.csv", space=m)
-    return {row.name: row.marks[0].score.value for row in board}
+    return {row.name: row.scores["brier"].mean.value for row in board}
 
 
 def test_the_id_is_one_that_all_files_have(tmp_path: Path) -> None:
@@ -131,11 +132,11 @@ def test_options_may_concern_one_of_several_files(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("id,class,confidence\n1,cat,.5\n2,dog,.75\n")
     (tmp_path / "t.csv").write_text("id,outcome\n1,cat\n2,dog\n")
     files = {name: tmp_path / f"{name}.csv" for name in "ab"}
-    for options in ({"ignore": {"a": "score"}}, {"ignore": "score"}, {"confidences": {"a": "confidence"}}):
+    for options in ({"ignore": {"a": "score"}}, {"ignore": "score"}, {"confidence": {"a": "confidence"}}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the two are the same
-            board = tl.compare(files, tmp_path / "t.csv", space=5, **options)
-        assert board["a"].marks[0].score.value == board["b"].marks[0].score.value == (0.3125 + 0.078125) / 2
+            board = flat.compare(files, tmp_path / "t.csv", space=5, **options)
+        assert board["a"].scores["brier"].mean.value == board["b"].scores["brier"].mean.value == (0.3125 + 0.078125) / 2
 
 
 # The table itself

@@ -122,12 +122,12 @@ LONG = [dict(enumerate(p[p > 0.05].tolist())) for p in np.sort(rng.dirichlet(np.
 NAMED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "not finite": ([{"a": math.nan}, {"a": 0.5}], 3, {}, "not finite"),
     "sentinel": ([{"a": 0.5, "b": -9999}] * 4, 3, {}, "-9999 occurs 4 times"),
-    "looks like percent": ([{"a": 60.0, "b": 30.0}] * 3, 3, {}, 'units="percent"'),
-    "looks like log-probabilities": ([{"a": -0.2, "b": -2.5}] * 3, 3, {}, 'units="log"'),
-    "looks like probabilities": (DISTRIBUTIONS, 6, {"units": "percent"}, 'units="percent" may be wrong'),
+    "looks like percent": ([{"a": 60.0, "b": 30.0}] * 3, 3, {}, "units='percent'"),
+    "looks like log-probabilities": ([{"a": -0.2, "b": -2.5}] * 3, 3, {}, "units='log'"),
+    "looks like probabilities": (DISTRIBUTIONS, 6, {"units": "percent"}, "units='percent' may be wrong"),
     "looks like marginals": (rng.random((50, 6)), None, {}, "best_sets"),
     "looks like label sets": ((rng.random((50, 6)) < 0.5).astype(float), None, {}, "LabelSets"),
-    "class twice": (([["a", "a"]], [[0.3, 0.2]]), 5, {}, 'duplicates="sum"'),
+    "class twice": (([["a", "a"]], [[0.3, 0.2]]), 5, {}, "duplicates='sum'"),
     "class outside the space": ([{"x": 0.5}], tl.ClassSpace(labels=["a", "b"]), {}, "not in the space"),
     "too many classes": ([{0: 0.1, 1: 0.1, 2: 0.1}], 2, {}, "more classes than there are"),
     "incomplete distribution": (np.array([[0.5, 0.4], [0.5, 0.5]]), None, {}, "normalize=True"),
@@ -282,8 +282,8 @@ def test_what_was_to_be_normalised_does_not_stand_against_a_diagnosis(tmp_path: 
     (tmp_path / "weights.csv").write_text("\n".join(["case,a,b,c", *lines, ""]))
     (tmp_path / "y.csv").write_text("case,outcome\n0,a\n1,b\n2,b\n3,c\n")
     for found in (
-        tl.diagnose(weights, [0, 1, 1, 2], normalize=True),
-        tl.diagnose(tmp_path / "weights.csv", tmp_path / "y.csv", normalize=True),
+        tl.diagnose(weights, [0, 1, 1, 2], read=tl.ReadOptions(normalize=True)),
+        tl.diagnose(tmp_path / "weights.csv", tmp_path / "y.csv", read=tl.ReadOptions(normalize=True)),
     ):
         assert not found.blocking
         assert "looks like percent" in {one.kind for one in found.issues}

@@ -6,15 +6,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from tests.report.html.files import drawn, everywhere
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
-from toplist.report.html.figures import figures
-from toplist.report.html.page import renamed
-from toplist.report.html.safe_text import names
-from toplist.report.text import visible
+from toplist.report.html.page import figures, renamed
+from toplist.report.text import names, visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -71,15 +69,15 @@ def test_names_that_look_alike_when_shortened_are_told_apart() -> None:
 def test_figures_number_alike_names_as_the_page_does() -> None:
     pytest.importorskip("matplotlib", reason="drawings need matplotlib")
     alike = tuple("a" * 40 + middle + "b" * 40 for middle in "123")
-    found = made.results((*alike, "other"), cases=60, groups=2, paths=3)
-    shown = names(row.name for row in found.overall.standings)
+    found = made.drawn((*alike, "other"), cases=60, groups=2, paths=3)
+    shown = names(row.name for row in found.overall.rows)
     board, exhibits = renamed(found, made.exhibits(found), shown)
-    called = [shown[row.name].text for row in found.overall.standings]
-    assert [row.name for row in board.overall.standings] == [exhibit.name for exhibit in exhibits] == called
+    called = [shown[row.name].text for row in found.overall.rows]
+    assert [row.name for row in board.overall.rows] == [exhibit.name for exhibit in exhibits] == called
     assert {pair.a for pair in board.pairs} | {pair.b for pair in board.pairs} == set(called)
     seen = figures(board, exhibits)
-    for one in (seen.intervals, seen.pairs, seen.curves, seen.shapes, seen.reliability, seen.groups):
-        assert one is not None
+    for kind in ("intervals", "pairs", "curves", "shapes", "reliability", "groups"):
+        one = seen[f"{kind}-1"]
         assert all(f"b ({i})</text>" in one.svg for i in (1, 2, 3)), one.caption
-    for path, one in zip(board.paths, seen.paths, strict=True):
-        assert path.baseline[-4:] in one.svg
+    for i, path in enumerate(board.paths, 1):
+        assert path.baseline[-4:] in seen[f"path-{i}"].svg

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from toplist._text import several, shown
+from toplist._text import argument, listed, quote
 from toplist.lists import error_messages as remedies
 from toplist.lists.checks.detect import DIGITS
 
@@ -17,7 +17,7 @@ _INVALID: Final = (
     "invalid: a listed confidence is below what each unlisted class gets. The largest valid sublist is scored, with a "
     "penalty; a repair of these lists would avoid that."
 )
-_BLANKS: Final = 'Complete the file, or pass blanks="drop" to leave such entries out.'
+_BLANKS: Final = "Complete the file, or pass {dropped} to leave such entries out."
 
 # A sentence about all cases; or one about some of them: its verb for one case, its verb for several, and the rest.
 _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
@@ -48,7 +48,7 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
         f"sums from {{low}} to {{high}} of numbers that are probabilities one by one. {remedies.MARGINALS}",
     ),
     "looks like label sets": ("is", "are", f"nothing but zeros and ones. {remedies.LABEL_SETS}"),
-    "looks like probabilities": 'No value is above {largest}: units="percent" may be wrong.',
+    "looks like probabilities": "No value is above {largest}: {percent} may be wrong.",
     "not in falling order": (
         "lists", "list",
         "a class after one with a smaller confidence. The order is not used, but ranks may have been mistaken for it.",
@@ -68,7 +68,7 @@ REPAIRED: Final = " This is repaired, as requested."
 def message(kind: str, counts: QualityCounts, found: Count, *, first: bool = False) -> str:
     """One issue in a sentence or two; with `first`, the name of the first case follows."""
     template = _TEMPLATES[kind]
-    details = {name: _DETAILS[name](counts) for name in re.findall(r"\{(\w+)\}", str(template))}
+    details = {name: _detail(name, counts) for name in re.findall(r"\{(\w+)\}", str(template))}
     if isinstance(template, str):
         return template.format(**details)
     one, several_, rest = template
@@ -79,8 +79,12 @@ def message(kind: str, counts: QualityCounts, found: Count, *, first: bool = Fal
     return sentence + _first(found) if first and found.name else sentence
 
 
+def _detail(name: str, counts: QualityCounts) -> str:
+    return argument(*remedies.ARGUMENTS[name]) if name in remedies.ARGUMENTS else _DETAILS[name](counts)
+
+
 def _first(found: Count) -> str:
-    name = found.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", found.name) else shown(found.name)
+    name = found.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", found.name) else quote(found.name)
     return f" {'The first' if found.cases > 1 else 'It'} is {'' if name.startswith('row ') else 'case '}{name}."
 
 
@@ -134,6 +138,6 @@ _DETAILS: Final[Mapping[str, Callable[[QualityCounts], str]]] = {
     "edge": lambda counts: "" if counts.cutoff is None else f"{counts.cutoff[0]:g}",
     "ends": lambda counts: "" if counts.cutoff is None else f"{counts.cutoff[1]:,}",
     "cases": lambda counts: f"{counts.cases:,}",
-    "guesses": lambda counts: several(list(counts.classes.never_happen), 3),
-    "outcomes": lambda counts: several(list(counts.classes.never_listed), 3),
+    "guesses": lambda counts: listed(list(counts.classes.never_happen), 3),
+    "outcomes": lambda counts: listed(list(counts.classes.never_listed), 3),
 }
