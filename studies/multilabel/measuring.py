@@ -143,7 +143,7 @@ def _reliability(lists: tl.TopLists, y: tl.multilabel.Sets) -> Record:
     first = np.zeros(len(t), dtype=bool)
     first[lists.offsets[:-1][lists.sizes > 0]] = True
     return {
-        what: [[b.low, b.high, b.count, b.promised, b.kept] for b in Bins.of(t[at], kept[at]).means()]
+        what: [[b.low, b.high, b.count, b.mean_confidence, b.hit_rate] for b in Bins.of(t[at], kept[at]).means()]
         for what, at in (("listed", slice(None)), ("top", first))
     }
 
