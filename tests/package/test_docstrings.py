@@ -146,7 +146,7 @@ def test_all_public_functions_and_classes_are_checked_once() -> None:
 def test_every_package_says_what_comes_in_what_goes_out_and_what_it_may_import(package: str) -> None:
     text = import_module(f"toplist.{package}").__doc__ or ""
     words = (
-        r"\bin[:,]",
+        r"\bin[:,;]",
         r"\bout[:.]",
         r"\bimports?\b",
     )  # "In: ... Out: ... May import ..."
