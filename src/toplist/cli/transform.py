@@ -16,7 +16,7 @@ from toplist._files import read_json, to_json_number, write_json
 from toplist._text import did_you_mean, listed
 from toplist.cli.command import command, option, positional
 from toplist.cli.errors import UsageError
-from toplist.cli.options import RULES, Inputs, Printing, Reads
+from toplist.cli.options import RULES, Inputs, Printing, Reads, names_in
 from toplist.cli.output import (
     keep_freed_memory,
     print_changes,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from toplist.postprocess.recalibration import Recalibrator
     from toplist.postprocess.recalibration.automatic import Selection
 
-KINDS = ("identity", "temperature", "bucket-temperature", "rest-floor", "beta", "isotonic", "vector-scaling")
+KINDS = names_in("RECALIBRATORS", "postprocess/recalibration")
 SCHEMA = "toplist.weights/1"
 
 
