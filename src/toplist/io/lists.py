@@ -77,7 +77,7 @@ def _named(
             values,
             batch.confidences[lo:hi],
             ClassSpace(size),
-            units=repairs.units,
+            scale=repairs.scale,
             normalize=repairs.normalize,
             duplicates=repairs.duplicates,
         )

@@ -12,11 +12,10 @@ from toplist.io.layouts import KINDS, LayoutHints
 from toplist.lists import TopList, TopLists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
-from toplist.lists.validation import Blanks, Duplicates, Repairs
+from toplist.lists.validation import Blanks, Duplicates, Repairs, Scale
 
 TRUTH = "truth"  # the name of the truth among the files
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
-Scale = Literal["probability", "percent", "log"]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "layout": ("auto", *KINDS),
     "scale": get_args(Scale),
@@ -109,7 +108,7 @@ class ReadOptions:
     @property
     def repairs(self) -> Repairs:
         """What is repaired in lists."""
-        return Repairs(units=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+        return Repairs(scale=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
