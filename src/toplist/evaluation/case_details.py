@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room
+from toplist._files import disk_full_explained
 from toplist._typing import Progress
 from toplist.calibration.testing import CalibrationVerdict
 from toplist.errors import FileError
@@ -166,13 +166,13 @@ class DetailsCollector(MatrixCollector):
         """See `streaming.Sink`."""
         scored, right, rows = made
         super().add(scored)
-        with room():
+        with disk_full_explained():
             self.guesses.write(right.tobytes())
         self.rows.append(rows)
 
     def right(self) -> NDArray[np.floating[Any]]:
         """Whether first guesses were right, by case and model."""
-        with room():
+        with disk_full_explained():
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Floats
 from toplist.calibration.bins import Bins
 from toplist.core import array_api, kernel
@@ -150,7 +150,7 @@ def _in_words(lists: TopLists, at: int, position: int, names: Names) -> str:
     low, proxy = _apart(float(t[least]), float(part.proxy[0]))
     others = f"each of the {show_size(unlisted)} unlisted classes" if unlisted > 1 else "the unlisted class"
     case = names.case(at, position)
-    return f"case {case}: {shown(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    return f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
 
 
 def _apart(a: float, b: float) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from toplist._text import meant
+from toplist._text import did_you_mean
 from toplist.errors import TopListError
 from toplist.io.layouts import KINDS, LayoutHints
 from toplist.lists import TopList, TopLists
@@ -376,7 +376,7 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
     known = [one.name for one in fields(ReadOptions)]
     odd = next((name for name in options if name not in known), None)
     if odd is not None:
-        raise TypeError(f"{kind}() has no option {odd!r}.{meant(odd, known)}")
+        raise TypeError(f"{kind}() has no option {odd!r}.{did_you_mean(odd, known)}")
     checked = ReadOptions(**options)
     return {name: getattr(checked, name) for name in options}
 
@@ -404,7 +404,7 @@ def _ignored(value: Any) -> tuple[str, ...]:
 
 def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in allowed:
-        near = meant(value, allowed) if isinstance(value, str) else _by_file(what, value)
+        near = did_you_mean(value, allowed) if isinstance(value, str) else _by_file(what, value)
         *most, last = map(repr, allowed)
         raise TopListError(f"{what} is {', '.join(most)} or {last}, not {value!r}.{near}")
 

@@ -36,8 +36,8 @@ from typing import Any, Self
 import numpy as np
 
 from toplist._arguments import as_count, as_number, as_probability, as_whole
-from toplist._files import read_json, spell, unspell, write_json
-from toplist._text import shown
+from toplist._files import from_json_number, read_json, to_json_number, write_json
+from toplist._text import quote
 from toplist._typing import Bools, Floats
 from toplist.calibration.pairs import MISSED, promises
 from toplist.errors import TopListError
@@ -145,9 +145,9 @@ class Conformal:
         seed: int = 0,
     ) -> None:
         if kind not in KINDS:
-            raise TopListError(f"conformal lists are 'aps' or 'raps', not {shown(kind)}.")
+            raise TopListError(f"conformal lists are 'aps' or 'raps', not {quote(kind)}.")
         if not all(isinstance(one, bool | np.bool_) for one in (randomized, empty)):
-            raise TopListError(f"randomized and empty are true or false, not {shown(randomized)} and {shown(empty)}.")
+            raise TopListError(f"randomized and empty are true or false, not {quote(randomized)} and {quote(empty)}.")
         self.coverage = as_probability(coverage, "the coverage")
         self.kind = kind
         self.randomized = bool(randomized)
@@ -262,7 +262,7 @@ class Conformal:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as `save` writes them."""
-        threshold = None if self.threshold_ is None else spell(self.threshold_)
+        threshold = None if self.threshold_ is None else to_json_number(self.threshold_)
         fitted = {"threshold": threshold, "cases": self.cases_, "by_id": self.by_id_}
         return {"schema": SCHEMA, **self.get_params(), **fitted}
 
@@ -279,7 +279,7 @@ class Conformal:
         made = cls(**params)
         limit = values.get("threshold")
         if limit is not None:
-            made.threshold_ = as_number(unspell(limit), "the threshold", 0, np.inf)
+            made.threshold_ = as_number(from_json_number(limit), "the threshold", 0, np.inf)
         made.cases_ = as_whole(values.get("cases", 0), "the number of cases", 0)
         made.by_id_ = values.get("by_id", False)
         if not isinstance(made.by_id_, bool):

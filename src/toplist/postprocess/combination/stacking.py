@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_count
 from toplist._files import read_json, write_json
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.outcomes import as_happened
@@ -81,10 +81,10 @@ class Stack:
         """The stack of which `to_dict` gave these values."""
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-            raise TopListError(f"expected a pool of schema {SCHEMA!r}, got {shown(found)}.")
+            raise TopListError(f"expected a pool of schema {SCHEMA!r}, got {quote(found)}.")
         weights, own, k = PoolWeights.from_dict(values), values.get("recalibrators"), values.get("k")
         if own is not None and not isinstance(own, list):
-            raise TopListError(f"the recalibrators of a pool are a list, one per member, not {shown(own)}.")
+            raise TopListError(f"the recalibrators of a pool are a list, one per member, not {quote(own)}.")
         made = None if own is None else tuple(map(_recalibrator, own))
         if made is not None and len(made) != len(weights.names):
             raise TopListError(f"{len(made)} recalibrators for {len(weights.names)} members.")

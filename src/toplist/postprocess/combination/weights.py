@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_number, as_sample_weight
-from toplist._files import spell, unspell
+from toplist._files import from_json_number, to_json_number
 from toplist._text import argument
 from toplist._typing import Floats
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
@@ -299,8 +299,8 @@ class PoolWeights:
             "pool": self.pool,
             "rule": self.rule,
             "weights": dict(zip(self.names, self.weights.tolist(), strict=True)),
-            "score": spell(self.score),
-            "members": dict(zip(self.names, map(spell, self.members), strict=True)),
+            "score": to_json_number(self.score),
+            "members": dict(zip(self.names, map(to_json_number, self.members), strict=True)),
             **{name: getattr(self, name) for name in _FIELDS},
         }
 
@@ -314,8 +314,8 @@ class PoolWeights:
                 np.array([float(values["weights"][name]) for name in names]),
                 str(values["rule"]),
                 _as_pool(values["pool"]),
-                float(unspell(values["score"])),
-                tuple(float(unspell(values["members"][name])) for name in names),
+                float(from_json_number(values["score"])),
+                tuple(float(from_json_number(values["members"][name])) for name in names),
                 *(kind(values[name]) for name, kind in _FIELDS.items()),
             )
         except TopListError:

@@ -13,7 +13,7 @@ import numpy as np
 
 from toplist._arguments import as_shares
 from toplist._files import read_json, write_json
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Codes, Floats
 from toplist.core import flags
 from toplist.errors import ShapeError, TopListError
@@ -224,7 +224,7 @@ class Recalibrator(ABC):
         for name in params:
             if name not in known:
                 have = ", ".join(known) or "none"
-                raise TopListError(f"{type(self).__name__} has no option {shown(name)}; its options: {have}.")
+                raise TopListError(f"{type(self).__name__} has no option {quote(name)}; its options: {have}.")
         for name, value in params.items():
             setattr(self, name, value)
         return self
@@ -289,7 +289,7 @@ def require_fit_rule(rule: Any) -> str:
     """Which of the two scores something is fitted by, "brier" or "log"."""
     name = as_rule(rule).name if isinstance(rule, Rule) else rule
     if name not in ("brier", "log"):
-        raise TopListError(f'this is fitted by the score "brier" or "log", not {shown(rule)}.')
+        raise TopListError(f'this is fitted by the score "brier" or "log", not {quote(rule)}.')
     return str(name)
 
 
@@ -359,7 +359,7 @@ class Chain(Recalibrator):
             raise TopListError("a chain needs at least one step: Chain(steps=[Temperature(), RestFloor()]).")
         for one in self.steps:
             if not isinstance(one, Recalibrator):
-                raise TopListError(f"steps are recalibrators such as Temperature(), not {shown(one)}.")
+                raise TopListError(f"steps are recalibrators such as Temperature(), not {quote(one)}.")
             one._check()
 
     def _fit(self, sample: Sample) -> None:

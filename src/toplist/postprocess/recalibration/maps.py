@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from toplist._arguments import as_whole
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Bools, Floats
 from toplist.core.isotonic import Steps, grouped, pool
 from toplist.errors import TopListError
@@ -152,7 +152,7 @@ class ConfidenceMaps(Recalibrator):
 
     def _check(self) -> None:
         if self.by not in ("pooled", "rank"):
-            raise TopListError(f'maps are by "pooled" or by "rank", not {shown(self.by)}.')
+            raise TopListError(f'maps are by "pooled" or by "rank", not {quote(self.by)}.')
         as_whole(self.ranks, "ranks", 1)
         as_whole(self.least, "least", 1)
 
