@@ -14,7 +14,7 @@ from tests import flat
 from tests.io.recognition import vocabulary
 from tests.io.recognition.combinations import table
 from tests.io.recognition.contract import Combination, Decision, decide, expected
-from tests.io.recognition.run import FLAGS, Ending, by_command, in_python, named
+from tests.io.recognition.run import Ending, by_command, in_python, named
 from tests.io.strategies import chance
 
 TABLE = {one.id: one for one in table()}
@@ -69,7 +69,7 @@ def _require_remedy(decision: Decision, sentence: str, command: bool) -> None:
     if columns and all(reason.columns for reason in decision.reasons):
         assert any(_says(sentence, name) for name in columns), f"none of {columns} in: {sentence}"
     if options and all(reason.options for reason in decision.reasons):
-        typed = [FLAGS.get(name, f"--{name}") if command else f"{name}=" for name in options]
+        typed = [f"--{name.replace('_', '-')}" if command else f"{name}=" for name in options]
         assert any(word in sentence for word in typed), f"none of {typed} in: {sentence}"
 
 
