@@ -342,7 +342,7 @@ def as_truth(value: Any) -> Truth:
 
 def hints_of(read: ReadOptions, space: ClassSpace | None) -> LayoutHints:
     """What is known about a table that is read alone."""
-    return replace(_hints(read, space, class_column=read.class_column), sets=None)
+    return replace(_hints(read, space, class_column=read.class_column), set_separator=None)
 
 
 def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | None, **known: Any) -> LayoutHints:
@@ -350,11 +350,11 @@ def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | N
     return LayoutHints(
         layout=read.layout,
         case=read.case,
-        classes=class_column,
-        confidences=read.confidence,
+        class_column=class_column,
+        confidence=read.confidence,
         labels=_labels(space),
         size=None if space is None or space.per_case else space.size,
-        sets=separator,
+        set_separator=separator,
         blanks=read.blanks,
         ignore=tuple(read.ignore),
         by_position=read.by_position,
