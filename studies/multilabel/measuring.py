@@ -54,16 +54,15 @@ def hard(lists: tl.TopLists) -> tl.TopLists:
 
 def _row(board: tl.Leaderboard, name: str) -> Record:
     row = board[name]
-    marks = {mark.rule: mark for mark in row.marks}
     return {
-        "brier": _estimate(marks["brier"].score),
-        "log": _estimate(marks["log"].score),
-        "infinite": marks["log"].infinite,
-        "finite log": _finite(marks["log"].finite),
-        "accuracy": row.accuracy,
-        "coverage": row.coverage,
-        "mass": row.mean_mass,
-        "invalid": row.invalid_rate,
+        "brier": _estimate(row.scores["brier"].mean),
+        "log": _estimate(row.scores["log"].mean),
+        "infinite": row.scores["log"].infinite,
+        "finite log": _finite(row.scores["log"].finite),
+        "accuracy": row.metrics["accuracy"].value,
+        "coverage": row.metrics["coverage"].value,
+        "mass": row.metrics["mean_mass"].value,
+        "invalid": row.metrics["invalid_rate"].value,
     }
 
 
@@ -85,7 +84,7 @@ def compared(board: tl.Leaderboard, lists: Mapping[str, tl.TopLists], y: tl.mult
             {
                 "a": a,
                 "b": b,
-                "brier": _estimate(pair.difference) | {"adjusted": pair.adjusted},
+                "brier": _estimate(pair.difference) | {"adjusted": pair.adjusted_p},
                 "log": _estimate(board.difference(a, b, "log")),
                 "zero-one": _estimate(board.difference(a, b, "zero-one")),
                 "f1": paired(f1[b], f1[a]),
@@ -96,7 +95,7 @@ def compared(board: tl.Leaderboard, lists: Mapping[str, tl.TopLists], y: tl.mult
 
 
 def crossing(pairs: Iterable[Record]) -> list[Record]:
-    """Pairs that the padded Brier score surely ranks one way, and set accuracy or instance F1 surely the other."""
+    """Pairs that the padded Brier score significantly ranks one way, and set accuracy or instance F1 the other."""
     sure = [pair for pair in pairs if pair["brier"]["adjusted"] is not None and pair["brier"]["adjusted"] <= LEVEL]
     return [pair for pair in sure if contradicted(pair, "zero-one") or contradicted(pair, "f1")]
 
@@ -144,7 +143,7 @@ def _reliability(lists: tl.TopLists, y: tl.multilabel.Sets) -> Record:
     first = np.zeros(len(t), dtype=bool)
     first[lists.offsets[:-1][lists.sizes > 0]] = True
     return {
-        what: [[b.low, b.high, b.count, b.promised, b.kept] for b in Bins.of(t[at], kept[at]).means()]
+        what: [[b.low, b.high, b.count, b.mean_confidence, b.hit_rate] for b in Bins.of(t[at], kept[at]).means()]
         for what, at in (("listed", slice(None)), ("top", first))
     }
 

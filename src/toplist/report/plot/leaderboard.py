@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.errors import TopListError
-from toplist.inference.pairwise import PairwiseVerdict, mark_of, verdicts
+from toplist.inference.pairwise import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.numbers import number, signed
 from toplist.report.plot import canvas
@@ -62,25 +62,25 @@ def standing_of(found: RuleScore, relative: bool) -> Estimate:
 
     Infinite where the mean is; NaN, with the reason, where there are scores but none is relative.
     """
-    if not relative or not math.isfinite(found.score.value):
-        return found.score
-    return found.relative or Estimate(math.nan, why="no relative score, because a mean score is zero")
+    if not relative or not math.isfinite(found.mean.value):
+        return found.mean
+    return found.relative or Estimate(math.nan, reason="no relative score, because a mean score is zero")
 
 
 def ordered(results: Comparison, section: Group, rule: str) -> tuple[ModelRow, ...]:
     """Best first: as in the table under its first rule, by infinite scores and then what they stand by under others."""
     if rule == results.rules[0]:
-        return section.standings
+        return section.rows
 
     def place(standing: ModelRow) -> tuple[float, float]:
-        found = mark_of(standing, rule)
+        found = standing.scores[rule]
         mean = standing_of(found, results.missing == "pairwise").value
         mean = mean if math.isfinite(mean) else found.finite
-        if math.isnan(found.score.value):
+        if math.isnan(found.mean.value):
             return math.inf, 0.0
         return found.infinite, math.inf if math.isnan(mean) else mean
 
-    return tuple(sorted(section.standings, key=place))
+    return tuple(sorted(section.rows, key=place))
 
 
 # Intervals
@@ -165,15 +165,27 @@ class Intervals:
 
 
 def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
-    """Mean scores with intervals, best first: dots and whiskers, filled in the confidence set of the best."""
+    """Mean scores with intervals, best first: dots and whiskers, filled in the confidence set of the best.
+
+    Parameters
+    ----------
+    results : Comparison
+        Such as `board.results`.
+    rule : str, optional
+        The first one if it is not given.
+
+    Returns
+    -------
+    Plot
+    """
     name, relative, found = chosen(results, rule), results.missing == "pairwise", results.confidence_set
     members = set(found.members) if found is not None and found.rule == name and found.p else None
     rows = []
     for row in ordered(results, results.overall, name):
-        mark, member = mark_of(row, name), None if members is None else row.name in members
+        mark, member = row.scores[name], None if members is None else row.name in members
         score = standing_of(mark, relative)
         numbers = (score.value, score.low, score.high, mark.infinite, row.cases)
-        rows.append(IntervalRow(row.name, *numbers, member, score.why))
+        rows.append(IntervalRow(row.name, *numbers, member, score.reason))
     set_level = found.level if found is not None and members is not None else None
     return Plot(Intervals(name, results.level, tuple(rows), set_level, relative), draw_intervals)
 
@@ -276,13 +288,25 @@ class GroupsData:
 
 
 def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
-    """A row of dots per group, one dot per model; the best of each group is filled."""
+    """A row of dots per group, one dot per model; the best of each group is filled.
+
+    Parameters
+    ----------
+    results : Comparison
+        Such as `board.results`.
+    rule : str, optional
+        The first one if it is not given.
+
+    Returns
+    -------
+    Plot
+    """
     name, relative = chosen(results, rule), results.missing == "pairwise"
     names = tuple(row.name for row in ordered(results, results.overall, name))
     nothing = Estimate(math.nan)
     found = []
     for section in results.groups:
-        scores = {row.name: standing_of(mark_of(row, name), relative) for row in section.standings}
+        scores = {row.name: standing_of(row.scores[name], relative) for row in section.rows}
         leader = scores.get(names[0], nothing) if names else nothing
         means = tuple(scores.get(who, nothing).value for who in names)
         found.append(GroupPanel(section.group or "", section.cases, means, leader.low, leader.high))
@@ -305,7 +329,7 @@ def draw_groups(data: GroupsData, theme: Theme) -> Figure:
     rows_down(axes, scale, rows, theme, size=SIZE if row > _ROWS[-1][1] else SMALL)
     if data.relative:
         axes.axvline(1, color=theme["muted"], linewidth=1, dashes=(4, 3))
-    for y in range(5, len(rows), 5):  # lines to lead the eye
+    for y in range(5, len(rows), 5):  # guide lines
         axes.axhline(y - 0.5, color=theme["grid"], linewidth=0.6)
     if not rows:
         write(page, left, head + height / 2, "no groups", color=theme["muted"])
@@ -394,7 +418,19 @@ class Pairs:
 
 
 def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
-    """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure."""
+    """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure.
+
+    Parameters
+    ----------
+    results : Comparison
+        Such as `board.results`.
+    rule : str, optional
+        The first one if it is not given.
+
+    Returns
+    -------
+    Plot
+    """
     name = chosen(results, rule)
     names = tuple(row.name for row in ordered(results, results.overall, name))
     place = {who: i for i, who in enumerate(names)}
@@ -404,7 +440,7 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
 
 def _cells(verdict: PairwiseVerdict, place: dict[str, int]) -> tuple[PairCell, PairCell]:
     pair, difference = verdict.pair, verdict.pair.difference.value
-    a, b, known = place[pair.a], place[pair.b], (pair.adjusted, verdict.sure)
+    a, b, known = place[pair.a], place[pair.b], (pair.adjusted_p, verdict.sure)
     return PairCell(a, b, difference, *known), PairCell(b, a, 0.0 - difference, *known)
 
 

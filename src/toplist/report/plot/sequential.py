@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FLOOR = -2  # powers of ten below which an e-value is drawn at the edge: it speaks against nothing
+FLOOR = -2  # powers of ten below which an e-value, which is no evidence then, is drawn at the edge
 _HEAD, _UPPER, _BETWEEN, _LOWER = 26.0, 200.0, 34.0, 130.0
 _POINTS = 160  # more add nothing that can be seen
 
@@ -89,18 +89,38 @@ class Paths:
 
 
 def path(sequential_path: SequentialPath) -> Plot[Path]:
-    """The difference so far with its confidence sequence, and below it the e-values with their threshold."""
+    """The difference so far with its confidence sequence, and below it the e-values with their threshold.
+
+    Parameters
+    ----------
+    sequential_path : SequentialPath
+        As `tl.monitor` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     return Plot(_path(sequential_path), draw_path)
 
 
 def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
-    """The same for several pairs, one below the other."""
+    """Paths of several pairs, one below the other, each with its confidence sequence and its e-values.
+
+    Parameters
+    ----------
+    sequential_paths : iterable of SequentialPath
+        As `tl.monitor` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     return Plot(Paths(tuple(map(_path, sequential_paths))), draw_paths)
 
 
 def _path(of: SequentialPath) -> Path:
     tens = 1 / math.log(10)
-    return Path(of, tuple(x * tens for x in of.better), tuple(x * tens for x in of.worse))
+    return Path(of, tuple(x * tens for x in of.log_evidence_better), tuple(x * tens for x in of.log_evidence_worse))
 
 
 def draw_path(data: Path, theme: Theme) -> Figure:
@@ -213,6 +233,6 @@ def _path_foot(data: Path) -> list[str]:
     ]
     if any(not axes.low <= x <= axes.high for x in (*of.mean, *of.low, *of.high)):
         lines.append("the start runs beyond the upper axis")
-    if of.why:
-        lines.append(label(of.why, 46))
+    if of.reason:
+        lines.append(label(of.reason, 46))
     return lines
