@@ -248,8 +248,8 @@ def test_repairs_are_asked_for_by_model_and_counted() -> None:
     assert max(values.values()) == pytest.approx(min(values.values()), rel=1e-12)
     repairs = {one.name: dict(one.repairs) for one in board.results.origins}
     assert repairs == {
-        "percent": {"units: percent": 2},
-        "log": {"units: log": 2},
+        "percent": {"scale: percent": 2},
+        "log": {"scale: log": 2},
         "mass": {"normalized": 2},
         "plain": {},
     }

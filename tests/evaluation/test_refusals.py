@@ -91,7 +91,7 @@ OPTIONS = [
     ({"cluster": [1, 2, 3, 4]}, "cluster needs one value per case: 3"),
     ({"cluster": [1, 2, 3], "time": [1, 2, 3]}, "cluster and time do not go together: name the one"),
     ({"cluster": [1, 2, 3], "method": "hac"}, "cluster and time do not go together"),
-    ({"horizon": 3}, 'a horizon goes with cases in time and method="hac"'),
+    ({"horizon": 3}, "a horizon goes with cases in time and method='hac'"),
     ({"method": "students"}, "method is auto, t, normal, ewc, hac or bootstrap, not 'students'"),
     ({"method": None}, "method is auto, t, normal, ewc, hac or bootstrap, not None"),
     ({"method": ["t"]}, "method is auto"),

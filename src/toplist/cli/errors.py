@@ -22,7 +22,6 @@ _FLAGS = {
     "method": "--inference",
     "n_classes": "--classes",
     "space": "--classes",
-    "units": "--scale",
 }  # the others are called alike
 
 _COLUMNS = ("case", "class_column", "confidence", "outcome")  # arguments that name a column

@@ -39,7 +39,7 @@ class ArrayModels:
     weights: NDArray[np.float64] | None
     groups: Grouping | None
     clusters: Grouping | None
-    moments: NDArray[np.int64] | None  # the place of each case in time
+    times: NDArray[np.int64] | None  # the place of each case in time
     ordered: bool
 
     def sheets(self) -> list[CaseScores]:
@@ -55,7 +55,7 @@ class ArrayModels:
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""
-        units = self.moments
+        units = self.times
         if self.clusters is not None and self.clusters.codes is not None:
             units = self.clusters.codes.astype(np.int64)
         groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)

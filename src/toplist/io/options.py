@@ -12,11 +12,10 @@ from toplist.io.layouts import KINDS, LayoutHints
 from toplist.lists import TopList, TopLists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
-from toplist.lists.validation import Blanks, Duplicates, Repairs
+from toplist.lists.validation import Blanks, Duplicates, Repairs, Scale
 
 TRUTH = "truth"  # the name of the truth among the files
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
-Scale = Literal["probability", "percent", "log"]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "layout": ("auto", *KINDS),
     "scale": get_args(Scale),
@@ -109,7 +108,7 @@ class ReadOptions:
     @property
     def repairs(self) -> Repairs:
         """What is repaired in lists."""
-        return Repairs(units=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+        return Repairs(scale=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
@@ -343,7 +342,7 @@ def as_truth(value: Any) -> Truth:
 
 def hints_of(read: ReadOptions, space: ClassSpace | None) -> LayoutHints:
     """What is known about a table that is read alone."""
-    return replace(_hints(read, space, class_column=read.class_column), sets=None)
+    return replace(_hints(read, space, class_column=read.class_column), set_separator=None)
 
 
 def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | None, **known: Any) -> LayoutHints:
@@ -351,11 +350,11 @@ def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | N
     return LayoutHints(
         layout=read.layout,
         case=read.case,
-        classes=class_column,
-        confidences=read.confidence,
+        class_column=class_column,
+        confidence=read.confidence,
         labels=_labels(space),
         size=None if space is None or space.per_case else space.size,
-        sets=separator,
+        set_separator=separator,
         blanks=read.blanks,
         ignore=tuple(read.ignore),
         by_position=read.by_position,

@@ -43,8 +43,8 @@ LABEL_SETS = (
 )
 
 ARGUMENTS: dict[str, tuple[str, Any]] = {  # what the remedies ask for
-    "logs": ("units", "log"),
-    "percent": ("units", "percent"),
+    "logs": ("scale", "log"),
+    "percent": ("scale", "percent"),
     "normalize": ("normalize", True),
     "summed": ("duplicates", "sum"),
     "dropped": ("blanks", "drop"),
@@ -84,7 +84,9 @@ def complain(bit: int, bad: BadCase) -> CaseError:
     """The error for one kind of problem."""
     kind, describe = _COMPLAINTS[bit]
     problem, remedy = describe(bad)
-    return kind(problem, typed(remedy), case=bad.row, name=bad.name, more=bad.more)
+    error = kind(problem, typed(remedy), case=bad.row, name=bad.name, more=bad.more)
+    error.detail = (bit, bad)
+    return error
 
 
 def _not_finite(bad: BadCase) -> tuple[str, str]:
