@@ -84,7 +84,7 @@ def test_blanks_are_about_files(truth: Path, tmp_path: Path) -> None:
 
 def test_a_frame_leaves_blanks_out_when_told_and_counts_them(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("class1,percent1,class2,percent2\na,60,b,\nb,70,a,20\n")
-    with pytest.raises(FileError, match=r'the confidence is blank. Fill it in, or pass blanks="drop"'):
+    with pytest.raises(FileError, match="the confidence is blank. Fill it in, or pass blanks='drop'"):
         tl.read_lists(tmp_path / "people.csv", 3, scale="percent")
     lists = tl.read_lists(tmp_path / "people.csv", 3, scale="percent", blanks="drop")
     assert lists.sizes.tolist() == [1, 2]
