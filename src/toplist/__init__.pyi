@@ -1,7 +1,10 @@
 from toplist import calibration as calibration
+from toplist import errors as errors
 from toplist import inference as inference
+from toplist import lists as lists
 from toplist import multilabel as multilabel
 from toplist import postprocess as postprocess
+from toplist import scoring as scoring
 from toplist.errors import AlignmentError as AlignmentError
 from toplist.errors import CaseError as CaseError
 from toplist.errors import ClassError as ClassError
@@ -29,26 +32,14 @@ from toplist.io.options import Truth as Truth
 from toplist.lists import DeviceLists as DeviceLists
 from toplist.lists import TopList as TopList
 from toplist.lists import TopLists as TopLists
-from toplist.lists.functional import TrueLists as TrueLists
-from toplist.lists.functional import is_calibrated as is_calibrated
-from toplist.lists.functional import is_true as is_true
-from toplist.lists.functional import is_valid as is_valid
-from toplist.lists.functional import top_k as top_k
-from toplist.lists.functional import top_mass as top_mass
-from toplist.lists.functional import true_lists as true_lists
+from toplist.lists import as_lists as as_lists
 from toplist.lists.labelsets import LabelSets as LabelSets
 from toplist.lists.space import ClassSpace as ClassSpace
 from toplist.report.versions import show_versions as show_versions
-from toplist.scoring import topbeta as topbeta
 from toplist.scoring.accuracy import accuracy as accuracy
 from toplist.scoring.accuracy import coverage as coverage
 from toplist.scoring.accuracy import ranks as ranks
 from toplist.scoring.accuracy import top_k_error as top_k_error
-from toplist.scoring.bounds import excess_bound as excess_bound
-from toplist.scoring.bounds import worst_excess as worst_excess
-from toplist.scoring.majorization import decreasing as decreasing
-from toplist.scoring.majorization import majorizes as majorizes
-from toplist.scoring.rules import RULES as RULES
 from toplist.scoring.rules import Brier as Brier
 from toplist.scoring.rules import Log as Log
 from toplist.scoring.rules import OneVsRest as OneVsRest
@@ -60,12 +51,10 @@ from toplist.scoring.rules import Savage as Savage
 from toplist.scoring.rules import Separable as Separable
 from toplist.scoring.rules import Spherical as Spherical
 from toplist.scoring.rules import ZeroOne as ZeroOne
-from toplist.scoring.scores import default_penalty as default_penalty
 from toplist.scoring.scores import divergence as divergence
 from toplist.scoring.scores import entropy as entropy
 from toplist.scoring.scores import expected_score as expected_score
 from toplist.scoring.scores import score as score
-from toplist.scoring.truncation_curve import Curve as Curve
 from toplist.scoring.truncation_curve import curve as curve
 
 __version__: str

@@ -15,7 +15,7 @@ from toplist.postprocess import (
     Conformal,
     ambiguity,
     choose_k,
-    choose_recalibrator,
+    select_recalibrator,
     geometric_pool,
     linear_pool,
     pool_weights,
@@ -79,7 +79,7 @@ def recalibrated(one: Model) -> tuple[tl.TopLists, list[str]]:
     parts, places, chosen = [], [], []
     for here in (fold == number for number in range(FOLDS)):
         learn, judge = one.part(~here), one.part(here)
-        choice = choose_recalibrator(learn.lists, learn.y, seed=SEED, clusters=learn.clusters)
+        choice = select_recalibrator(learn.lists, learn.y, seed=SEED, clusters=learn.clusters)
         parts.append(choice.best.transform(judge.lists).padded())
         places.append(np.flatnonzero(here))
         chosen.append(type(choice.best).__name__)
@@ -101,10 +101,10 @@ def pool(networks: Sequence[Model]) -> Record:
     y_learn, y = next((a.y, b.y) for a, b in halves.values())
     fitted = pool_weights(learn, y_learn)
     better = {
-        name: choose_recalibrator(lists, y_learn, seed=SEED).best.transform(judge[name])
+        name: select_recalibrator(lists, y_learn, seed=SEED).best.transform(judge[name])
         for name, lists in learn.items()
     }
-    together = choose_recalibrator(fitted.transform(learn), y_learn, seed=SEED)
+    together = select_recalibrator(fitted.transform(learn), y_learn, seed=SEED)
     pools = {
         "equal weights": linear_pool(judge),
         "fitted weights": fitted.transform(judge),

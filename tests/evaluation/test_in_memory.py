@@ -177,7 +177,7 @@ def test_the_penalty_is_paid_by_invalid_lists_only() -> None:
     """None is the default of each rule; zero is none; infinity cannot be averaged."""
     made = {"invalid": [{0: 0.9, 1: 0.001}, {0: 0.5}], "valid": [{0: 0.9}, {0: 0.5}]}
     y = [0, 0]
-    default = tl.default_penalty(tl.TopLists.from_dicts(made["invalid"], M), rule="brier")
+    default = tl.scoring.default_penalty(tl.TopLists.from_dicts(made["invalid"], M), rule="brier")
     for penalty, due in ((None, default), (0, 0.0), (0.5, 0.5), (math.inf, math.inf)):
         board = tl.compare(made, y, space=M, rules="brier", penalty=penalty)
         one, other = board["invalid"], board["valid"]
@@ -246,8 +246,8 @@ def test_repairs_are_asked_for_by_model_and_counted() -> None:
     assert max(values.values()) == pytest.approx(min(values.values()), rel=1e-12)
     repairs = {one.name: dict(one.repairs) for one in board.results.origins}
     assert repairs == {
-        "percent": {"units: percent": 2},
-        "log": {"units: log": 2},
+        "percent": {"scale: percent": 2},
+        "log": {"scale: log": 2},
         "mass": {"normalized": 2},
         "plain": {},
     }

@@ -12,6 +12,7 @@ from tests.io.boards import LABELS, SOFT, agree, hard_truth, numbers, only, soft
 from tests.io.files import as_labels, as_lists, as_long, everything, save, save_array
 from tests.io.strategies import Drawn, brier, chance, draw
 from toplist import ClassSpace, TopLists
+from toplist.errors import FileError
 from toplist.evaluation.compare import compare
 
 KINDS = ("ragged", "full", "top", "hard")
@@ -170,3 +171,10 @@ def test_groups_weights_and_clusters_come_from_columns_of_the_truth(shuffle: boo
             mean = float(sum(scores[at] * int(2 * drawn.weights[at]) for at in inside)) / (2 * total)
             assert section.standings[0].marks[0].score.value == pytest.approx(mean, rel=1e-13)
     assert boards[0] == boards[1] == boards[2]
+
+
+def test_a_bad_value_of_a_wide_table_is_named_where_the_number_of_classes_differs_by_case(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("case,cat,dog\n1,0.5,0.5\n2,0.5,1.4\n")
+    (tmp_path / "y.csv").write_text("case,outcome,m\n1,cat,3\n2,dog,2\n")
+    with pytest.raises(FileError, match=r"row 2: case '2': the confidence of class 'dog' is 1\.4, which is above 1"):
+        compare({"a": tmp_path / "p.csv"}, tmp_path / "y.csv", sizes="m")

@@ -75,7 +75,7 @@ def test_valid_repair_and_the_counts_follow_the_same_rule() -> None:
     assert lists.valid() is lists
     assert lists.repair() is lists
     assert (lists.strictly_valid().sizes < 9).any()
-    sheet_invalid = [not tl.is_valid(lists[i]) for i in range(50)]
+    sheet_invalid = [not tl.lists.is_valid(lists[i]) for i in range(50)]
     assert not any(sheet_invalid)
 
 
@@ -155,10 +155,10 @@ def test_half_floats_may_be_off_one_by_their_own_rounding_and_no_more() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_percentages_and_logarithms_keep_the_rounding_of_their_numbers(dtype: Any) -> None:
     p = sharp(2000, 10, np.float64, seed=9)
-    percent = top((100 * p).astype(dtype), 9, 10, units="percent", normalize=True)
+    percent = top((100 * p).astype(dtype), 9, 10, scale="percent", normalize=True)
     assert percent.is_valid().all()
     logs = np.log(p).astype(dtype)
-    assert top(logs, 9, 10, units="log", normalize=True).is_valid().all()
+    assert top(logs, 9, 10, scale="log", normalize=True).is_valid().all()
 
 
 def test_summed_duplicates_keep_the_precision_of_their_parts() -> None:

@@ -96,7 +96,7 @@ def test_no_score_entropy_or_curve_is_not_a_number(name: str, size: str) -> None
     rule = RULES[name]
     for lists in cases(size, name):
         assert_numbers(tl.entropy(lists, rule=rule), "entropy")
-        assert_numbers(tl.default_penalty(lists, rule=rule), "default_penalty")
+        assert_numbers(tl.scoring.default_penalty(lists, rule=rule), "default_penalty")
         for y in (0, 1) if size == "2" else (0, 1, 4):
             assert_numbers(tl.score(lists, [y] * len(lists), rule=rule), "score")
             assert_numbers(tl.score(lists, [y] * len(lists), rule=rule, penalty=math.inf), "score")
@@ -134,7 +134,7 @@ def test_no_expectation_or_divergence_is_not_a_number(name: str, size: str) -> N
 @pytest.mark.parametrize("size", SIZES)
 def test_no_bound_mass_or_place_is_not_a_number(size: str) -> None:
     for lists in BATCHES[size]:
-        bound, worst = tl.excess_bound(lists), tl.worst_excess(lists)
+        bound, worst = tl.scoring.excess_bound(lists), tl.scoring.worst_excess(lists)
         assert_numbers(bound, "excess_bound")
         assert_numbers(worst, "worst_excess")
         assert (worst <= bound * (1 + 1e-12)).all()

@@ -106,7 +106,7 @@ def test_padding_the_invalid_list_itself_would_reward_it() -> None:
     """Padded as it stands, ({0, 3}, (.5, .1)) is the truth (.5, .2, .2, .1) and beats every true list; scored by its
     largest valid sublist it does not (paper, Example 5.1)."""
     p = [0.5, 0.2, 0.2, 0.1]
-    invalid, true = tl.TopList({0: 0.5, 3: 0.1}, 4), tl.top_k(p, 2)
+    invalid, true = tl.TopList({0: 0.5, 3: 0.1}, 4), tl.lists.top_k(p, 2)
     assert not invalid.is_valid()
     np.testing.assert_allclose(invalid.padded(), p, rtol=1e-15)
     for rule in (tl.Brier(), tl.Log(), tl.Spherical()):

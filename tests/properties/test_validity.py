@@ -60,7 +60,7 @@ def test_a_list_is_valid_if_no_confidence_is_below_the_proxy(case: Case) -> None
     t = rational(case.list)
     least = min(t.values(), default=Fraction(1))
     assert case.list.is_valid() == (is_valid(t, case.m) or least > proxy(t, case.m) - Fraction(1, 10**15))
-    assert tl.is_valid(case.list) == case.list.is_valid()
+    assert tl.lists.is_valid(case.list) == case.list.is_valid()
 
 
 @law

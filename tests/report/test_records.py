@@ -178,6 +178,6 @@ def test_without_the_package_the_error_says_what_to_install(
 
 
 def test_nothing_optional_is_imported_before_it_is_asked_for() -> None:
-    rooms = ", ".join(f"toplist.report.{room}" for room in ("text", "terminal", "markup", "records", "schema"))
+    rooms = ", ".join(f"toplist.report.{room}" for room in ("text", "terminal", "markup", "export"))
     code = f"import sys, {rooms}; sys.exit(bool({{'rich', 'pandas', 'polars'}} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,6 +15,7 @@ from scipy.special import ndtri, stdtrit
 from toplist._arguments import as_probability, as_units, as_whole
 from toplist._typing import Floats
 from toplist.calibration.pairs import Of, View, promises, view
+from toplist.core.standard_error import robust_squares
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 
@@ -173,7 +174,7 @@ def confidence_gap(
     sums = np.bincount(unit, weights=away - away.mean())
     units, n = len(sums), len(away)
     chance = float((seen.promised * (1.0 - seen.promised)).sum())
-    spread = float(sums @ sums) * units / max(units - 1, 1) * units / n**2
+    spread = float(robust_squares(sums @ sums, units)) * units / n**2
     spread = max(spread, units * float(least_variance(chance, np.count_nonzero(seen.kept), n)))
     name = of if of == "listed" else seen.of
     return gap_of(name, float(seen.promised.mean()), float(seen.kept.mean()), spread, units, level, cases=n)

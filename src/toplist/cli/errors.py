@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import typer
 
-from toplist._text import meant, notation
+from toplist._text import did_you_mean, notation
 from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
 
 BAD_DATA, BAD_USAGE, GATE = 1, 2, 3
@@ -22,7 +22,6 @@ _FLAGS = {
     "method": "--inference",
     "n_classes": "--classes",
     "space": "--classes",
-    "units": "--scale",
 }  # the others are called alike
 
 _COLUMNS = ("case", "class_column", "confidence", "outcome")  # arguments that name a column
@@ -61,7 +60,7 @@ def require_choice(name: str, given: Any, choices: Sequence[str]) -> None:
         if choices and word is not None and word not in choices:
             *most, last = choices
             known = f"{', '.join(most)} or {last}" if most else last
-            raise UsageError(f"{flag_of(name)} is {known} here, not {word!r}.{meant(word, choices)}")
+            raise UsageError(f"{flag_of(name)} is {known} here, not {word!r}.{did_you_mean(word, choices)}")
 
 
 @contextmanager

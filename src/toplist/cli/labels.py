@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 import toplist as tl
-from toplist._text import UTF8_REMEDY, meant, nearest, nearest_file, several, shown
+from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
 from toplist.cli.errors import UsageError
 from toplist.errors import FileError
 from toplist.report.text import visible
@@ -46,7 +46,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
     columns = _columns(truth)
     if word in columns:
         return None, word
-    near = None if Path(word).exists() else nearest(word, columns) or nearest_file(word, _files_beside(word))
+    near = None if Path(word).exists() else closest(word, columns) or closest_file(word, _files_beside(word))
     hint = "" if near is None else f" Did you mean {near!r}?"
     raise UsageError(f"--classes is a number, 2^L, inf, a file of labels or a column of the truth, not {text!r}.{hint}")
 
@@ -54,7 +54,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
 def _columns(truth: str | None) -> list[str]:
     if truth is None:
         return []
-    from toplist.io.readers import open_path
+    from toplist.io.files import open_path
 
     names: list[str] = open_path(truth).schema.names
     return names
@@ -83,7 +83,7 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
         if len(labels) > 2 and labels[0].strip().casefold() in _LABELS:
             raise FileError(
                 str(path),
-                f"the first line, {shown(labels[0])}, may be a header or a class. Remove it if it is a header, or name "
+                f"the first line, {quote(labels[0])}, may be a header or a class. Remove it if it is a header, or name "
                 "the file .csv; if it is a class, do not put it first.",
             )
     labels = [label for label in labels if label.strip()]
@@ -92,7 +92,7 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
     seen: set[str] = set()
     for row, label in enumerate(labels, 1):
         if label in seen:
-            raise FileError(str(path), f"the label {shown(label)} is there twice.", row=row)
+            raise FileError(str(path), f"the label {quote(label)} is there twice.", row=row)
         seen.add(label)
     return labels
 
@@ -108,7 +108,7 @@ def _json_labels(text: str, path: str) -> list[str]:
         labels = _by_code(found if inner is None else inner, path)
         said = found.get("num_labels", len(labels))
         if inner is not None and said != len(labels):
-            raise FileError(path, f"num_labels is {shown(said)}, but there are {len(labels):,} labels.")
+            raise FileError(path, f"num_labels is {quote(said)}, but there are {len(labels):,} labels.")
         return labels
     if not isinstance(found, list) or any(isinstance(label, list | dict) for label in found):
         raise FileError(
@@ -152,12 +152,12 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
         return [row[0] for row in rows]
     chosen = column if column is not None else known[0] if len(known) == 1 else head[0] if len(head) == 1 else None
     if chosen is None or chosen not in head:
-        near = "" if column is None else meant(column, head)
-        lacks = "which column are the labels?" if column is None else f"there is no column {shown(column)}.{near}"
+        near = "" if column is None else did_you_mean(column, head)
+        lacks = "which column are the labels?" if column is None else f"there is no column {quote(column)}.{near}"
         remedy = (
             f"Name it, as in --classes {path}:{known[0] if known else head[-1]}, or write the labels to a file alone."
         )
-        raise FileError(path, f"{lacks} The columns are {several(head)}. {remedy}")
+        raise FileError(path, f"{lacks} The columns are {listed(head)}. {remedy}")
     labels = [row[head.index(chosen)] for row in rows[1:]]
     typer.echo(f"labels: {len(labels):,} from the column {visible(chosen)} of {visible(path)}", err=True)
     codes = next((name for name in head if name != chosen and name.casefold() in _CODES), None)
@@ -167,7 +167,7 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
     if sorted(numbers) != sorted(map(str, range(len(labels)))):
         raise FileError(
             path,
-            f"the column {shown(codes)} is not 0 to {len(labels) - 1:,}, as codes of classes are: "
+            f"the column {quote(codes)} is not 0 to {len(labels) - 1:,}, as codes of classes are: "
             "write the labels alone to a file, in the order of their codes.",
         )
     return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 import toplist as tl
-from toplist._text import meant
+from toplist._text import did_you_mean
 from toplist.cli.command import PANELS, option, option_parameter, parameter
 from toplist.cli.errors import UsageError, flag_of, of_flags
 from toplist.cli.labels import space_of
@@ -192,7 +192,7 @@ class Inputs:
         for name in self.normalize_only:
             if name not in self.files:
                 known = ", ".join(map(repr, self.files))
-                raise UsageError(f"--normalize-only {name}: say one of {known}.{meant(name, self.files)}")
+                raise UsageError(f"--normalize-only {name}: say one of {known}.{did_you_mean(name, self.files)}")
             found[name]["normalize"] = True
         return found
 
@@ -204,7 +204,7 @@ class Inputs:
             return name, value
         if mark and field in _CHOSEN:
             known = ", ".join(map(repr, self.files))
-            raise UsageError(f"{flag_of(field)} {word}: {name!r} is not among {known}.{meant(name, self.files)}")
+            raise UsageError(f"{flag_of(field)} {word}: {name!r} is not among {known}.{did_you_mean(name, self.files)}")
         return "", word
 
     def _twice(self, field: str, name: str, first: str, second: str) -> str:
@@ -214,11 +214,13 @@ class Inputs:
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
     """Models by name: `name=path`, or a path, which is named after its file."""
+    from toplist.io.files import stem_of
+
     pairs = []
     for word in words:
         name, mark, path = word.partition("=")
         given = mark and name and path and not os.path.exists(word)
-        pairs.append((name, path) if given else (_stem(word), word))
+        pairs.append((name, path) if given else (stem_of(word), word))
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         pairs = [(_with_folder(name, path) if names.count(name) > 1 else name, path) for name, path in pairs]
@@ -232,14 +234,3 @@ def named_files(words: Sequence[str]) -> dict[str, str]:
 def _with_folder(name: str, path: str) -> str:
     folder = Path(path).parent.name
     return f"{folder}/{name}" if folder else name
-
-
-def _stem(path: str) -> str:
-    """The name of a file without the suffixes that say how it is read."""
-    from toplist.io.files import COMPRESSIONS, FORMATS
-
-    name = Path(path).name or path
-    for known in (tuple(COMPRESSIONS), tuple(one for suffixes in FORMATS.values() for one in suffixes)):
-        stem, suffix = os.path.splitext(name)
-        name = stem if suffix.lower() in known else name
-    return name

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from toplist._files import read_json, spell, write_json
-from toplist._text import meant, several
+from toplist._files import read_json, to_json_number, write_json
+from toplist._text import did_you_mean, listed
 from toplist.cli.command import command, option, positional
 from toplist.cli.errors import UsageError
 from toplist.cli.options import RULES, Inputs, Printing, Reads
@@ -283,7 +283,7 @@ def _given(words: Sequence[str] | None, names: Sequence[str]) -> dict[str, float
     for word in words:
         name, mark, value = word.rpartition("=")
         if not mark or name not in names:
-            near = meant(name or word, names)
+            near = did_you_mean(name or word, names)
             raise UsageError(
                 f"--weights {word}: say name=weight, once for each of {', '.join(map(repr, names))}.{near}"
             )
@@ -323,7 +323,7 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     if saved.get("pool") != kind:
         raise FileError(str(path), f"these weights are of a {str(saved.get('pool'))[:60]} pool: pool in the same way.")
     if set(shares) != set(names):
-        known = several(list(shares))
+        known = listed(list(shares))
         raise FileError(
             str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')[:60]}=FILE."
         )
@@ -386,6 +386,6 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
 def _curve(found: Any) -> list[dict[str, Any]]:
     """The score against k or mass, one row per length."""
     names = ("at", "score", "gap", "error", "size")
-    columns = [[spell(value) for value in getattr(found, name).tolist()] for name in names]
+    columns = [[to_json_number(value) for value in getattr(found, name).tolist()] for name in names]
     rows = zip(*columns, found.infinite.tolist(), strict=True)
     return [dict(zip((*names, "infinite"), row, strict=True)) for row in rows]

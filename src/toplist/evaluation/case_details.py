@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room
+from toplist._files import disk_full_explained
 from toplist._typing import Progress
 from toplist.calibration.testing import CalibrationVerdict
 from toplist.errors import FileError
@@ -27,9 +27,9 @@ from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
 from toplist.io.metadata import filled
 from toplist.io.naming import for_batch
-from toplist.lists.checks.names import text
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
+from toplist.lists.checks.names import text
 from toplist.lists.outcomes import is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
@@ -166,13 +166,13 @@ class DetailsCollector(MatrixCollector):
         """See `streaming.Sink`."""
         scored, right, rows = made
         super().add(scored)
-        with room():
+        with disk_full_explained():
             self.guesses.write(right.tobytes())
         self.rows.append(rows)
 
     def right(self) -> NDArray[np.floating[Any]]:
         """Whether first guesses were right, by case and model."""
-        with room():
+        with disk_full_explained():
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
 

@@ -19,7 +19,6 @@ from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.stream import (
-    MISSING,
     MatrixCollector,
     ReadSummary,
     ScoringSpec,
@@ -35,6 +34,7 @@ from toplist.inference.ranking import ComparisonSpec, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import TIMED, Inference, InferenceSettings, as_inference
+from toplist.io.align import MISSING
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators

@@ -268,13 +268,13 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
     """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
     predictions, y, repairs = request.models[name], request.truth.data, request.repairs[name]
     clusters = given(request.truth.cluster)
-    rows, known = raw_rows(predictions, space, units=repairs.units)
+    rows, known = raw_rows(predictions, space, scale=repairs.scale)
     declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
     many = "per case" if known.per_case else show_size(known.size) if declared else ""
     try:
         lists = predictions if isinstance(predictions, TopLists) else _admitted(rows, known, repairs)
     except TopListError as error:
-        counts = QualityCounts.of(rows, known, units=repairs.units)
+        counts = QualityCounts.of(rows, known, scale=repairs.scale)
         issues = counts.issues()
         if not any(one.blocking for one in issues):
             raise
@@ -292,7 +292,7 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
     if isinstance(predictions, TopLists):
         counts = QualityCounts.at(lists, codes, names=names, local=known.per_case)
     else:
-        counts = QualityCounts.of(rows, known, units=repairs.units, names=names, codes=codes, local=known.per_case)
+        counts = QualityCounts.of(rows, known, scale=repairs.scale, names=names, codes=codes, local=known.per_case)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
     return Checked(counts, issues, ListSummary.of(lists), many, held)
 

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from toplist._files import spell
+from toplist._files import to_json_number
 from toplist.calibration import (
     CalibrationBias,
     CalibrationError,
@@ -197,7 +197,7 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
-    return spell(value) if isinstance(value, float) else value
+    return to_json_number(value) if isinstance(value, float) else value
 
 
 def _curve(one: Reliability | None) -> dict[str, Any] | None:

@@ -13,24 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_number
-from toplist._files import temporary_folder
 from toplist._optional import need
 from toplist._typing import Codes
-from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
+from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.stream import ScoredBatch, ScoringSpec, coder_of, judges_of, lengths, needs_text, require_ids
+from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, judges_of
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_moment, follow
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.align import Join, OutOfStepError, in_step
+from toplist.io.align import Matched
 from toplist.io.batches import Batch
 from toplist.io.columns import plain as plain_column
-from toplist.io.duckdb_engine import connect
-from toplist.io.encoding import ClassEncoder
+from toplist.io.encoding import ClassEncoder, within_case
 from toplist.io.metadata import filled, in_time
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of
-from toplist.io.spill import gathered, some
 from toplist.lists import TopLists
 from toplist.lists.outcomes import is_soft
 from toplist.lists.space import show_size
@@ -161,14 +158,13 @@ def from_memory(held: ArrayModels) -> AlignedModels:
 
 def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     """Files and frames, read whole."""
-    require_ids(plan)
-    truth, found = _aligned(plan)
+    truth, found = aligned(plan).whole()
     coders = _coders(plan, truth, found)
     seen: list[ScoredBatch] = []
     judges = judges_of(plan, scoring, {source.name: seen.append for source in plan.sources})
     for judge, coder, one in zip(judges, coders, found, strict=True):
         judge.coder = coder or judge.coder
-        judge.sheet(one.batch, truth if len(one.places) == len(truth) else some(truth, one.places))
+        judge.sheet(one.batch, one.first)
     predicted = {
         judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)
@@ -176,45 +172,6 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     moments = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
     many = "per case" if plan.space is None else show_size(plan.space.size)
     return AlignedModels(predicted, len(truth), many, moments)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """All of a source that has a truth, in the order of the truth."""
-
-    batch: Batch
-    places: Places
-    unknown: int = 0
-
-
-def _aligned(plan: Plan) -> tuple[Batch, list[_Found]]:
-    sources = plan.sources
-    try:
-        parts = list(in_step(plan.truth, sources))
-    except OutOfStepError:
-        if plan.truth.layout.case is None:
-            raise AlignmentError(lengths(plan)) from None
-        return _joined(plan)
-    if not parts:
-        raise FileError(plan.truth.path, "there are no cases.")
-    truth = gathered([part for part, _ in parts], plan.truth.path)
-    whole = [gathered([batches[i] for _, batches in parts], source.path) for i, source in enumerate(sources)]
-    return truth, [_Found(batch, np.arange(len(truth))) for batch in whole]
-
-
-def _joined(plan: Plan) -> tuple[Batch, list[_Found]]:
-    found = []
-    with connect() as engine, temporary_folder() as folder:
-        join = Join(engine, plan.truth, folder, text=needs_text(plan))
-        for source in plan.sources:
-            parts = list(join.look_up(source))
-            if not parts:
-                raise AlignmentError(f"{source.name} has none of the cases of the truth.")
-            places = np.concatenate([part.places for part in parts])
-            batch = gathered([part.batch for part in parts], source.path)
-            order = np.argsort(places)
-            found.append(_Found(some(batch, order), places[order], join.unknown.get(source.name, (0, []))[0]))
-        return join.truth, found
 
 
 @dataclass(slots=True)
@@ -233,7 +190,7 @@ class _Settled(ClassEncoder):
         return self.mine, self.theirs
 
 
-def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[ClassEncoder | None]:
+def _coders(plan: Plan, truth: Batch, found: Sequence[Matched]) -> Sequence[ClassEncoder | None]:
     """A coder for each source where those of the plan would number classes differently; else none."""
     coder = coder_of(plan)
     if coder.labels is not None or coder.integers:
@@ -256,26 +213,13 @@ def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[Class
     if per_case:
         places = [*(one.places for one in found), np.arange(len(truth))]
         sizes = [np.diff(batch.offsets) for batch in batches]
-        codes = _within_case(np.concatenate(list(map(np.repeat, places, sizes))), codes)
+        codes = within_case(np.concatenate(list(map(np.repeat, places, sizes))), codes)
     ends = np.cumsum([len(text) for text in texts])
     *mine, theirs = np.split(codes, ends[:-1])
     return [
         _Settled(plan.space, False, plan.sets, mine=own, theirs=_of_cases(truth, theirs, one.places, per_case))
         for own, one in zip(mine, found, strict=True)
     ]
-
-
-def _within_case(case: Places, codes: Codes) -> Codes:
-    """Codes that start from zero in each case."""
-    order = np.lexsort((codes, case))
-    new_case, new = np.ones(len(order), bool), np.ones(len(order), bool)
-    new_case[1:] = np.diff(case[order]) != 0
-    new[1:] = new_case[1:] | (np.diff(codes[order]) != 0)
-    place = np.cumsum(new) - 1
-    start = np.maximum.accumulate(np.where(new_case, place, 0))
-    out = np.empty(len(order), np.int64)
-    out[order] = place - start
-    return out
 
 
 def _of_cases(truth: Batch, codes: Codes, places: Places, per_case: bool) -> Codes:

@@ -9,46 +9,38 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room, sized, temporary_folder
+from toplist._files import allocate, disk_full_explained, temporary_folder
 from toplist._optional import need
-from toplist._text import argument, few
-from toplist._typing import Progress
+from toplist._text import argument
+from toplist._typing import Codes, Progress
 from toplist.core.kernel import parallel_map
-from toplist.errors import AlignmentError, FileError
+from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, merge, tally
 from toplist.inference.results import SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
-from toplist.io.align import Join, Joined, OutOfStepError, differing_lengths, in_step, require_same_cases
+from toplist.io.align import MISSING, AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
-from toplist.io.duckdb_engine import connect
-from toplist.io.plan import Plan
-from toplist.scoring import case_scores
-from toplist.scoring.case_scores import Grouping
-
-pass
-from collections import Counter
-from threading import Lock
-
-from toplist._typing import Codes
-from toplist.errors import OutcomeError
 from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.lists import NEAR_ONE, class_counts, in_file, lists_of, require_all_columns, require_outcomes
 from toplist.io.metadata import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
+from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
-from toplist.io.spill import some
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import CaseScores
+from toplist.scoring import case_scores
+from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule
 
 _IN_MEMORY = 1 << 31  # bytes for all models together; more goes to disk
@@ -112,7 +104,7 @@ class ScoreStore:
         kind = np.dtype(fields)
         large = kind.itemsize * self.cases > self.room
         if large:
-            sized(self.path, kind.itemsize * self.cases)
+            allocate(self.path, kind.itemsize * self.cases)
         self.records = np.memmap(self.path, kind, "r+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
 
     def _all_plain(self) -> tuple[NDArray[np.int64], Any]:
@@ -128,7 +120,6 @@ class ScoreStore:
 
 S = TypeVar("S", bound="Collector")
 _PART = 1 << 17
-MISSING = ("error", "common", "pairwise", "reject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,26 +279,30 @@ def run(
     plan: Plan, scoring: ScoringSpec, sink: Callable[[], S], progress: Progress = lambda what, done, total: None
 ) -> tuple[S, ReadSummary]:
     """Read, align and score. A new sink is made for a second attempt, where the first one finds no common order."""
-    require_ids(plan)
-    to = sink()
+    cases, to = aligned(plan), sink()
     try:
-        return to, _in_step(plan, scoring, to, progress)
+        return to, _in_step(plan, cases, scoring, to, progress)
     except OutOfStepError:
-        if plan.truth.layout.case is None:
-            raise AlignmentError(lengths(plan)) from None
-    to = sink()
-    return to, _joined(plan, scoring, to, progress)
+        to = sink()
+    return to, _joined(plan, cases, scoring, to, progress)
 
 
-def _in_step(plan: Plan, scoring: ScoringSpec, sink: Collector, progress: Progress) -> ReadSummary:
+def aligned(plan: Plan) -> AlignedCases:
+    """The truth and the models."""
+    return AlignedCases((plan.truth, *plan.sources), plan.missing, MISSING)
+
+
+def _in_step(
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, sink: Collector, progress: Progress
+) -> ReadSummary:
     judges, done = judges_of(plan, scoring, sink.watchers), 0
 
-    def work(cases: tuple[Batch, list[Batch]]) -> tuple[int, Any]:
-        truth, batches = cases
+    def work(cases: list[Batch]) -> tuple[int, Any]:
+        truth, *batches = cases
         sheets = [judge.sheet(batch, truth) for judge, batch in zip(judges, batches, strict=True)]
         return len(truth), sink.make(truth, sheets, ())
 
-    for count, made in parallel_map(work, in_step(plan.truth, plan.sources)):
+    for count, made in parallel_map(work, aligned.in_step()):
         sink.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
@@ -329,17 +324,18 @@ def _in_step(plan: Plan, scoring: ScoringSpec, sink: Collector, progress: Progre
     return ReadSummary(origins, done, done, plan.truth.reading, dict(judges[0].truth_repaired))
 
 
-def _joined(plan: Plan, scoring: ScoringSpec, sink: Collector, progress: Progress) -> ReadSummary:
+def _joined(
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, sink: Collector, progress: Progress
+) -> ReadSummary:
     judges = judges_of(plan, scoring, sink.watchers)
-    with connect() as engine, temporary_folder() as folder:
-        join = Join(engine, plan.truth, folder, text=needs_text(plan))
+    with aligned.joined() as join, temporary_folder() as folder:
         scratches = []
         for at, judge in enumerate(judges):
             scratch = ScoreStore(folder / f"scores-{at}", join.cases, len(judges))
             done = 0
 
-            def work(found: Joined, judge: BatchScorer = judge) -> tuple[Joined, CaseScores]:
-                return found, judge.sheet(found.batch, found.truth)
+            def work(found: Matched, judge: BatchScorer = judge) -> tuple[Matched, CaseScores]:
+                return found, judge.sheet(found.batch, found.first)
 
             for found, sheet in parallel_map(work, join.look_up(judge.source)):
                 scratch.put(found.places, sheet)
@@ -349,24 +345,13 @@ def _joined(plan: Plan, scoring: ScoringSpec, sink: Collector, progress: Progres
             scratches.append(scratch)
         lacking = [np.flatnonzero(~scratch.present) for scratch in scratches]
         cases = [judge.cases for judge in judges]
-        if plan.missing == "error":
-            require_same_cases(
-                [
-                    (j.source.name, len(who), join.ids(who[:3]))
-                    for j, who in zip(judges, lacking, strict=True)
-                    if len(who)
-                ],
-                [(name, count, shown) for name, (count, shown) in join.unknown.items()],
-                next(filter(None, (join.hint(j.source.name) for j in judges if not j.cases)), ""),
-            )
+        aligned.require_same_cases(join, {j.source.name: away for j, away in zip(judges, lacking, strict=True)})
         for judge, scratch, away in zip(judges, scratches, lacking, strict=True):
-            if not judge.cases:
-                join.require_some(judge.source.name)
             if plan.missing == "reject":
-                _reject(judge, scratch, away, join.truth)
+                _reject(judge, scratch, away, join.first)
         compared = _in_order(plan, sink, scratches, progress)
     filled = [len(away) if plan.missing == "reject" else 0 for away in lacking]
-    beyond = [join.unknown.get(judge.source.name, (0, []))[0] for judge in judges]
+    beyond = [join.unknown[judge.source.name][0] for judge in judges]
     origins = tuple(
         SourceSummary(
             judge.source.name,
@@ -394,7 +379,7 @@ def _in_order(plan: Plan, sink: Collector, scratches: list[ScoreStore], progress
         part = truth
         if plan.missing == "common":
             keep = np.flatnonzero(np.logical_and.reduce(present))
-            part, sheets, present = some(truth, keep), [sheet.some(keep) for sheet in sheets], []
+            part, sheets, present = truth.take(keep), [sheet.some(keep) for sheet in sheets], []
         if len(part):
             sink.add(sink.make(part, sheets, present))
         lo, compared = hi, compared + len(part)
@@ -408,7 +393,7 @@ def _reject(judge: BatchScorer, scratch: ScoreStore, away: NDArray[np.intp], tru
     """Absent predictions are empty lists."""
     for lo in range(0, len(away), _PART):
         at = away[lo : lo + _PART]
-        happened = some(truth, at)
+        happened = truth.take(at)
         scratch.put(at, judge.sheet(_empty_lists(judge, happened), happened))
 
 
@@ -416,28 +401,6 @@ def _empty_lists(judge: BatchScorer, truth: Batch) -> Batch:
     pa, n = need("pyarrow"), len(truth)
     kind = pa.string() if truth.classes is None else plain(truth.classes).type
     return Batch(judge.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
-
-
-def needs_text(plan: Plan) -> bool:
-    """Whether any ids are text: then all are compared as text."""
-    types = need("pyarrow").types
-    kinds = [s.reader.schema.field(s.layout.case).type for s in (plan.truth, *plan.sources)]
-    return not all((types.is_integer(kind) and not types.is_uint64(kind)) or types.is_floating(kind) for kind in kinds)
-
-
-def require_ids(plan: Plan) -> None:
-    """All sources have case ids, or none has."""
-    without = [s.path for s in (plan.truth, *plan.sources) if s.layout.case is None]
-    if without and len(without) <= len(plan.sources):
-        raise AlignmentError(
-            f"{few(without)}: there is no column with case ids, but the other files have one. "
-            f"Name it with {argument('case')}, or give all files in the same order without ids."
-        )
-
-
-def lengths(plan: Plan) -> str:
-    """What to say of files without ids that differ in length."""
-    return differing_lengths((plan.truth, *plan.sources))
 
 
 T = TypeVar("T", bound=Collector)
@@ -502,7 +465,7 @@ class MatrixCollector(Collector):
         """See `streaming.Sink`."""
         scores, columns = made
         self.shape = scores.shape[1:]
-        with room():
+        with disk_full_explained():
             self.file.write(scores.tobytes())
         for name, column in columns.items():
             if column is not None:
@@ -510,7 +473,7 @@ class MatrixCollector(Collector):
 
     def panel(self) -> ScoreMatrix:
         """All cases, side by side."""
-        with room():
+        with disk_full_explained():
             self.file.flush()
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None

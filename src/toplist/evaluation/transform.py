@@ -24,17 +24,7 @@ from toplist.io.write import Writer, WriteSummary, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights
 from toplist.postprocess.combination.weights import POOLS
-from toplist.postprocess.recalibration import (
-    Beta,
-    BucketTemperature,
-    Identity,
-    Isotonic,
-    Recalibrator,
-    RestFloor,
-    Temperature,
-    VectorScaling,
-)
-from toplist.postprocess.recalibration.automatic import Selection, choose_recalibrator
+from toplist.postprocess.recalibration import RECALIBRATORS, Recalibrator, Selection, select_recalibrator
 from toplist.postprocess.truncation import Truncation, choose_k, choose_mass, truncate_by_gain
 from toplist.scoring.case_scores import CaseScores
 
@@ -186,17 +176,6 @@ def pool_files(
     return transform(files, output, lambda lists: make(lists, weights=weights, k=k), progress, "pooling")
 
 
-KINDS: dict[str, type[Recalibrator]] = {
-    "identity": Identity,
-    "temperature": Temperature,
-    "bucket-temperature": BucketTemperature,
-    "rest-floor": RestFloor,
-    "beta": Beta,
-    "isotonic": Isotonic,
-    "vector-scaling": VectorScaling,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class FitResult:
     """A recalibrator, what it scores on cases that it has not seen, and what it was fitted to."""
@@ -232,7 +211,7 @@ def fit_recalibrator(
     truth : path, table or Truth
         One outcome per case.
     kind : str, default "auto"
-        One of `KINDS`, or "auto" for the one that cross-validation selects.
+        One of `RECALIBRATORS`, or "auto" for the one that cross-validation selects.
     rule : str, default "brier"
         The score by which it is fitted and selected.
     folds, seed : int
@@ -251,18 +230,18 @@ def fit_recalibrator(
     --------
     >>> fit_recalibrator("valid.csv", "y.csv", space=1000, kind="temperature").model  # doctest: +SKIP
     """
-    if kind not in ("auto", *KINDS):
-        raise TopListError(f"a kind is auto or one of {', '.join(KINDS)}, not {kind!r}.")
+    if kind not in ("auto", *RECALIBRATORS):
+        raise TopListError(f"a kind is auto or one of {', '.join(RECALIBRATORS)}, not {kind!r}.")
     files = open_aligned(ReadRequest.of({name: model}, truth, read), space, missing=missing)
     lists, y = files.gather(progress)
     own, candidates = lists[name], None
     if kind != "auto":
-        chosen = KINDS[kind]()
+        chosen = RECALIBRATORS[kind]()
         if "rule" in chosen.get_params():
             chosen.set_params(rule="log" if rule == "log" else "brier")
         candidates = [chosen]
-    choice = choose_recalibrator(own, y, rule=rule, candidates=candidates, folds=folds, seed=seed)
-    best = choice.best if candidates is None else candidates[0].unfitted().fit(own, y)
+    choice = select_recalibrator(own, y, rule=rule, candidates=candidates, folds=folds, seed=seed)
+    best = choice.best if candidates is None else candidates[0].clone().fit(own, y)
     return FitResult(best, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out)
 
 

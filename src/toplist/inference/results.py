@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.lists.checks import Issue
 
 

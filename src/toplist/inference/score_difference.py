@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_whole
-from toplist._files import spell
+from toplist._files import to_json_number
 from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopLists, require_lists
@@ -88,7 +88,7 @@ class ScoreDifference:
             "rule": self.rule,
             "cases": self.cases,
             "accuracy": {"a": self.accuracy_a, "b": self.accuracy_b},
-            "score": {"a": spell(self.score_a), "b": spell(self.score_b)},
+            "score": {"a": to_json_number(self.score_a), "b": to_json_number(self.score_b)},
             "difference": self.difference,
             "better": self.better,
             "disagree": self.disagree,
@@ -263,9 +263,9 @@ def _record(one: DecidingCase) -> dict[str, Any]:
     return {
         "case": one.case,
         "name": one.name,
-        "a": spell(one.a),
-        "b": spell(one.b),
-        "difference": spell(one.difference),
+        "a": to_json_number(one.a),
+        "b": to_json_number(one.b),
+        "difference": to_json_number(one.difference),
         "right_a": one.right_a,
         "right_b": one.right_b,
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from toplist._arguments import as_probability, as_whole
-from toplist._text import argument, meant
+from toplist._text import argument, did_you_mean
 from toplist.errors import TopListError
 from toplist.inference.long_run_variance import usual_lag, usual_waves
 
@@ -61,7 +61,7 @@ class Inference:
         method = _ALIASES.get(self.method, self.method) if isinstance(self.method, str) else self.method
         known = ("auto", *METHODS)
         if method not in known:
-            near = meant(method, known) if isinstance(method, str) else ""
+            near = did_you_mean(method, known) if isinstance(method, str) else ""
             raise TopListError(f"method is {', '.join(known[:-1])} or {known[-1]}, not {self.method!r}.{near}")
         object.__setattr__(self, "method", method)
         object.__setattr__(self, "level", as_probability(self.level, "level"))

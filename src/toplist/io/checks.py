@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Bools, Codes, Progress
 from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.errors import FileError, ResourceError, SpaceError, TopListError
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain, truths
-from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers
+from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers, within_case
 from toplist.io.lists import lists_of, require_all_columns
 from toplist.io.naming import for_predictions
 from toplist.io.sources import OpenTable
-from toplist.io.spill import some
 from toplist.lists import TopLists
 from toplist.lists.checks import Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import KINDS, detect
@@ -56,7 +55,7 @@ class FileChecks:
         self.counts += QualityCounts.of(
             rows_of(batch, codes, self.space),
             self.space,
-            units=self.repairs.units,
+            scale=self.repairs.scale,
             ranked=self.source.layout.kind == "ranked",
             position=np.arange(start, start + n),
             names=for_predictions(batch, self.source.names, codes),
@@ -94,7 +93,11 @@ class FileChecks:
             self._crowded = str(error)
             self._coder = ClassEncoder(ClassSpace(math.inf), False, self.sets)
             codes = self._coder.own_codes(batch, names)
-        return _within_case(codes, batch) if self._crowded else codes
+        if not self._crowded:
+            return codes
+        if batch.classes is None:
+            return np.arange(len(codes), dtype=np.int64)
+        return within_case(np.repeat(np.arange(len(batch)), np.diff(batch.offsets)), codes)
 
     @property
     def _whole(self) -> bool:
@@ -109,7 +112,7 @@ class FileChecks:
             self._seen.add(name)
             if again[i]:
                 self._example(
-                    "case twice", FileError(batch.source, f"case {shown(name)} is there twice.", row=int(batch.rows[i]))
+                    "case twice", FileError(batch.source, f"case {quote(name)} is there twice.", row=int(batch.rows[i]))
                 )
         return again
 
@@ -131,11 +134,11 @@ class FileChecks:
                 self._example(kind, self._error(batch, codes, int(cases[0])))
         if batch.classes is not None:
             codes = codes[np.repeat(good, np.diff(batch.offsets))]
-        return self._lists(batch if good.all() else some(batch, np.flatnonzero(good)), codes)
+        return self._lists(batch if good.all() else batch.take(np.flatnonzero(good)), codes)
 
     def _refused(self, batch: Batch, codes: Codes, blank: Bools) -> dict[str, NDArray[np.intp]]:
         """Cases that cannot be scored, after the repairs, by the issue that they are refused for."""
-        found = detect(rows_of(batch, codes, self.space), self.repairs.units).flags & np.uint16(flags.PROBLEMS)
+        found = detect(rows_of(batch, codes, self.space), self.repairs.scale).flags & np.uint16(flags.PROBLEMS)
         found[blank] = 0
         beyond = found & ~np.uint16(_repaired_flags(self.repairs))
         for case in np.flatnonzero((found > 0) & (beyond == 0)).tolist():
@@ -236,19 +239,3 @@ def _with_foreign(values: Any, labels: Any) -> Codes:
     codes: Codes = len(labels) + as_numpy(text.dictionary_encode().indices).astype(np.int64)
     codes[known] = as_numpy(pc.fill_null(places, -1)).astype(np.int64)[known]
     return codes
-
-
-def _within_case(codes: Codes, batch: Batch) -> Codes:
-    """Codes that count the classes of each case from zero."""
-    if batch.classes is None:
-        return np.arange(len(codes), dtype=np.int64)
-    case = np.repeat(np.arange(len(batch)), np.diff(batch.offsets))
-    order = np.lexsort((codes, case))
-    new = np.ones(len(order), bool)
-    new[1:] = (np.diff(case[order]) != 0) | (np.diff(codes[order]) != 0)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.cumsum(new) - 1
-    first = np.full(len(batch), np.iinfo(np.int64).max)
-    np.minimum.at(first, case, place)
-    place -= first[case]
-    return place

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import argument, shown
+from toplist._text import argument, quote
 from toplist.errors import FileError
 
 Column = Any  # pyarrow.Array
@@ -31,7 +31,7 @@ def identifiers(column: Any, source: str, rows: NDArray[np.int64]) -> Column:
         odd = (values != np.floor(values)) | (np.abs(values) >= 2.0**53)
         if odd.any():
             at = int(np.flatnonzero(odd)[0])
-            problem = f"{shown(ids[at].as_py())} is no case id: ids are text, or whole numbers below 2^53 in size."
+            problem = f"{quote(ids[at].as_py())} is no case id: ids are text, or whole numbers below 2^53 in size."
             raise FileError(source, problem, row=int(rows[at]))
         return pa.array(values.astype(np.int64))
     if pa.types.is_temporal(ids.type) or pa.types.is_boolean(ids.type):
@@ -49,7 +49,7 @@ def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", h
         return as_numpy(pc.cast(column, pa.float32()))
     if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return as_numpy(pc.cast(column, pa.float64(), safe=False))
-    text, where = plain(column), f" in {shown(name)}" if name else ""
+    text, where = plain(column), f" in {quote(name)}" if name else ""
     if not pa.types.is_string(text.type):
         raise FileError(source, f"the values{where} are {kind_of(kind)}, but confidences are numbers.{hint}")
     trimmed = pc.utf8_trim_whitespace(text)
@@ -57,7 +57,7 @@ def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", h
         return as_numpy(pc.cast(trimmed, pa.float64()))
     except pa.ArrowInvalid:
         bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
-        problem = f"{shown(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
+        problem = f"{quote(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
         raise FileError(source, problem, row=int(rows[bad])) from None
 
 

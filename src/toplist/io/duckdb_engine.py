@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from toplist._files import no_room, temporary_folder
+from toplist._files import disk_full, temporary_folder
 from toplist._optional import need
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
@@ -106,7 +106,7 @@ def in_words(error: BaseException) -> str:
     require_uninterrupted(error)
     text = str(error).strip()
     if any(mark in text for mark in _DISK):
-        return no_room("DuckDB needs more")
+        return disk_full("DuckDB needs more")
     if any(mark in text for mark in _MEMORY_MARKS):
         more = "TOPLIST_MEMORY=4GB" if "TOPLIST_MEMORY" not in os.environ else "a larger TOPLIST_MEMORY"
         return f"it takes more than {_memory()} of memory. Allow more with {more}."

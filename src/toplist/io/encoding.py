@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import argument, doubles, several, shown
+from toplist._text import argument, listed, near_duplicates, quote
 from toplist._typing import Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch
@@ -50,7 +50,7 @@ def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
     odd = next((label for label in labels if sets and sets in label), None)
     if odd is not None:
         raise SpaceError(
-            f"the label {shown(odd)} has the separator {sets!r} in it: where classes are label sets, give the labels "
+            f"the label {quote(odd)} has the separator {sets!r} in it: where classes are label sets, give the labels "
             "that the sets are made of, one by one."
         )
     if not space.complete and space.size != 2 ** len(labels):
@@ -71,7 +71,7 @@ class _Place:
     name: str
 
     def error(self, problem: str) -> FileError:
-        return FileError(self.source, f"{self.what} {shown(self.name)} {problem}", row=self.row or None)
+        return FileError(self.source, f"{self.what} {quote(self.name)} {problem}", row=self.row or None)
 
 
 @dataclass(slots=True)
@@ -138,7 +138,9 @@ class ClassEncoder:
             return mine, theirs
         mine = np.tile(mine, len(lists)) if lists.classes is None else mine
         theirs = np.tile(theirs, len(truth)) if truth.classes is None else theirs
-        return _within_case(mine, lists, theirs, truth)
+        case = np.concatenate([np.repeat(np.arange(len(b)), np.diff(b.offsets)) for b in (lists, truth)])
+        codes = within_case(case, np.concatenate([mine, theirs]))
+        return codes[: len(mine)], codes[len(mine) :]
 
     def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
         """The codes of predictions alone, where nothing is compared."""
@@ -193,11 +195,11 @@ class ClassEncoder:
         odd = next((part for part in parts if part not in members), None)
         if odd is not None:
             near = ClassSpace(labels=sorted(members)).suggest(odd) if len(odd) < 100 else ""
-            return f"the label {shown(odd)} is not among the {len(members):,} labels. {near}".rstrip()
+            return f"the label {quote(odd)} is not among the {len(members):,} labels. {near}".rstrip()
         if not parts and not space.empty:
             return "the empty set is not a class of this space; allow it with empty=True."
         if space.support is not None and parts not in self._support():
-            return f"the label set {shown((self.sets or ';').join(parts) or _EMPTY)} is not in the support."
+            return f"the label set {quote((self.sets or ';').join(parts) or _EMPTY)} is not in the support."
         return ""
 
     def _support(self) -> frozenset[tuple[str, ...]]:
@@ -216,7 +218,7 @@ class ClassEncoder:
             first = next((one for one in values.to_pylist() if not str(one).strip().isdigit()), values[0].as_py())
             raise FileError(
                 batch.source,
-                f"classes are label sets, but {shown(first)} is one text: say what stands between labels, as in "
+                f"classes are label sets, but {quote(first)} is one text: say what stands between labels, as in "
                 f"{argument('set_separator', ';')}, or give lists of labels.",
             )
 
@@ -252,7 +254,7 @@ class ClassEncoder:
             return None
         if seen.pointed is not None and seen.plain is not None:
             return seen.pointed.error(
-                f"is written with a decimal point, but {shown(seen.plain)} is not: these would be different classes. "
+                f"is written with a decimal point, but {quote(seen.plain)} is not: these would be different classes. "
                 "Write whole numbers in all files."
             )
         if seen.outside is None:
@@ -301,9 +303,9 @@ class ClassEncoder:
             seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
             self._seen = seen
         if len(seen) > size:
-            pairs = doubles(self._written(seen))
-            alike = "; ".join(f"{shown(one)} and {shown(other)}" for one, other in pairs[:3])
-            which = f"{alike} differ only in case or blanks" if pairs else several(self._written(seen[-3:]))
+            pairs = near_duplicates(self._written(seen))
+            alike = "; ".join(f"{quote(one)} and {quote(other)}" for one, other in pairs[:3])
+            which = f"{alike} differ only in case or blanks" if pairs else listed(self._written(seen[-3:]))
             remedy = "Write a class in one way in all files." if pairs else "Declare the right number of classes."
             raise SpaceError(
                 f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
@@ -362,7 +364,7 @@ def label_sets(values: Any, delimiter: str) -> Any:
     parts, which = _taken_apart(values, delimiter)
     odd = next((part for one in parts for part in one if delimiter in part), None)
     if odd is not None:
-        raise TopListError(f"the label {shown(odd)} has the separator {delimiter!r} in it: choose another one.")
+        raise TopListError(f"the label {quote(odd)} has the separator {delimiter!r} in it: choose another one.")
     return need("pyarrow").array([delimiter.join(one) or _EMPTY for one in parts], "string").take(which)
 
 
@@ -414,21 +416,20 @@ def _whole(values: Any, batch: Batch) -> Codes:
     return whole
 
 
-def _within_case(mine: Codes, lists: Batch, theirs: Codes, truth: Batch) -> tuple[Codes, Codes]:
-    """Codes that start from zero in each case."""
-    n = len(lists)
-    case = np.concatenate([np.repeat(np.arange(n), np.diff(b.offsets)) for b in (lists, truth)])
-    pairs = np.stack([case, np.concatenate([mine, theirs])])
-    order = np.lexsort(pairs[::-1])
-    fresh = np.ones(len(order), bool)
-    fresh[1:] = (pairs[:, order][:, 1:] != pairs[:, order][:, :-1]).any(axis=0)
-    place = np.cumsum(fresh) - 1
-    local = np.empty(len(order), np.int64)
-    local[order] = place
-    first = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(first, case, local)
-    local -= first[case]
-    return local[: len(mine)], local[len(mine) :]
+def within_case(case: NDArray[Any], codes: Codes) -> Codes:
+    """Codes that start from zero in each case, in the order of the given ones.
+
+    >>> within_case(np.array([0, 0, 1, 1, 0]), np.array([7, 3, 9, 9, 7]))
+    array([1, 0, 0, 0, 1])
+    """
+    order = np.lexsort((codes, case))
+    new_case, new = np.ones(len(order), bool), np.ones(len(order), bool)
+    new_case[1:] = np.diff(case[order]) != 0
+    new[1:] = new_case[1:] | (np.diff(codes[order]) != 0)
+    place = np.cumsum(new) - 1
+    out = np.empty(len(order), np.int64)
+    out[order] = place - np.maximum.accumulate(np.where(new_case, place, 0))
+    return out
 
 
 def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) -> FileError:
@@ -438,7 +439,7 @@ def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) 
     known = f"the {len(labels):,} labels" if space.complete else "the labels"
     return FileError(
         batch.source,
-        f"{what} {shown(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
+        f"{what} {quote(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
         row=_row(at, batch),
     )
 
@@ -502,7 +503,7 @@ class CommonEncoder(ClassEncoder):
         pa, pc = need("pyarrow"), need("pyarrow.compute")
         odd = canonical.filter(pc.match_substring(canonical, self.sets))
         if len(odd):
-            raise TopListError(f"{several(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
+            raise TopListError(f"{listed(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
         return pa.array(self._written(canonical), pa.string())
 
 

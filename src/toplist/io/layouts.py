@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
-from toplist._text import argument, meant, nearest, several, shown
+from toplist._text import argument, closest, did_you_mean, listed, quote
 from toplist.errors import FileError
 from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
 from toplist.io.readers import Reader
@@ -71,7 +71,7 @@ class Layout:
             how = f"labels in column {_quoted(self.classes)}" if labels else f"distributions ({how}), expected scores"
         parts = [how]
         if self.case is not None:
-            parts.append(f"case id in {shown(self.case)}")
+            parts.append(f"case id in {quote(self.case)}")
         elif aligned:
             parts.append("no case id, so matched by position")
         used = [name for name in self.extra if name not in (*self.classes, self.case)]
@@ -104,7 +104,7 @@ def table_of(reader: Reader) -> Table:
         raise FileError(reader.name, "the name of a column is not UTF-8 text.") from None
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise FileError(reader.name, f"the column {shown(twice)} is there twice.")
+        raise FileError(reader.name, f"the column {quote(twice)} is there twice.")
     return Table(reader, names)
 
 
@@ -114,12 +114,12 @@ def require_columns(table: Table, hints: LayoutHints) -> None:
     for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
         if wanted == hints.confidences and "*" in wanted and wanted not in table.names:
             if not any(fnmatchcase(name, wanted) for name in table.names):
-                raise FileError(table.source, f"no column matches {shown(wanted)}.{_there_are(table.names)}")
+                raise FileError(table.source, f"no column matches {quote(wanted)}.{_there_are(table.names)}")
         elif wanted not in table.names:
-            near = meant(wanted, table.names) or _there_are(table.names)
-            raise FileError(table.source, f"there is no column {shown(wanted)}.{near}{_for_one(hints, wanted)}")
+            near = did_you_mean(wanted, table.names) or _there_are(table.names)
+            raise FileError(table.source, f"there is no column {quote(wanted)}.{near}{_for_one(hints, wanted)}")
         elif wanted in left:
-            raise FileError(table.source, f"the column {shown(wanted)} is named, and to be ignored as well.")
+            raise FileError(table.source, f"the column {quote(wanted)} is named, and to be ignored as well.")
 
 
 def require_header(table: Table) -> None:
@@ -219,7 +219,7 @@ class _Finding:
             return self._layout("labels", outcomes)
         if outcomes:
             self._refuse(
-                f"the column {shown(outcomes[0])} may hold outcomes, or be a class of a table with a column for each. "
+                f"the column {quote(outcomes[0])} may hold outcomes, or be a class of a table with a column for each. "
                 f"Say {argument('outcome', outcomes[0])}, or declare the labels of all classes."
             )
         return self.prediction()
@@ -312,7 +312,7 @@ class _Finding:
         if lowest == 2 or (lowest == 1 and numbered_.endswith(".1")):
             return pair
         return self._refuse(
-            f"{_quoted(pair)} have no number, unlike {shown(numbered_)} and those after it: are they the first on the "
+            f"{_quoted(pair)} have no number, unlike {quote(numbered_)} and those after it: are they the first on the "
             f"list? Number them, or leave them out: {argument('ignore', pair[0])}, {argument('ignore', pair[1])}."
         )
 
@@ -373,7 +373,7 @@ class _Finding:
         return self.table.could_be_confidence(name)
 
     def _refuse_labels(self, label: str, doubtful: Sequence[str]) -> NoReturn:
-        what, few = shown(label), ", ".join(argument("ignore", name) for name in doubtful[:4])
+        what, few = quote(label), ", ".join(argument("ignore", name) for name in doubtful[:4])
         few += ", ..." if len(doubtful) > 4 else ""
         if self.hints.truth:
             self._refuse(
@@ -390,7 +390,7 @@ class _Finding:
             )
         if len(doubtful) == 1:
             self._refuse(
-                f"{what} may be a hard label, or have its confidence in {shown(doubtful[0])}. Say "
+                f"{what} may be a hard label, or have its confidence in {quote(doubtful[0])}. Say "
                 f"{argument('confidence', doubtful[0])}, or for hard labels {few}."
             )
         self._refuse(
@@ -425,7 +425,7 @@ class _Finding:
 
     def _wide_by_labels(self, scalar: list[str], labels: Collection[str]) -> Layout | None:
         """The columns that are called as the classes are; what others hold is no number."""
-        if getattr(self.table.reader, "unnamed", False) and len(scalar) == len(labels):
+        if self.table.reader.unnamed and len(scalar) == len(labels):
             return self._layout("wide", scalar, names=list(labels))  # by their places
         _require_no_typo(scalar, labels, self.table.source)
         classes = [name for name in scalar if name in labels]
@@ -480,7 +480,7 @@ class _Finding:
             if name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
         ]
         if not columns:
-            self._refuse(f"no column matches {shown(pattern)}.{_there_are(self.table.names)}")
+            self._refuse(f"no column matches {quote(pattern)}.{_there_are(self.table.names)}")
         classes = [name[len(head) : len(name) - len(tail)] for name in columns]
         return self._layout("wide", columns, names=classes)
 
@@ -501,7 +501,7 @@ class _Finding:
         outcomes = named(self.free, TRUTH)
         if outcomes:
             self._refuse(
-                f"the column {shown(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
+                f"the column {quote(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
                 f"predictions, say {argument('class_column', outcomes[0])}.{_there_are(table.names)}"
             )
         self._refuse(
@@ -535,10 +535,10 @@ def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str)
     without = {label.strip().casefold(): label for label in labels if label not in set(names)}
     if len(without) < len(labels):
         for name in [name for name in names if name not in labels][:20]:
-            near = nearest(name, without.values(), 0.8)
+            near = closest(name, without.values(), 0.8)
             if near is not None:
                 raise FileError(
-                    source, f"the column {shown(name)} is not among the labels. Did you mean {shown(near)}?"
+                    source, f"the column {quote(name)} is not among the labels. Did you mean {quote(near)}?"
                 )
 
 
@@ -558,8 +558,8 @@ def _either(what: str, names: Sequence[str]) -> str:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return several(list(names))
+    return listed(list(names))
 
 
 def _there_are(names: Sequence[str]) -> str:
-    return f" The columns are {several(list(names))}." if names else " There are no columns."
+    return f" The columns are {listed(list(names))}." if names else " There are no columns."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toplist._optional import need
-from toplist._text import argument, several, shown
+from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
 from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
@@ -27,12 +27,16 @@ class CaseColumnRequest:
     hints: LayoutHints
 
     @property
+    def called(self) -> str:
+        """The name of the table, for options that are about it alone."""
+        return "truth" if self.hints.truth else self.name
+
+    @property
     def files(self) -> frozenset[Any]:
         """What is read, however it is called: files, or a table in memory."""
         reader = self.table.reader
         if not reader.paths:
-            origin = getattr(reader, "origin", None)
-            return frozenset([id(reader if origin is None else origin)])
+            return frozenset([id(reader if reader.origin is None else reader.origin)])
         return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
 
 
@@ -46,10 +50,8 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
     told = next((one for one in asked if one.hints.case is not None), None)
     if any(one.hints.by_position for one in asked):
         if told is not None:
-            raise AlignmentError(
-                f"{argument('by_position', True)} and {argument('case', told.hints.case)} contradict each other: give "
-                "one of them."
-            )
+            both = f"{argument('by_position', True)} and {argument('case', told.hints.case)}"
+            raise AlignmentError(f"{both} contradict each other: give one of them.")
         return [None] * len(asked)
     bare = next((one for one in asked if one.table.bare), None)
     if bare is not None and len(asked) > 1:
@@ -128,7 +130,7 @@ def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
     if len(found) > 1:
         ways = " or ".join(argument("case", name) for name in found[:4])
-        raise AlignmentError(f"{several(found)} could each be the case ids. Say which: {ways}.")
+        raise AlignmentError(f"{listed(found)} could each be the case ids. Say which: {ways}.")
     return found[0] if found else None
 
 
@@ -165,9 +167,9 @@ def _require_one_pairing(asked: Sequence[CaseColumnRequest], names: Sequence[str
         odd = next((key for key, value in theirs.items() if ours[key] != value), None)
         if odd is not None:
             raise AlignmentError(
-                f"{shown(first)} and {shown(second)} are in all files, but do not go together in the same way: "
-                f"{shown(odd)} stands beside {shown(ours[odd])} in {asked[0].table.source}, and beside "
-                f"{shown(theirs[odd])} in {one.table.source}. Say which are the case ids: "
+                f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
+                f"{quote(odd)} stands beside {quote(ours[odd])} in {asked[0].table.source}, and beside "
+                f"{quote(theirs[odd])} in {one.table.source}. Say which are the case ids: "
                 f"{argument('case', first)} or {argument('case', second)}."
             )
 
@@ -179,17 +181,13 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
     for at, names in known.items():
         strong = [name for name in names if spelled(name) in _STRONG]
         if len(strong) > 1:
-            other, file = next(one for one in asked if one is not asked[at]), _file(asked[at])
+            other = next(one for one in asked if one is not asked[at])
+            own = asked[at].called
             raise AlignmentError(
-                f"{several(strong)} of {asked[at].table.source} could each be the case ids that "
-                f"{other.table.source} has in {shown(known[asked.index(other)][0])}. Say which: "
-                f"{argument('case', strong[0], file)} or {argument('case', strong[1], file)}."
+                f"{listed(strong)} of {asked[at].table.source} could each be the case ids that "
+                f"{other.table.source} has in {quote(known[asked.index(other)][0])}. Say which: "
+                f"{argument('case', strong[0], own)} or {argument('case', strong[1], own)}."
             )
-
-
-def _file(one: CaseColumnRequest) -> str:
-    """The name of a file where an option is about it alone."""
-    return "truth" if one.hints.truth else one.name
 
 
 def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
@@ -210,22 +208,22 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
     raise AlignmentError(
-        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). "
-        f"Name it with {argument('case', file=_file(lacks))}, or pass "
+        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({quote(name)}). "
+        f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.called)}), or pass "
         f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
     )
 
 
 def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
     """Rows are matched by position without a word only where no column could be an id."""
+    paths = listed([one.table.source for one in asked], 3, str)
     for one in asked:
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless "
-                f"that is asked for: pass {argument('by_position', True)} if all files are in the same order. Or name "
-                f"the ids, if {several(others)} of {one.table.source} holds them: "
-                f"{argument('case', others[0])}.{_unique(one)}"
+                f"no column with case ids was found in {paths}, and rows are not matched by position unless that is "
+                f"asked for: pass {argument('by_position', True)} if all files are in the same order. Or name the ids, if "
+                f"{listed(others)} of {one.table.source} holds them: {argument('case', others[0])}.{_unique(one)}"
             )
 
 
@@ -236,7 +234,7 @@ def _require_rows(one: CaseColumnRequest) -> None:
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"{one.table.source}: no column with case ids was found. Name it, if {several(others)} holds them: "
+                f"{one.table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
                 f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
             )
 
@@ -264,9 +262,4 @@ def _unique(one: CaseColumnRequest) -> str:
     """The columns of a table whose values are unique, as a hint."""
     names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
     found = [name for name in names[:5] if unique_values(one.table, name)]
-    return f" The values of {several(found)} are unique." if found else ""
-
-
-def _paths(asked: Sequence[CaseColumnRequest]) -> str:
-    paths = [one.table.source for one in asked]
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")
+    return f" The values of {listed(found)} are unique." if found else ""

@@ -6,17 +6,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from toplist._text import meant
+from toplist._text import did_you_mean
 from toplist.errors import TopListError
 from toplist.io.layouts import KINDS, LayoutHints
 from toplist.lists import TopList, TopLists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
-from toplist.lists.validation import Blanks, Duplicates, Repairs
+from toplist.lists.validation import Blanks, Duplicates, Repairs, Scale
 
 TRUTH = "truth"  # the name of the truth among the files
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
-Scale = Literal["probability", "percent", "log"]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "layout": ("auto", *KINDS),
     "scale": get_args(Scale),
@@ -109,7 +108,7 @@ class ReadOptions:
     @property
     def repairs(self) -> Repairs:
         """What is repaired in lists."""
-        return Repairs(units=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+        return Repairs(scale=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
@@ -377,7 +376,7 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
     known = [one.name for one in fields(ReadOptions)]
     odd = next((name for name in options if name not in known), None)
     if odd is not None:
-        raise TypeError(f"{kind}() has no option {odd!r}.{meant(odd, known)}")
+        raise TypeError(f"{kind}() has no option {odd!r}.{did_you_mean(odd, known)}")
     checked = ReadOptions(**options)
     return {name: getattr(checked, name) for name in options}
 
@@ -405,7 +404,7 @@ def _ignored(value: Any) -> tuple[str, ...]:
 
 def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in allowed:
-        near = meant(value, allowed) if isinstance(value, str) else _by_file(what, value)
+        near = did_you_mean(value, allowed) if isinstance(value, str) else _by_file(what, value)
         *most, last = map(repr, allowed)
         raise TopListError(f"{what} is {', '.join(most)} or {last}, not {value!r}.{near}")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array
 from toplist._optional import need
-from toplist._text import argument, several
+from toplist._text import argument, listed
 from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import MISSING, AlignedCases, OutOfStepError, silent
@@ -233,7 +233,7 @@ def _require_same_names(truth: OpenTable, space: ClassSpace) -> None:
     labels = [str(label) for label in space.labels or ()]
     if has_integers(truth) and not all(label.strip().isdigit() for label in labels):
         raise SpaceError(
-            f"{truth.path}: the outcomes are numbers, but the classes have names ({several(labels)}), and nobody "
+            f"{truth.path}: the outcomes are numbers, but the classes have names ({listed(labels)}), and nobody "
             "has said which class is which number: give the outcomes as labels, or declare the labels in the "
             f"order of the numbers with {argument('space')}."
         )
@@ -262,7 +262,7 @@ def open_aligned(
 
     `space` is a `ClassSpace` or the number of classes; wide tables that name all classes do without.
     """
-    if missing not in MISSING:
+    if missing not in MISSING[:2]:
         raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
     separator, truth = request.set_separator, request.truth.data is not None
     vain = next((what for what, value in request.truth.columns.items() if value is not None), None)
@@ -307,8 +307,7 @@ class AlignedFiles:
 
     def attempts(self) -> Iterator[Iterator[list[Batch]]]:
         """Ways through the cases: the second is for those who meet an `OutOfStepError` on the first."""
-        yield self.cases.in_step()
-        yield self.cases.in_order()
+        return self.cases.attempts()
 
     def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
         """The lists of each file, what happened if the truth is among them, and what codes are called."""

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import argument, shown
+from toplist._text import argument, quote
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
 from toplist.io.column_names import RUN, named
 from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
 from toplist.io.duckdb_engine import connect, guarded
+from toplist.io.files import open_path
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header, table_of
 from toplist.io.matching import CaseColumnRequest, case_columns
-from toplist.io.readers import JsonReader, MemoryReader, Reader, TableChunk, open_frame, open_path, prepare
+from toplist.io.readers import MemoryReader, Reader, TableChunk, open_frame
 from toplist.io.tables import sound
 
 log = logging.getLogger("toplist")
@@ -73,7 +74,7 @@ class OpenTable:
         half = bool(kinds) and all(map(is_half, kinds))
         for batch in batches:
             made = replace(batch, precision=11) if half else batch
-            if isinstance(self.reader, JsonReader) and made.rounding is None and columns:
+            if self.reader.decimal and made.rounding is None and columns:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
 
@@ -109,7 +110,13 @@ def open_sources(
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout, reader = recognise(one.table, one.hints, case), one.table.reader
-        prepare(reader, layout)
+        both = next((name for name in layout.classes if name in layout.confidences), None)
+        if both is not None:
+            raise FileError(
+                reader.name,
+                f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each.",
+            )
+        reader.prepare(layout)
         if layout.case is None and len(opened) > 1:
             _require_natural_order(reader)
         if layout.kind == "long":
@@ -160,8 +167,8 @@ def _require_natural_order(reader: Reader) -> None:
         odd = next(place for place, name in enumerate(names) if name != natural[place])
         raise FileError(
             reader.name,
-            f"without case ids, the order of the parts counts, and {shown(names[odd])} would be read where "
-            f"{shown(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
+            f"without case ids, the order of the parts counts, and {quote(names[odd])} would be read where "
+            f"{quote(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
         )
 
 
@@ -175,10 +182,10 @@ def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
             for value in plain(piece.table.column(0)).unique().to_pylist()
         }
         if len(values) > 1:
-            few = ", ".join(shown(value) for value in sorted(map(str, values))[:3])
+            few = ", ".join(quote(value) for value in sorted(map(str, values))[:3])
             raise FileError(
                 one.table.source,
-                f"the column {shown(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
+                f"the column {quote(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
                 f"together into one list, whatever stands there. Give each its own file, or say "
                 f"{argument('ignore', name)} if that is meant.",
             )
@@ -194,7 +201,7 @@ def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:
             raise FileError(
                 about[0].table.source,
                 f"{argument('ignore', pattern)} has no effect: no column is called so. The columns are "
-                f"{', '.join(map(shown, list(names)[:8]))}.",
+                f"{', '.join(map(quote, list(names)[:8]))}.",
             )
 
 

@@ -107,17 +107,17 @@ class Table:
     @property
     def index(self) -> str | None:
         """The column that was the index of a dataframe."""
-        return getattr(self.reader, "index", None)
+        return self.reader.index
 
     @property
     def named_index(self) -> bool:
         """Whether the index of a dataframe has a name of its own."""
-        return self.index is not None and bool(getattr(self.reader, "named_index", True))
+        return self.index is not None and self.reader.named_index
 
     @property
     def bare(self) -> bool:
         """Whether this is a list or an array, which can be matched by position only."""
-        return bool(getattr(self.reader, "bare", False))
+        return self.reader.bare
 
     def is_list(self, name: str) -> bool:
         """Whether a column holds lists."""

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import Output, inputs_of, require_apart, written
+from toplist._files import Output, inputs_of, require_apart, write_errors_explained
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
@@ -54,7 +54,7 @@ class Writer:
 
     def write(self, table: Any) -> None:
         """The next rows."""
-        with written(self.path):
+        with write_errors_explained(self.path):
             if self._open is None:
                 self._open = _WRITERS[self.path.suffix.lower()](self.output.file, table.schema)
             self._open.write_table(table)
@@ -65,7 +65,7 @@ class Writer:
     def __exit__(self, kind: Any, *_: Any) -> None:
         try:
             if self._open is not None and kind is None:
-                with written(self.path):
+                with write_errors_explained(self.path):
                     self._open.close()
                 self._open = None
                 self.output.keep()
@@ -175,7 +175,7 @@ def _require_text(values: Column, what: str) -> None:
     if pa.types.is_string(values.type):
         blank = truths(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0))
         if blank.any():
-            odd = shown(values[int(np.argmax(blank))].as_py())
+            odd = quote(values[int(np.argmax(blank))].as_py())
             raise TopListError(f"the {what} {odd} is blank, which CSV cannot hold: name the output .parquet or .jsonl.")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._text import argument
+from toplist._text import argument, quote
 from toplist.core import flags
 from toplist.errors import CaseError, ClassError, ConfidenceError, MassError, ShapeError
 from toplist.lists.labelsets import LabelSets
@@ -43,8 +43,8 @@ LABEL_SETS = (
 )
 
 ARGUMENTS: dict[str, tuple[str, Any]] = {  # what the remedies ask for
-    "logs": ("units", "log"),
-    "percent": ("units", "percent"),
+    "logs": ("scale", "log"),
+    "percent": ("scale", "percent"),
     "normalize": ("normalize", True),
     "summed": ("duplicates", "sum"),
     "dropped": ("blanks", "drop"),
@@ -70,7 +70,7 @@ class BadCase:
 
     def show(self, at: int) -> str:
         """A class, as the person who has the file open knows it."""
-        return f"class {self.classes[at]!r}"
+        return f"class {quote(self.classes[at])}"
 
 
 def first_bad(found: NDArray[np.integer[Any]]) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_tuple, is_several, read_only
-from toplist._text import are_codes, nearest
+from toplist._text import are_codes, closest
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
@@ -116,7 +116,7 @@ class ClassSpace:
     def suggest(self, label: Any) -> str:
         """A label that was perhaps meant, as a sentence, or nothing."""
         names = [str(known) for known in self.labels or ()]
-        near = nearest(str(label), names)
+        near = closest(str(label), names)
         if near is not None and near == str(label):
             return f"There is a label {near}, but of another type than {type(label).__name__}."
         if near is None and are_codes([str(label)]) and not any(map(are_codes, ([name] for name in names))):

@@ -15,17 +15,17 @@ from toplist.lists import TopLists
 from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.multilabel.support import lists_of_sets
 
-Units = Literal["probability", "logit"]
+Scale = Literal["probability", "logit"]
 
 _MOST = 1 << 27  # sets of one case
 
 
 def best_sets(
-    marginals: Any, k: int, space: LabelSets | None = None, *, units: Units = "probability", ids: Any = None
+    marginals: Any, k: int, space: LabelSets | None = None, *, scale: Scale = "probability", ids: Any = None
 ) -> TopLists:
     """The k most probable label sets of each case, if its labels are independent: P(S) = prod p_in prod (1 - p_out).
 
-    `marginals` is a (cases, labels) array of probabilities, or of log-odds with `units="logit"`, which keeps the digits
+    `marginals` is a (cases, labels) array of probabilities, or of log-odds with `scale="logit"`, which keeps the digits
     of probabilities next to one; the columns of a data frame go by their names. The rest mass is that of all other
     sets, without cancellation. Where the space has no empty set, probabilities are given that the set is not empty. A
     set of probability zero is never listed, so a list may have fewer than k sets. A case takes time of the order of
@@ -44,17 +44,17 @@ def best_sets(
         space = LabelSets(marginals.columns) if space is None else space
         marginals = space.by_name(marginals) if isinstance(space, LabelSets) else marginals
     p = _as_matrix(marginals)
-    if units not in ("probability", "logit"):
-        raise TopListError(f'units are "probability" or "logit", not {units!r}.')
+    if scale not in ("probability", "logit"):
+        raise TopListError(f'scale is "probability" or "logit", not {scale!r}.')
     known = _as_sets(space, p.shape[1])
     most = min(as_whole(k, "k", 1), known.size)
     if most > _MOST:
         raise TopListError(f"k is at most {_MOST:,} label sets of a case, not {k:,}.")
     names = None if ids is None else as_array(ids, "ids")
-    found = kernel.best_sets(p, known.keys, most, logit=units == "logit", empty=known.empty, spelled=known.digests)
+    found = kernel.best_sets(p, known.keys, most, logit=scale == "logit", empty=known.empty, spelled=known.digests)
     row, why = found.refused
     if why:
-        raise _complaint(p, row, why, units, known, names)
+        raise _complaint(p, row, why, scale, known, names)
     codes, log_p = found.listed(found.codes), found.listed(found.log_p)
     if known.masks and not known.empty:
         codes -= 1
@@ -95,17 +95,17 @@ def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
     return offsets
 
 
-def _complaint(p: NDArray[Any], row: int, why: int, units: str, space: LabelSets, ids: Any) -> CaseError:
+def _complaint(p: NDArray[Any], row: int, why: int, scale: str, space: LabelSets, ids: Any) -> CaseError:
     """The first case that has no sets, what is wrong with it, and how many more are like it."""
     name = "" if ids is None or row >= len(ids) else repr(ids[row].item() if hasattr(ids[row], "item") else ids[row])
     if why == subset_search.ONLY_EMPTY:
-        none = p <= (-subset_search.CERTAIN if units == "logit" else 0.0)
+        none = p <= (-subset_search.CERTAIN if scale == "logit" else 0.0)
         return only_empty(np.all(none, axis=1), name)
-    bad = np.isnan(p) if units == "logit" else ~((p >= 0) & (p <= 1))
+    bad = np.isnan(p) if scale == "logit" else ~((p >= 0) & (p <= 1))
     label = int(np.argmax(bad[row]))
     value, more = float(p[row, label]), int(np.count_nonzero(bad.any(axis=1))) - 1
-    what = "log-odds" if units == "logit" else "probability"
-    problem = f"the {what} of label {space.names[label]!r} {'are' if units == 'logit' else 'is'} {value:g}."
+    what = "log-odds" if scale == "logit" else "probability"
+    problem = f"the {what} of label {space.names[label]!r} {'are' if scale == 'logit' else 'is'} {value:g}."
     return ConfidenceError(problem, _remedy(p, value), case=row, name=name, more=more)
 
 
@@ -120,5 +120,5 @@ def _remedy(p: NDArray[Any], value: float) -> str:
     if np.isnan(value):
         return "Leave the case out on purpose: nothing is dropped silently."
     if np.nanmin(p) >= 0 and np.nanmax(p) <= 100:
-        return 'If these are percentages, divide them by 100; if they are log-odds, pass units="logit".'
-    return 'Probabilities are from 0 to 1. If these are log-odds, pass units="logit".'
+        return 'If these are percentages, divide them by 100; if they are log-odds, pass scale="logit".'
+    return 'Probabilities are from 0 to 1. If these are log-odds, pass scale="logit".'

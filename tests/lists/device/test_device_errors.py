@@ -131,7 +131,7 @@ def test_a_rest_that_does_not_add_up_is_refused(lib: Library) -> None:
     )
 
 
-@pytest.mark.parametrize("option", [{"units": "percent"}, {"normalize": True}, {"duplicates": "sum"}], ids=str)
+@pytest.mark.parametrize("option", [{"scale": "percent"}, {"normalize": True}, {"duplicates": "sum"}], ids=str)
 def test_repairs_are_for_numpy(lib: Library, option: dict[str, Any]) -> None:
     with pytest.raises(tl.TopListError) as caught:
         T.from_topk(lib.array([[0, 1]]), lib.array([[0.5, 0.25]]), 5, **option)
@@ -164,8 +164,8 @@ def test_what_lists_on_a_device_cannot_do_is_said(lib: Library) -> None:
         lambda: tl.curve(device),
         lambda: tl.accuracy(device, lib.array([0, 1, 2])),
         lambda: tl.ranks(device, lib.array([0, 1, 2])),
-        lambda: tl.worst_excess(device),
-        lambda: tl.excess_bound(device),
+        lambda: tl.scoring.worst_excess(device),
+        lambda: tl.scoring.excess_bound(device),
     ):
         with pytest.raises(tl.TopListError):
             use()

@@ -7,8 +7,8 @@ import numpy as np
 import toplist as tl
 from toplist.calibration.testing import CalibrationVerdict
 from toplist.evaluation.case_sample import by_place, held, judged
-from toplist.report.html import model_details
-from toplist.report.html.safe_text import names
+from toplist.report import statements
+from toplist.report.text import names
 
 
 def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, tl.TopLists], np.ndarray]:
@@ -29,7 +29,7 @@ def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, Calibr
 
 
 def said(found: dict[str, CalibrationVerdict]) -> str:
-    return " ".join(map(str, model_details.confidence(found, names(found))))
+    return " ".join(map(str, statements.confidence(found, names(found))))
 
 
 def accuses(text: str) -> bool:

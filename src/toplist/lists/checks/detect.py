@@ -58,18 +58,18 @@ class CaseFlags:
         return tuple(int(np.count_nonzero((self.least >= edge) & (self.least < 1.1 * edge))) for edge in EDGES)
 
 
-def detect(rows: Rows, units: str = "probability") -> CaseFlags:
+def detect(rows: Rows, scale: str = "probability") -> CaseFlags:
     """Which unvalidated cases have which issue."""
     written = rows.confidences
     finite = np.isfinite(written)
-    top = {"probability": 1.0, "percent": 100.0, "log": 0.0}[units]
+    top = {"probability": 1.0, "percent": 100.0, "log": 0.0}[scale]
     impossible = finite & (written > top + max(top, 1.0) * 1e-6)
-    impossible |= finite & ((written <= SENTINEL) if units == "log" else (written < -top * 1e-6))
-    if units == "log":
+    impossible |= finite & ((written <= SENTINEL) if scale == "log" else (written < -top * 1e-6))
+    if scale == "log":
         with np.errstate(over="ignore"):
             rows = exponentiate(rows)
         rows = replace(rows, confidences=np.where(written <= SENTINEL, written, rows.confidences))
-    elif units == "percent":
+    elif scale == "percent":
         rows = from_percent(rows)
     with np.errstate(invalid="ignore", over="ignore"):
         found = inspect(rows)[1]
@@ -82,7 +82,7 @@ def detect(rows: Rows, units: str = "probability") -> CaseFlags:
         kinds["too many classes"] = _too_long(rows, found)
         kinds |= _shapes(rows, t, sizes)
         kinds["invalid"] = _invalid(rows, found) & sound & ~kinds["mass above one"]
-        kinds["percent"], kinds["logs"] = _units(written, rows, units)
+        kinds["percent"], kinds["logs"] = _wrong_scale(written, rows, scale)
         wrong = kinds["mass above one"] | kinds["incomplete distribution"]
         near = np.abs(1.0 - sums)
         misses = tuple(int(np.count_nonzero(wrong & (near <= sizes * 0.5 * 10.0**-d + 1e-9))) for d in DIGITS)
@@ -148,11 +148,11 @@ def _once(rows: Rows, cases: NDArray[np.intp]) -> Rows:
     return replace(part, offsets=offsets, classes=codes[keep], confidences=t, log_confidences=logs)
 
 
-def _units(written: NDArray[Any], rows: Rows, units: str) -> tuple[Bools, Bools]:
+def _wrong_scale(written: NDArray[Any], rows: Rows, scale: str) -> tuple[Bools, Bools]:
     """Cases whose numbers would do as percentages, and those that would as logarithms."""
     offsets, sizes, n = rows.offsets, np.diff(rows.offsets), len(rows)
     nothing = np.zeros(n, bool)
-    if units != "probability":
+    if scale != "probability":
         return nothing, nothing
     v = written.astype(np.float64, copy=False)
     some = sizes > 0

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from toplist._text import argument, several, shown
+from toplist._text import argument, listed, quote
 from toplist.lists import error_messages as remedies
 from toplist.lists.checks.detect import DIGITS
 
@@ -84,12 +84,12 @@ def _detail(name: str, counts: QualityCounts) -> str:
 
 
 def _first(found: Count) -> str:
-    name = found.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", found.name) else shown(found.name)
+    name = found.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", found.name) else quote(found.name)
     return f" {'The first' if found.cases > 1 else 'It'} is {'' if name.startswith('row ') else 'case '}{name}."
 
 
 def _largest(counts: QualityCounts) -> str:
-    scale = {"probability": "", "percent": " percent", "log": " as a logarithm"}[counts.units]
+    scale = {"probability": "", "percent": " percent", "log": " as a logarithm"}[counts.scale]
     return f"{counts.numbers.largest:g}{scale}"
 
 
@@ -138,6 +138,6 @@ _DETAILS: Final[Mapping[str, Callable[[QualityCounts], str]]] = {
     "edge": lambda counts: "" if counts.cutoff is None else f"{counts.cutoff[0]:g}",
     "ends": lambda counts: "" if counts.cutoff is None else f"{counts.cutoff[1]:,}",
     "cases": lambda counts: f"{counts.cases:,}",
-    "guesses": lambda counts: several(list(counts.classes.never_happen), 3),
-    "outcomes": lambda counts: several(list(counts.classes.never_listed), 3),
+    "guesses": lambda counts: listed(list(counts.classes.never_happen), 3),
+    "outcomes": lambda counts: listed(list(counts.classes.never_listed), 3),
 }

@@ -123,7 +123,7 @@ class QualityCounts:
     """
 
     cases: int = 0
-    units: str = "probability"
+    scale: str = "probability"
     ranked: bool = False  # whether lists are told to have the most confident class first
     counts: Mapping[str, Count] = field(default_factory=dict)
     numbers: Numbers = field(default_factory=Numbers)
@@ -140,7 +140,7 @@ class QualityCounts:
             return self if self.cases else other
         return QualityCounts(
             self.cases + other.cases,
-            self.units,
+            self.scale,
             self.ranked,
             {kind: self.count(kind) + other.count(kind) for kind in {**self.counts, **other.counts}},
             self.numbers + other.numbers,
@@ -170,8 +170,8 @@ class QualityCounts:
     @property
     def sentinel(self) -> tuple[float, int] | None:
         """The same impossible number again and again, and how often it is there."""
-        found = self.numbers.mark(in_logs=self.units == "log" or _logs(self) is not None)
-        percent = self.units == "probability" and _percent(self) is not None
+        found = self.numbers.mark(in_logs=self.scale == "log" or _logs(self) is not None)
+        percent = self.scale == "probability" and _percent(self) is not None
         return None if found is None or (percent and 0 < found[0] <= 100) else found
 
     @property
@@ -191,7 +191,7 @@ class QualityCounts:
         rows: Rows,
         space: ClassSpace,
         *,
-        units: str = "probability",
+        scale: str = "probability",
         ranked: bool = False,
         position: NDArray[Any] | None = None,
         names: Names | None = None,
@@ -206,14 +206,14 @@ class QualityCounts:
         `local` codes mean another class in every case.
         """
         n = len(rows)
-        found, where = detect(rows, units), np.arange(n) if position is None else position
+        found, where = detect(rows, scale), np.arange(n) if position is None else position
         called: Names = MemoryNames(space) if names is None else names
         kinds = {**found.kinds, **(also or {})}
         filled = found.sums[found.sizes > 0]
         classes = Classes() if codes is None or local else Classes.of(found.rows, codes, called)
         return cls(
             n,
-            units,
+            scale,
             ranked,
             {kind: _counted(which, where, called) for kind, which in kinds.items() if which.any()},
             Numbers.of(found.written, found.rows.confidences, found.impossible),
@@ -341,7 +341,7 @@ def _order(counts: QualityCounts) -> Count | None:
 
 def _not_percent(counts: QualityCounts) -> Count | None:
     """Percentages that never reach even one."""
-    low = counts.units == "percent" and 0 < counts.numbers.largest <= 1 and counts.numbers.inner >= _ENOUGH
+    low = counts.scale == "percent" and 0 < counts.numbers.largest <= 1 and counts.numbers.inner >= _ENOUGH
     return Count(counts.cases) if low else None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_tuple
-from toplist._text import meant
+from toplist._text import did_you_mean
 from toplist.errors import SpaceError
 from toplist.lists.labelsets.batch import MASK_BITS, Sets, from_rows, keys
 from toplist.lists.labelsets.codebook import Codebook
@@ -184,7 +184,7 @@ class LabelSets(ClassSpace):
         return from_rows(np.array(rows, np.int64), np.array(labels, np.int64), count, len(self.names))
 
     def _unknown(self, label: Hashable) -> SpaceError:
-        return SpaceError(f"{label!r} is not a label.{meant(str(label), map(str, self.names))}")
+        return SpaceError(f"{label!r} is not a label.{did_you_mean(str(label), map(str, self.names))}")
 
     # Codes out and in
 
