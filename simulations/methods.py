@@ -12,7 +12,7 @@ import numpy as np
 from simulations import worlds
 from simulations.worlds import World
 from toplist.inference.confidence_set import confidence_set
-from toplist.inference.pairwise import further, pairs
+from toplist.inference.pairwise import extra_units, pairs
 from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Estimate
 from toplist.inference.settings import IntervalMethod
@@ -52,7 +52,13 @@ def _relative(scores: worlds.Floats) -> float:
 
 
 def interval(
-    name: str, how: IntervalMethod, expected: Expected = "holds", *, quantity: str = "difference", apart: bool = False, **more: Any
+    name: str,
+    how: IntervalMethod,
+    expected: Expected = "holds",
+    *,
+    quantity: str = "difference",
+    apart: bool = False,
+    **more: Any,
 ) -> Method:
     """An interval of a quantity; `apart` takes cases as independent, which they may not be."""
 
@@ -64,7 +70,7 @@ def interval(
         if quantity == "skill":
             return _outside(found.skill(0, 0), truth)
         if quantity == "skill over another":
-            return _outside(found.reference_skill(0, 0, len(world.scores) - 1), truth)
+            return _outside(found.baseline_skill(0, 0, len(world.scores) - 1), truth)
         if quantity == "relative":
             everyone = tuple(range(len(world.scores)))
             return _outside(found.relative(0, 0, _relative(world.scores), everyone), truth)
@@ -90,7 +96,7 @@ def family(name: str, expected: Expected, *, adjusted: bool) -> Method:
         sums = world.sums()
         names = tuple("abcdefgh"[: len(world.scores)])
         found = pairs(sums.tally, ComparisonSpec(names, ("rule",), (), None, False), sums, names, worlds.LEVEL)
-        values = [pair.adjusted if adjusted else pair.difference.p for pair in found]
+        values = [pair.adjusted_p if adjusted else pair.difference.p for pair in found]
         return any(p is not None and p <= ALPHA for p in values)
 
     return Method(name, wrong, expected, "calls any of ten equal pairs different")
@@ -121,4 +127,4 @@ def separates(name: str) -> Method:
 def needed(difference: float) -> int:
     """How many cases tell these two apart, by the package's own reckoning from a hundred cases of variance one."""
     found = Estimate(difference, difference - 1, difference + 1, error=0.1)
-    return 100 + (further(found, 100, worlds.LEVEL) or 0)
+    return 100 + (extra_units(found, 100, worlds.LEVEL) or 0)

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.inference.aggregates import tally
-from toplist.scoring.case_scores import Grouping
 from toplist.inference.intervals import IntervalsFromCases, IntervalsFromSums
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import IntervalMethod
-from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.case_scores import METRICS, CaseScores, Grouping
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -65,8 +64,8 @@ class World:
 
 def _sheet(scores: Floats, empty: Floats) -> CaseScores:
     nothing = np.zeros(len(scores), np.int8)
-    row = scores[None]
-    return CaseScores(row, row, empty[None], nothing, (), nothing, nothing, np.zeros(len(scores)), nothing)
+    metrics = {metric.name: nothing for metric in METRICS if not metric.per_k}
+    return CaseScores(("brier",), scores[None], scores[None], empty[None], metrics)
 
 
 # Independent cases

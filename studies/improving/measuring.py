@@ -64,7 +64,7 @@ def recalibration(one: Model) -> Record:
         "promised": gap.promised,
         "kept": gap.kept,
         "chosen": chosen,
-        "brier": {name: board[name].marks[0].score.value for name in ("before", "after")},
+        "brier": {name: board[name].scores["brier"].mean.value for name in ("before", "after")},
         "difference": _difference(board, "after", "before"),
         "log": {name: _log(board[name]) for name in ("before", "after")},
         "miscalibration": {"before": before.miscalibration, "after": better.miscalibration},
@@ -117,8 +117,8 @@ def pool(networks: Sequence[Model]) -> Record:
     found = ambiguity(judge, y)
     return {
         "best": best,
-        "scores": {row.name: row.marks[0].score.value for row in board},
-        "accuracy": {row.name: row.accuracy for row in board},
+        "scores": {row.name: row.scores["brier"].mean.value for row in board},
+        "accuracy": {row.name: row.metrics["accuracy"].value for row in board},
         "against best": {name: _difference(board, name, best) for name in pools},
         "weights": dict(zip(fitted.names, map(float, fitted.weights), strict=True)),
         "members": found.mean,
@@ -140,7 +140,7 @@ def truncation(one: Model) -> Record:
         "error": [float(x) for x in found.error],
         "best": int(found.best),
         "chosen": int(found.chosen),
-        "brier": {row.name: row.marks[0].score.value for row in board},
+        "brier": {row.name: row.scores["brier"].mean.value for row in board},
         "difference": _difference(board, "cut", "all"),
     }
 
@@ -190,5 +190,5 @@ def _difference(board: tl.Leaderboard, a: str, b: str) -> Mapping[str, float | N
 
 
 def _log(row: Any) -> Record:
-    mark = row.marks[1]
-    return {"value": mark.score.value if np.isfinite(mark.score.value) else None, "infinite": mark.infinite}
+    mark = row.scores["log"]
+    return {"value": mark.mean.value if np.isfinite(mark.mean.value) else None, "infinite": mark.infinite}

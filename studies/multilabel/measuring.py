@@ -54,16 +54,15 @@ def hard(lists: tl.TopLists) -> tl.TopLists:
 
 def _row(board: tl.Leaderboard, name: str) -> Record:
     row = board[name]
-    marks = {mark.rule: mark for mark in row.marks}
     return {
-        "brier": _estimate(marks["brier"].score),
-        "log": _estimate(marks["log"].score),
-        "infinite": marks["log"].infinite,
-        "finite log": _finite(marks["log"].finite),
-        "accuracy": row.accuracy,
-        "coverage": row.coverage,
-        "mass": row.mean_mass,
-        "invalid": row.invalid_rate,
+        "brier": _estimate(row.scores["brier"].mean),
+        "log": _estimate(row.scores["log"].mean),
+        "infinite": row.scores["log"].infinite,
+        "finite log": _finite(row.scores["log"].finite),
+        "accuracy": row.metrics["accuracy"].value,
+        "coverage": row.metrics["coverage"].value,
+        "mass": row.metrics["mean_mass"].value,
+        "invalid": row.metrics["invalid_rate"].value,
     }
 
 
@@ -85,7 +84,7 @@ def compared(board: tl.Leaderboard, lists: Mapping[str, tl.TopLists], y: tl.mult
             {
                 "a": a,
                 "b": b,
-                "brier": _estimate(pair.difference) | {"adjusted": pair.adjusted},
+                "brier": _estimate(pair.difference) | {"adjusted": pair.adjusted_p},
                 "log": _estimate(board.difference(a, b, "log")),
                 "zero-one": _estimate(board.difference(a, b, "zero-one")),
                 "f1": paired(f1[b], f1[a]),

@@ -33,9 +33,9 @@ def _best(board: Reading) -> str:
     rows = [
         [
             name,
-            mean(board.mark(name)["score"]["value"], 4),
-            mean(board.mark(name, "log")["score"]["value"]),
-            mean(board.row(name)["accuracy"], 4),
+            mean(board.mark(name)["mean"]["value"], 4),
+            mean(board.mark(name, "log")["mean"]["value"]),
+            mean(board.row(name)["metrics"]["accuracy"]["value"], 4),
             drawn(p[name]),
             "yes" if name in found["members"] else "",
         ]

@@ -21,7 +21,7 @@ def remark(boards: Mapping[str, Reading]) -> str:
 
 
 def _means(own: Reading, common: Reading) -> str:
-    by_mean = sorted(own.names, key=lambda name: own.mark(name)["score"]["value"])
+    by_mean = sorted(own.names, key=lambda name: own.mark(name)["mean"]["value"])
     rows = []
     for place, name in enumerate(by_mean, 1):
         row, mark = own.row(name), own.mark(name)
@@ -31,11 +31,11 @@ def _means(own: Reading, common: Reading) -> str:
                 name,
                 f"{row['cases']:,}",
                 share(own.row(name, "passed")["cases"], row["cases"]),
-                mean(mark["score"]["value"]),
+                mean(mark["mean"]["value"]),
                 str(place),
-                mean(mark["relative"]),
+                mean(mark["relative"]["value"]),
                 str(own.names.index(name) + 1),
-                mean(common.mark(name)["score"]["value"]) if here else "",
+                mean(common.mark(name)["mean"]["value"]) if here else "",
                 str(common.names.index(name) + 1) if here else "",
             ]
         )
@@ -45,7 +45,7 @@ def _means(own: Reading, common: Reading) -> str:
 
 def _why(own: Reading) -> str:
     """The paragraph: easier rounds, and two pairs that they put in the wrong order."""
-    ahead, passed = (mean(own.mark(STEADY, group=group)["score"]["value"]) for group in ("ahead", "passed"))
+    ahead, passed = (mean(own.mark(STEADY, group=group)["mean"]["value"]) for group in ("ahead", "passed"))
     sure, unsure = (_told(own, *names) for names in TURNED)
     return (
         f"Why the mean over a team's own rounds misleads: {STEADY}, which missed no round, has a mean Brier score of "
@@ -59,7 +59,7 @@ def _told(own: Reading, low: str, high: str) -> str:
     pair = own.pair(low, high)
     d = _oriented(pair, low)
     late = {name: share(own.row(name, "passed")["cases"], own.row(name)["cases"]) for name in (low, high)}
-    means = {name: mean(own.mark(name)["score"]["value"]) for name in (low, high)}
+    means = {name: mean(own.mark(name)["mean"]["value"]) for name in (low, high)}
     surely = "surely" if own.sure(pair) else "not surely"
     return (
         f"{low} ({late[low]} of its cases after the peak) has a lower own mean than {high} ({late[high]}), "
@@ -71,7 +71,7 @@ def _told(own: Reading, low: str, high: str) -> str:
 def _months(cases: Reading) -> str:
     months = [section["group"] for section in cases.record["groups"]]
     rows = [
-        [name, *(mean(mark["value"]) if (mark := cases.mark(name, group=m)["score"])["value"] else "" for m in months)]
+        [name, *(mean(mark["value"]) if (mark := cases.mark(name, group=m)["mean"])["value"] else "" for m in months)]
         for name in cases.names
     ]
     return table(["mean Brier score", *months], rows)
@@ -85,8 +85,8 @@ def turned(own: Reading) -> list[tuple[Row, bool, bool]]:
         if value is None:
             continue
         one, other = own.mark(pair["a"]), own.mark(pair["b"])
-        by_mean = value * (one["score"]["value"] - other["score"]["value"]) < 0
-        by_ratio = value * (one["relative"] - other["relative"]) < 0
+        by_mean = value * (one["mean"]["value"] - other["mean"]["value"]) < 0
+        by_ratio = value * (one["relative"]["value"] - other["relative"]["value"]) < 0
         if by_mean or by_ratio:
             found.append((pair, by_mean, by_ratio))
     return sorted(found, key=lambda one: one[0]["difference"]["p"])
@@ -95,9 +95,9 @@ def turned(own: Reading) -> list[tuple[Row, bool, bool]]:
 def _turned(own: Reading) -> str:
     rows = []
     for pair, by_mean, by_ratio in turned(own):
-        a, b = sorted((pair["a"], pair["b"]), key=lambda name: own.mark(name)["score"]["value"])
-        apart = own.mark(a)["score"]["value"] - own.mark(b)["score"]["value"]
-        ratios = f"{own.mark(a)['relative']:.3f} : {own.mark(b)['relative']:.3f}"
+        a, b = sorted((pair["a"], pair["b"]), key=lambda name: own.mark(name)["mean"]["value"])
+        apart = own.mark(a)["mean"]["value"] - own.mark(b)["mean"]["value"]
+        ratios = f"{own.mark(a)['relative']['value']:.3f} : {own.mark(b)['relative']['value']:.3f}"
         rows.append(
             [
                 f"{a} - {b}",

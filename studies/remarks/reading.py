@@ -24,17 +24,17 @@ class Reading:
     @property
     def names(self) -> list[str]:
         """The models, best first."""
-        return [row["name"] for row in self.record["overall"]["standings"]]
+        return [row["name"] for row in self.record["overall"]["rows"]]
 
     def row(self, name: str, group: str | None = None) -> Row:
         """One model, over all cases or in a group."""
         sections = [self.record["overall"]] if group is None else self.record["groups"]
         section = next(part for part in sections if part["group"] == group)
-        return cast("Row", next(row for row in section["standings"] if row["name"] == name))
+        return cast("Row", next(row for row in section["rows"] if row["name"] == name))
 
     def mark(self, name: str, rule: str = "brier", group: str | None = None) -> Row:
         """How one model did under one rule."""
-        return cast("Row", next(mark for mark in self.row(name, group)["marks"] if mark["rule"] == rule))
+        return cast("Row", self.row(name, group)["scores"][rule])
 
     def pairs(self, rule: str = "brier") -> Sequence[Row]:
         """Every two models; the first stands above the second."""

@@ -51,7 +51,7 @@ def test_a_named_outcome_is_a_label_whatever_else_the_file_holds(tmp_path: Path)
     assert found.gap is not None
     assert found.gap.kept == 0.5
     board = tl.compare({"people": path}, tl.Truth(path, outcome="true"), space=3)
-    assert board["people"].accuracy == 0.5
+    assert board["people"].metrics["accuracy"].value == 0.5
 
 
 def test_figures_bear_the_name_of_the_model() -> None:

@@ -221,7 +221,7 @@ def test_groups_make_one_table_each() -> None:
 def test_nothing_but_json_goes_to_stdout_and_how_files_are_read_to_stderr() -> None:
     done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--json")
     told = json.loads(done.stdout)
-    assert math.isfinite(told["overall"]["standings"][0]["accuracy"])
+    assert math.isfinite(told["overall"]["rows"][0]["metrics"]["accuracy"]["value"])
     assert done.stderr.splitlines() == [
         f"{DATA / 'cld2.tsv'}: {told['origins'][0]['reading']}",
         f"truth: {DATA / 'truth.csv'}: {told['truth_reading']}",

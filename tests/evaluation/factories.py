@@ -15,7 +15,7 @@ from tests.inference.case_score_factories import ragged
 from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
 from toplist.inference.results import ModelDetails
 from toplist.lists.checks.names import MemoryNames
-from toplist.scoring.case_scores import sheet
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
 law = settings(deadline=None, max_examples=8, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
@@ -139,7 +139,7 @@ def gathered(
     """What some of the cases show, as a batch of their own."""
     at = np.arange(len(lists)) if at is None else at
     part, happened, rule = lists[at], y[at], as_rule(rule)
-    made = sheet(part, happened, (rule,), tops=(), penalty=penalty)
+    made = CaseScores.from_lists(part, happened, (rule,), penalty=penalty)
     return gather(part, happened, made, rule=rule, position=at, names=MemoryNames(part.space, part.ids, happened))
 
 

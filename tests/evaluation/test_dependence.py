@@ -50,14 +50,14 @@ def test_groups_are_the_leaderboards_of_their_cases(kind: str, how: str) -> None
             y[at],
             **{key: value[at] if isinstance(value, np.ndarray) else value for key, value in given.items()},
         )
-        for mine, theirs in zip(group.standings, alone, strict=True):
+        for mine, theirs in zip(group.rows, alone, strict=True):
             assert mine.name == theirs.name
-            for one, other in zip(mine.marks, theirs.marks, strict=True):
-                assert one.score.low == pytest.approx(other.score.low, rel=1e-9)
-                assert one.score.p == pytest.approx(other.score.p, rel=1e-9)
-                assert (one.behind is None) == (other.behind is None)
-                if one.behind is not None and other.behind is not None:
-                    assert one.behind.high == pytest.approx(other.behind.high, rel=1e-9, abs=1e-12)
+            for one, other in zip(mine.scores.values(), theirs.scores.values(), strict=True):
+                assert one.mean.low == pytest.approx(other.mean.low, rel=1e-9)
+                assert one.mean.p == pytest.approx(other.mean.p, rel=1e-9)
+                assert (one.difference is None) == (other.difference is None)
+                if one.difference is not None and other.difference is not None:
+                    assert one.difference.high == pytest.approx(other.difference.high, rel=1e-9, abs=1e-12)
 
 
 MOMENTS = {
@@ -211,7 +211,7 @@ def test_missing_cases_go_with_every_interval(kind: str, how: str, tmp_path: Pat
         assert (mine.low, mine.high, mine.p) == pytest.approx((theirs.low, theirs.high, theirs.p), rel=1e-9)
     assert mine.low < mine.high  # type: ignore[operator]
     for row in board:
-        for mark in row.marks:
+        for mark in row.scores.values():
             assert mark.relative is not None
             assert mark.relative.low < mark.relative.value < mark.relative.high  # type: ignore[operator]
             assert mark.skill is not None
@@ -233,11 +233,11 @@ def test_skill_with_classes_per_case_and_missing_predictions_knows_every_case(tm
     pytest.importorskip("duckdb")
     found = (
         tl.compare(paths, tl.Truth(truth, n_classes="sizes"), missing="pairwise", rules="brier")["second"]
-        .marks[0]
+        .scores["brier"]
         .skill
     )
     lists = tl.TopLists.from_dicts([{int(outcome[i]): float(t[1, i])} for i in range(N)], tl.ClassSpace(sizes.tolist()))
-    alone = tl.compare({"second": lists}, outcome, rules="brier")["second"].marks[0].skill
+    alone = tl.compare({"second": lists}, outcome, rules="brier")["second"].scores["brier"].skill
     assert found is not None
     assert alone is not None
     assert (found.value, found.low, found.high) == pytest.approx((alone.value, alone.low, alone.high), rel=1e-9)

@@ -374,7 +374,9 @@ class TestFiles:
     def test_classes_that_are_never_listed_or_never_happen_are_found(self, tmp_path):
         (tmp_path / "p.csv").write_text("case,class,confidence\n" + "\n".join(f"{i},a,0.5" for i in range(40)))
         (tmp_path / "t.csv").write_text("case,outcome\n" + "\n".join(f"{i},b" for i in range(40)))
-        kinds = " ".join(one.kind + one.message for one in diagnose(tmp_path / "p.csv", tmp_path / "t.csv", space=3).issues)
+        kinds = " ".join(
+            one.kind + one.message for one in diagnose(tmp_path / "p.csv", tmp_path / "t.csv", space=3).issues
+        )
         assert "never happens" in kinds
         assert "never listed" in kinds
 

@@ -86,10 +86,11 @@ def _without_wide(made: dict[str, Any]) -> dict[str, Any]:
     """A wide table is a dense matrix, whose rows are added up in another way than lists are."""
     out = {key: value for key, value in made.items() if key not in ("overall", "groups")}
     for section in (made["overall"], *made["groups"]):
-        rows = {row["name"]: {k: v for k, v in row.items() if k != "marks"} for row in section["standings"]}
-        for row in section["standings"]:
-            rows[row["name"]]["marks"] = [
-                {k: v for k, v in mark.items() if k not in ("reference_skill", "behind")} for mark in row["marks"]
+        rows = {row["name"]: {k: v for k, v in row.items() if k != "scores"} for row in section["rows"]}
+        for row in section["rows"]:
+            rows[row["name"]]["scores"] = [
+                {k: v for k, v in one.items() if k not in ("baseline_skill", "difference")}
+                for one in row["scores"].values()
             ]
         rows.pop("wide")
         out[str(section["group"])] = rows
@@ -177,9 +178,9 @@ def test_pairwise_comparisons_are_those_of_common_cases(rules: list[str], tmp_pa
             assert [row.name for row in board] == [LAYOUTS[a] for a in brute.order(pairwise=True)]
         leader = LAYOUTS.index(board[0].name)
         for a, name in enumerate(LAYOUTS):
-            mark, row = board[name].marks[r], board[name]
+            mark, row = list(board[name].scores.values())[r], board[name]
             assert (row.cases, row.missing) == (world.has[name].sum(), (~world.has[name]).sum())
-            for got, want in ((mark.score, brute.mean(a)), (mark.behind, brute.difference(a, leader))):
+            for got, want in ((mark.mean, brute.mean(a)), (mark.difference, brute.difference(a, leader))):
                 if got is None:
                     assert a == leader
                 elif isinstance(want, tuple):
@@ -191,9 +192,9 @@ def test_pairwise_comparisons_are_those_of_common_cases(rules: list[str], tmp_pa
             ratio = brute.ratio(a, LAYOUTS.index("wide"))
             assert ratio is not None
             if math.isnan(ratio):
-                assert mark.reference_skill is None
+                assert mark.baseline_skill is None
             else:
-                assert mark.reference_skill.value == pytest.approx(1 - ratio, rel=1e-9)
+                assert mark.baseline_skill.value == pytest.approx(1 - ratio, rel=1e-9)
 
 
 def test_every_order_shows_the_same_missing_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,9 +208,10 @@ def test_every_order_shows_the_same_missing_cases(tmp_path: Path, monkeypatch: p
         for missing in ("common", "pairwise", "reject"):
             made = compare(world, tmp_path, missing=missing, **WEIGHTED).to_dict()
             for section in (made["overall"], *made["groups"]):
-                for mark in (mark for row in section["standings"] for mark in row["marks"]):
-                    for end in ("relative_low", "relative_high"):  # the only ones that do not come from exact sums
-                        mark[end] = _rounded(mark[end])
+                for one in (one for row in section["rows"] for one in row["scores"].values()):
+                    for part in ("low", "high", "error", "p"):  # the only ones that do not come from exact sums
+                        if one["relative"] is not None:
+                            one["relative"][part] = _rounded(one["relative"][part])
             assert want.setdefault(missing, made) == made
 
 

@@ -24,7 +24,7 @@ def plain(board: tl.Leaderboard, *, origins: bool = True) -> dict[str, Any]:
     """All that a leaderboard shows, with models by name."""
     found = board.to_dict()
     for section in (found["overall"], *found["groups"]):
-        section["standings"] = {row.pop("name"): row for row in section["standings"]}
+        section["rows"] = {row.pop("name"): row for row in section["rows"]}
     found["origins"] = sorted(found["origins"], key=lambda one: str(one["name"])) if origins else None
     return found
 
@@ -56,37 +56,39 @@ def test_every_shape_is_scored_as_it_would_be_alone(seed: int, n: int, penalty: 
     pays = 0.0 if not invalid else 0.01 if penalty is None else penalty  # by default, of infinitely many classes
     for name, one in lists.items():
         row = board[name]
-        assert row.accuracy == pytest.approx(tl.accuracy(one, y, sample_weight=w), abs=1e-12)
-        assert row.coverage == pytest.approx(tl.coverage(one, y, sample_weight=w), abs=1e-12)
-        assert row.mean_size == pytest.approx(np.average(one.sizes, weights=w), rel=1e-12)
-        assert row.mean_mass == pytest.approx(np.average(one.mass, weights=w), rel=1e-12)
+        assert row.metrics["accuracy"].value == pytest.approx(tl.accuracy(one, y, sample_weight=w), abs=1e-12)
+        assert row.metrics["coverage"].value == pytest.approx(tl.coverage(one, y, sample_weight=w), abs=1e-12)
+        assert row.metrics["mean_length"].value == pytest.approx(np.average(one.sizes, weights=w), rel=1e-12)
+        assert row.metrics["mean_mass"].value == pytest.approx(np.average(one.mass, weights=w), rel=1e-12)
         assert row.invalid == (~one.is_valid()).sum()
-        assert row.invalid_rate == pytest.approx(np.average(~one.is_valid(), weights=w), rel=1e-12)
+        assert row.metrics["invalid_rate"].value == pytest.approx(np.average(~one.is_valid(), weights=w), rel=1e-12)
         assert (row.cases, row.missing) == (n, 0)
         for k in (1, 3):
-            assert row.top_k_error[k] == pytest.approx(tl.top_k_error(one, y, k=k, sample_weight=w), abs=1e-12)
-        for mark in row.marks:
+            assert row.metrics[f"top_{k}_error"].value == pytest.approx(
+                tl.top_k_error(one, y, k=k, sample_weight=w), abs=1e-12
+            )
+        for mark in row.scores.values():
             brute = Brute.of(
                 [tl.score(lists[who], y, rule=mark.rule, penalty=penalty) for who in (name, leader)], weights=w
             )
             want, most = brute.mean(0), {"brier": 2.0, "log": math.inf, "spherical": 1.0}[mark.rule] + pays
             assert mark.infinite == brute.infinite(0)
             if isinstance(want, tuple):
-                assert agrees(mark.score, want, 1e-10, (0.0, most))
+                assert agrees(mark.mean, want, 1e-10, (0.0, most))
             else:
-                assert (mark.score.value, mark.score.low) == (math.inf, None)
+                assert (mark.mean.value, mark.mean.low) == (math.inf, None)
             free = np.average(tl.score(one, y, rule=mark.rule, penalty=0), weights=w)
             assert mark.unpenalised == pytest.approx(free, rel=1e-10)
-            assert (mark.behind is None) == (name == leader)
+            assert (mark.difference is None) == (name == leader)
             behind = brute.difference(0, 1)
-            if mark.behind is not None and isinstance(behind, tuple):
-                assert agrees(mark.behind, behind, 1e-9, (-most, most))
+            if mark.difference is not None and isinstance(behind, tuple):
+                assert agrees(mark.difference, behind, 1e-9, (-most, most))
             if isinstance(want, tuple):
                 empty = {"brier": 1 - 1 / M, "log": math.log(M), "spherical": 1 - M**-0.5}[mark.rule]
                 assert mark.skill.value == pytest.approx(1 - want[0] / empty, rel=1e-9, abs=1e-12)
-    infinite = [row.marks[0].infinite for row in board]
+    infinite = [row.scores["brier"].infinite for row in board]
     assert infinite == sorted(infinite)
-    finite = [row.marks[0].score.value for row in board if not row.marks[0].infinite]
+    finite = [row.scores["brier"].mean.value for row in board if not row.scores["brier"].infinite]
     assert finite == sorted(finite)
 
 
@@ -118,7 +120,7 @@ def test_the_order_of_the_models_does_not_show(seed: int, n: int) -> None:
     del made["rows"]  # under the log score of few cases it may tie with its mirror
     boards = [tl.compare(dict(items), y, space=M) for items in (made.items(), reversed(made.items()))]
     one, other = map(plain, boards)
-    means = [(row.marks[0].infinite, row.marks[0].score.value) for row in boards[0]]
+    means = [(row.scores["brier"].infinite, row.scores["brier"].mean.value) for row in boards[0]]
     if len(set(means)) == len(means):
         assert one == other
 
@@ -168,9 +170,9 @@ def test_under_a_soft_truth_scores_are_expected_scores(seed: int, n: int) -> Non
     for y in (truth, tl.TopLists.from_proba(truth)):
         board = tl.compare(made, y, space=M)
         for name, what in made.items():
-            for mark in board[name].marks:
+            for mark in board[name].scores.values():
                 want = np.mean(tl.expected_score(as_lists(name, what), truth, rule=mark.rule))
-                assert mark.score.value == pytest.approx(want, rel=1e-12)
+                assert mark.mean.value == pytest.approx(want, rel=1e-12)
 
 
 def test_the_penalty_is_paid_by_invalid_lists_only() -> None:
@@ -181,11 +183,11 @@ def test_the_penalty_is_paid_by_invalid_lists_only() -> None:
     for penalty, due in ((None, default), (0, 0.0), (0.5, 0.5), (math.inf, math.inf)):
         board = tl.compare(made, y, space=M, rules="brier", penalty=penalty)
         one, other = board["invalid"], board["valid"]
-        assert (one.invalid, one.invalid_rate) == (1, 0.5)
-        assert one.marks[0].score.value == pytest.approx(one.marks[0].unpenalised + due / 2)
-        assert one.marks[0].unpenalised == pytest.approx(other.marks[0].score.value)
-        assert other.marks[0].score.value == other.marks[0].unpenalised
-        assert one.marks[0].infinite == (due == math.inf)
+        assert (one.invalid, one.metrics["invalid_rate"].value) == (1, 0.5)
+        assert one.scores["brier"].mean.value == pytest.approx(one.scores["brier"].unpenalised + due / 2)
+        assert one.scores["brier"].unpenalised == pytest.approx(other.scores["brier"].mean.value)
+        assert other.scores["brier"].mean.value == other.scores["brier"].unpenalised
+        assert one.scores["brier"].infinite == (due == math.inf)
 
 
 def test_numbers_of_classes_may_differ_per_case() -> None:
@@ -199,15 +201,15 @@ def test_numbers_of_classes_may_differ_per_case() -> None:
         ("labels", tl.TopLists.from_labels(made["labels"], tl.ClassSpace(sizes))),
     ):
         score, empty = tl.score(lists, y).mean(), np.mean(1 - 1 / np.array(sizes))
-        assert board[name].marks[0].score.value == pytest.approx(score, rel=1e-14)
-        assert board[name].marks[0].skill.value == pytest.approx(1 - score / empty, rel=1e-12)
+        assert board[name].scores["brier"].mean.value == pytest.approx(score, rel=1e-14)
+        assert board[name].scores["brier"].skill.value == pytest.approx(1 - score / empty, rel=1e-12)
 
 
 def test_there_may_be_infinitely_many_classes() -> None:
     """What is unlisted has no probability then: the Brier score of the empty list is one, its log score infinite."""
     board = tl.compare({"a": [{"x": 0.5}, {}], "b": ["x", "y"]}, ["x", "z"], space=math.inf)
     assert board.results.classes == "infinitely many"
-    a = board["a"].marks
+    a = list(board["a"].scores.values())
     assert a[0].skill.value == pytest.approx(1 - (0.25 + 1.0) / 2)
     assert (a[1].infinite, a[1].skill) == (1, None)
 
@@ -216,7 +218,7 @@ def test_label_sets_are_classes() -> None:
     space = tl.LabelSets("abc")
     made = {"lists": tl.TopLists.from_dicts([{frozenset("ab"): 0.75, frozenset(): 0.25}] * 2, space)}
     board = tl.compare(made, [{"a", "b"}, {"c"}], rules="brier")
-    assert board["lists"].accuracy == 0.5
+    assert board["lists"].metrics["accuracy"].value == 0.5
     assert board.results.classes == "8"
 
 
@@ -229,8 +231,8 @@ def test_the_number_of_classes_is_found_where_a_shape_says_it() -> None:
 
 def test_a_single_list_is_a_batch_of_one() -> None:
     board = tl.compare({"a": tl.TopList({0: 0.5}, 3)}, [0], space=3, rules="brier")
-    assert board["a"].marks[0].score.value == tl.score(tl.TopList({0: 0.5}, 3), 0)
-    assert board["a"].marks[0].score.why == "one case has no spread"
+    assert board["a"].scores["brier"].mean.value == tl.score(tl.TopList({0: 0.5}, 3), 0)
+    assert board["a"].scores["brier"].mean.reason == "one case has no spread"
 
 
 def test_repairs_are_asked_for_by_model_and_counted() -> None:
@@ -242,7 +244,7 @@ def test_repairs_are_asked_for_by_model_and_counted() -> None:
         "plain": p,
     }
     board = tl.compare(made, [0, 1])
-    values = {row.name: row.marks[0].score.value for row in board}
+    values = {row.name: row.scores["brier"].mean.value for row in board}
     assert max(values.values()) == pytest.approx(min(values.values()), rel=1e-12)
     repairs = {one.name: dict(one.repairs) for one in board.results.origins}
     assert repairs == {
@@ -284,8 +286,8 @@ def test_the_method_says_what_was_done() -> None:
 def test_pairwise_without_missing_cases_is_the_proportion_of_means() -> None:
     made, y = predictions(3, 40)
     board = tl.compare(made, y, space=M, rules="brier", missing="pairwise")
-    means = np.array([row.marks[0].score.value for row in board])
-    relative = np.array([row.marks[0].relative.value for row in board])
+    means = np.array([row.scores["brier"].mean.value for row in board])
+    relative = np.array([row.scores["brier"].relative.value for row in board])
     np.testing.assert_allclose(relative, means / np.exp(np.log(means).mean()), rtol=1e-12)
 
 

@@ -32,7 +32,7 @@ def board_of(seed: int = 1, n: int = 40, **options: Any) -> tl.Leaderboard:
 
 def flipped(one: Estimate) -> Estimate:
     low, high = (None if end is None else -end for end in (one.high, one.low))
-    return Estimate(-one.value, low, high, one.why, one.error, one.p)
+    return Estimate(-one.value, low, high, one.reason, one.error, one.p)
 
 
 @settings(law, max_examples=10)
@@ -48,7 +48,7 @@ def test_differences_are_antisymmetric_under_every_rule(seed: int, n: int, kind:
                 forth, back = board.difference(a, b, rule), board.difference(b, a, rule)
                 if math.isnan(forth.value):
                     assert math.isnan(back.value)
-                    assert forth.why == back.why == "infinite scores have no interval"
+                    assert forth.reason == back.reason == "infinite scores have no interval"
                 else:
                     assert back == flipped(forth)
 
@@ -68,8 +68,8 @@ def test_differences_to_the_leader_are_those_in_the_standings() -> None:
     board = board_of()
     leader = board[0].name
     for row in board:
-        for mark in row.marks:
-            assert mark.behind == (None if row.name == leader else board.difference(row.name, leader, mark.rule))
+        for mark in row.scores.values():
+            assert mark.difference == (None if row.name == leader else board.difference(row.name, leader, mark.rule))
 
 
 def test_a_model_is_found_by_name_and_by_place() -> None:
@@ -113,11 +113,11 @@ def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
 
     read = json.loads(board.to_json(), parse_constant=refuse)
     assert read == board.to_dict()
-    for row, standing in zip(read["overall"]["standings"], board, strict=True):
+    for row, standing in zip(read["overall"]["rows"], board, strict=True):
         assert (row["rank"], row["name"]) == (standing.rank, standing.name)
-        for mark, one in zip(row["marks"], standing.marks, strict=True):
-            finite = math.isfinite(one.score.value)
-            assert mark["score"]["value"] == (one.score.value if finite else None)
+        for mark, one in zip(row["scores"].values(), standing.scores.values(), strict=True):
+            finite = math.isfinite(one.mean.value)
+            assert mark["mean"]["value"] == (one.mean.value if finite else None)
             assert mark["infinite"] == one.infinite
 
 
@@ -139,8 +139,8 @@ def test_csv_has_a_line_for_each_group_model_and_rule() -> None:
     lines = list(csv.DictReader(io.StringIO(board.to_csv())))
     assert len(lines) == 3 * 8 * 2
     for line in lines[:16]:
-        mark = next(m for m in board[line["model"]].marks if m.rule == line["rule"])
-        assert float(line["mean"]) == mark.score.value
+        mark = board[line["model"]].scores[line["rule"]]
+        assert float(line["mean"]) == mark.mean.value
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -199,14 +199,14 @@ def test_leaderboards_are_frozen_values() -> None:
     assert one == other
     assert one != board_of(level=0.9)
     assert one != board_of(seed=2)
-    for thing, name in ((one, "results"), (one.results, "cases"), (one[0], "rank"), (one[0].marks[0], "score")):
+    for thing, name in ((one, "results"), (one.results, "cases"), (one[0], "rank"), (one[0].scores["brier"], "mean")):
         with pytest.raises(FrozenInstanceError):
             setattr(thing, name, None)
     with pytest.raises(FrozenInstanceError):
-        one[0].marks[0].score.value = 0.0  # type: ignore[misc]
+        one[0].scores["brier"].mean.value = 0.0  # type: ignore[misc]
     with pytest.raises((TypeError, AttributeError)):
         one.extra = 1  # type: ignore[attr-defined]
-    assert hash(one[0].marks[0]) == hash(other[0].marks[0])
+    assert hash(one[0].scores["brier"]) == hash(other[0].scores["brier"])
 
 
 def test_a_leaderboard_says_what_was_asked() -> None:
@@ -223,12 +223,12 @@ def test_a_leaderboard_says_what_was_asked() -> None:
     )
     found = board.results
     assert found.rules == ("log", "brier")
-    assert (found.reference, found.penalty, found.level, found.by) == ("double", 0.5, 0.9, "group")
+    assert (found.baseline, found.penalty, found.level, found.by) == ("double", 0.5, 0.9, "group")
     assert (found.cases, found.compared, found.missing, found.weighted) == (40, 40, "error", False)
     assert [one.name for one in found.origins] == list(made)
     assert [one.group for one in board.groups] == ["0", "1"]
-    assert list(board[0].top_k_error) == [1, 2]
-    assert board["double"].marks[0].reference_skill.value == 0.0
+    assert [name for name in board[0].metrics if name.startswith("top")] == ["top_1_error", "top_2_error"]
+    assert board["double"].scores["brier"].baseline_skill.value == 0.0
 
 
 def test_an_infinite_penalty_is_told_apart_from_the_default_in_the_record() -> None:

@@ -16,7 +16,7 @@ from toplist.io.encoding import ClassEncoder
 from toplist.io.lists import lists_of
 from toplist.io.naming import for_batch
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import sheet
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
 pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
@@ -52,7 +52,7 @@ def in_file(
     made = gather(
         lists,
         y,
-        sheet(lists, y, (rule,), tops=(), penalty=None),
+        CaseScores.from_lists(lists, y, (rule,)),
         rule=rule,
         position=truth.rows,
         names=for_batch(batch, names, codes, truth, (), outcomes),

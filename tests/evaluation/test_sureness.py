@@ -52,16 +52,16 @@ def test_a_board_is_asked_for_pairs_and_power() -> None:
     assert [(p.a, p.b) for p in board.pairs if p.rule == "brier"] == list(combinations(names, 2))
     for pair in board.pairs:
         assert pair.difference == board.difference(pair.a, pair.b, pair.rule) or np.isnan(pair.difference.value)
-        assert pair.more == board.further(pair.a, pair.b, pair.rule)
-        if pair.more:
-            more = board.further(pair.a, pair.b, pair.rule, power=0.99)
+        assert pair.extra_units == board.extra_units(pair.a, pair.b, pair.rule)
+        if pair.extra_units:
+            more = board.extra_units(pair.a, pair.b, pair.rule, power=0.99)
             assert more is not None
-            assert more > pair.more
+            assert more > pair.extra_units
     for call in (
-        lambda: board.further("nobody", names[0]),
-        lambda: board.further(names[0], names[1], power=2),
-        lambda: board.further(names[0], names[1], power=1),
-        lambda: board.further(names[0], names[1], power=0),
+        lambda: board.extra_units("nobody", names[0]),
+        lambda: board.extra_units(names[0], names[1], power=2),
+        lambda: board.extra_units(names[0], names[1], power=1),
+        lambda: board.extra_units(names[0], names[1], power=0),
         lambda: board.confidence_set("quadratic"),
         lambda: board.confidence_set(level=0),
         lambda: board.confidence_set(level=1.5),

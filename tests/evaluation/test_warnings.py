@@ -173,14 +173,18 @@ def test_the_same_predictions_are_told_so_and_not_tested(how: str, noise: float,
     board = compared(how, tmp_path, {"a": lists, "b": again, "c": other}, y, space=5)
     assert [set(who) for who in kinds(board)["same scores"]] == [{"a", "b"}]
     pair = next(one for one in board.pairs if {one.a, one.b} == {"a", "b"} and one.rule == "brier")
-    assert pair.adjusted is None
+    assert pair.adjusted_p is None
     assert pair.difference.p is None
-    assert "the same in every case" in pair.difference.why
-    behind = next(row.marks[0].behind for row in board if row.name in "ab" and row.marks[0].behind is not None)
-    assert board["c"].marks[0].behind is None or behind.low is None
-    tested = [one for one in board.pairs if one.rule == "brier" and one.adjusted is not None]
+    assert "the same in every case" in pair.difference.reason
+    behind = next(
+        row.scores["brier"].difference
+        for row in board
+        if row.name in "ab" and row.scores["brier"].difference is not None
+    )
+    assert board["c"].scores["brier"].difference is None or behind.low is None
+    tested = [one for one in board.pairs if one.rule == "brier" and one.adjusted_p is not None]
     assert len(tested) == 2
-    assert all(one.adjusted <= 2 * (one.difference.p or 0) for one in tested if one.adjusted is not None)
+    assert all(one.adjusted_p <= 2 * (one.difference.p or 0) for one in tested if one.adjusted_p is not None)
 
 
 def test_predictions_that_differ_in_one_case_are_not_the_same() -> None:
@@ -264,11 +268,11 @@ def test_models_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_for(
     assert ranked[2].cases == 8
     assert "Not ranked, with fewer than 20 compared cases: s (8)." in ranked.to_text()
     assert ranked.to_text().splitlines()[6].split()[:2] == ["-", "s"]
-    assert json.loads(ranked.to_json())["overall"]["standings"][2]["rank"] is None
+    assert json.loads(ranked.to_json())["overall"]["rows"][2]["rank"] is None
     assert json.loads(ranked.to_json())["min_cases"] == 20
     without = tl.compare({k: v for k, v in files.items() if k != "s"}, y, space=5, missing="pairwise")
     for name in ("long", "longer"):  # those that are not ranked do not count for the others either
-        assert ranked[name].marks[0].relative == without[name].marks[0].relative
+        assert ranked[name].scores["brier"].relative == without[name].scores["brier"].relative
     with pytest.raises(TopListError, match="no model has so many cases, the most is 60"):
         tl.compare(files, y, space=5, missing="pairwise", min_cases=61)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import toplist as tl
 from toplist.inference.aggregates import Aggregates, tally
-from toplist.scoring.case_scores import CaseScores, Grouping, sheet
+from toplist.scoring.case_scores import METRICS, CaseScores, Grouping
 from toplist.scoring.rules import as_rule
 
 RULES = tuple(map(as_rule, ("brier", "log", "spherical")))
@@ -21,18 +21,12 @@ def sheet_of(scores: Any, **columns: Any) -> CaseScores:
     """A sheet with these scores, (rules, cases), and next to nothing else."""
     scores = np.atleast_2d(np.asarray(scores, float))
     n = scores.shape[1]
-    nothing = np.zeros(n, np.int64)
     made = {
         "unpenalised": scores,
         "empty": np.ones_like(scores),
-        "hit": nothing,
-        "missed": (),
-        "listed": nothing,
-        "sizes": nothing,
-        "mass": np.zeros(n),
-        "invalid": np.zeros(n, np.int8),
+        "metrics": {metric.name: np.zeros(n, np.int8) for metric in METRICS if not metric.per_k},
     }
-    return CaseScores(scores, **(made | columns))
+    return CaseScores(tuple(f"rule {r}" for r in range(len(scores))), scores, **(made | columns))
 
 
 @dataclass(frozen=True)
@@ -60,7 +54,7 @@ class Cases:
         )
 
     def sheets(self) -> list[CaseScores]:
-        return [sheet(one, self.y, RULES, tops=TOPS, penalty=0.25) for one in self.lists]
+        return [CaseScores.from_lists(one, self.y, RULES, ks=TOPS, penalty=0.25) for one in self.lists]
 
     def tally(self) -> dict[Any, Aggregates]:
         return tally(

@@ -63,13 +63,13 @@ def agrees(
     """
     mean, half = want
     if math.isnan(mean):
-        return math.isnan(got.value) and got.low is None and got.high is None and bool(got.why)
+        return math.isnan(got.value) and got.low is None and got.high is None and bool(got.reason)
     scale = abs(mean) + (0.0 if math.isnan(half) else half)
     if not math.isclose(got.value, mean, rel_tol=tolerance, abs_tol=tolerance * scale):
         return False
     if math.isnan(half):
-        return got.low is None and got.high is None and bool(got.why)
-    if got.low is None or got.high is None or got.why:
+        return got.low is None and got.high is None and bool(got.reason)
+    if got.low is None or got.high is None or got.reason:
         return False
     slack = 4e-16 * (abs(mean) + half)  # the ends are rounded
     ends = max(mean - half, within[0]), min(mean + half, within[1])
@@ -143,9 +143,11 @@ class Brute:
         return float(stats.gmean(ratios))
 
     def order(self, *, pairwise: bool = False) -> list[int]:
-        """Best first: few infinite scores, then low relative skill, then a low mean."""
+        """Best first: few infinite scores, then low relative skill, then a low mean; without any case, last."""
 
         def key(a: int) -> tuple[float, float, float]:
+            if not self.weights[self.present[a]].sum():
+                return math.inf, math.inf, math.inf
             ratio = self.relative(a) if pairwise else 0.0
             mean = self.finite(a)
             return self.infinite(a), math.inf if ratio is None else ratio, math.inf if math.isnan(mean) else mean

@@ -233,10 +233,10 @@ def test_mean_scores_are_those_of_scikit_learn(seed: int, n: int, m: int) -> Non
     board = tl.compare({"p": p}, tl.Truth(y, weight=w))
     brier = np.average(((p - np.eye(m)[y]) ** 2).sum(axis=1), weights=w)
     log = metrics.log_loss(y, p, labels=range(m), sample_weight=w)
-    assert [mark.score.value for mark in board["p"].marks] == pytest.approx([brier, log], rel=1e-9)
+    assert [mark.mean.value for mark in board["p"].scores.values()] == pytest.approx([brier, log], rel=1e-9)
     if "scale_by_half" in signature(metrics.brier_score_loss).parameters:  # since 1.7
         theirs = metrics.brier_score_loss(y, p, labels=list(range(m)), scale_by_half=False, sample_weight=w)
-        assert board["p"].marks[0].score.value == pytest.approx(theirs, rel=1e-9)
+        assert board["p"].scores["brier"].mean.value == pytest.approx(theirs, rel=1e-9)
 
 
 def test_shown_ends_are_all_there() -> None:

@@ -38,11 +38,11 @@ def test_no_interval_of_a_leaderboard_leaves_the_range_of_its_score(
         inference=tl.Inference(method=intervals),
     )
     ends = {"brier": 2.0 + (penalty or 0.0), "log": math.inf}
-    for mark in (mark for row in board for mark in row.marks):
+    for mark in (mark for row in board for mark in row.scores.values()):
         high = ends[mark.rule]
         for found, low, top in (
-            (mark.score, 0.0, high),
-            (mark.behind, -high, high),
+            (mark.mean, 0.0, high),
+            (mark.difference, -high, high),
             (mark.skill, -math.inf, 1.0),
         ):
             if found is not None and found.low is not None:
@@ -55,7 +55,7 @@ def test_no_interval_of_a_leaderboard_leaves_the_range_of_its_score(
 def test_two_cases_end_at_the_worst_score_and_claim_nothing() -> None:
     """Student's interval over two Brier scores of 0 and 1.3 would go from -7.6 to 8.9."""
     board = tl.compare({"a": np.array([[1.0, 0.0, 0.0], [0.1, 0.9, 0.0]])}, [0, 0], rules="brier")
-    score, skill = board["a"].marks[0].score, board["a"].marks[0].skill
+    score, skill = board["a"].scores["brier"].mean, board["a"].scores["brier"].skill
     assert (score.low, score.high) == (0.0, 2.0)
     assert (skill.low, skill.high) == pytest.approx((1 - 2.0 / (2 / 3), 1.0))
 

@@ -54,7 +54,7 @@ def test_members_contain_the_best_and_have_p_values_above_the_size(seed: int, k:
     assert got.p[best] == 1.0
     assert set(got.members) == {name for name, p in got.p.items() if p > 1 - got.level}
     assert got.cases == n
-    assert not got.why
+    assert not got.reason
 
 
 @few
@@ -120,7 +120,7 @@ def test_whatever_is_infinite_or_missing_the_reason_is_there(world: World) -> No
     """Every model has a p value, or the whole set has a reason; members have p values."""
     names = NAMES[: len(world.scores)]
     got = found(world)
-    assert got.why or set(got.p) == set(names)
+    assert got.reason or set(got.p) == set(names)
     assert all(0 <= p <= 1 for p in got.p.values())
     assert set(got.members) <= set(got.p)
     assert bool(got.members) == bool(got.p)
@@ -130,17 +130,17 @@ def test_whatever_is_infinite_or_missing_the_reason_is_there(world: World) -> No
     assert got.cases == there.sum()
     infinite = [name for name, row in zip(names, scores, strict=True) if np.isinf(row[there]).any()]
     if there.any() and 0 < len(infinite) < len(names) and got.members:
-        assert got.why == f"out for infinite scores: {', '.join(infinite)}"
+        assert got.reason == f"out for infinite scores: {', '.join(infinite)}"
         assert all(got.p[name] == 0.0 for name in infinite)
         assert not set(infinite) & set(got.members)
 
 
 def test_reasons_are_sentences_parts() -> None:
     inf, nan = np.inf, np.nan
-    assert found(World([[1.0, nan], [nan, 2.0]])).why == "no case has all models"
-    assert found(World([[inf, 1.0], [inf, 2.0]])).why == "every model has infinite scores"
-    assert found(World([[1.0], [2.0]])).why == "one case is too few to draw from"
-    assert found(World(drawn(1, 2, 9))).why == "9 cases are too few to draw from"
+    assert found(World([[1.0, nan], [nan, 2.0]])).reason == "no case has all models"
+    assert found(World([[inf, 1.0], [inf, 2.0]])).reason == "every model has infinite scores"
+    assert found(World([[1.0], [2.0]])).reason == "one case is too few to draw from"
+    assert found(World(drawn(1, 2, 9))).reason == "9 cases are too few to draw from"
     only = found(World([[1.0, 2.0], [inf, 2.0]]))
     assert only.members == ("a",)
     assert only.method == "the only one without infinite scores"

@@ -27,7 +27,7 @@ WHY = {
     "one case has no spread",
     "one cluster has no spread",
     "one moment has no spread",
-    "it is the reference",
+    "it is the baseline",
     "there is nobody to compare with",
     *(f"no two {unit}s are shared with anybody" for unit in ("case", "cluster", "moment")),
     *(f"some resamples have no {unit} that counts" for unit in ("case", "cluster", "moment")),
@@ -45,8 +45,10 @@ def everything(cases: IntervalsFromCases, k: int) -> list[Estimate]:
     """All that a leaderboard would ask for."""
     terms = ComparisonSpec(tuple("abcdefgh"[:k]), ("rule",), (), 0, True)
     found = section(None, cases.exact.tally, terms, cases)
-    marks = [row.marks[0] for row in found.standings]
-    out = [one for m in marks for one in (m.score, m.behind, m.skill, m.reference_skill, m.relative) if one is not None]
+    marks = [row.scores["rule"] for row in found.rows]
+    out = [
+        one for m in marks for one in (m.mean, m.difference, m.skill, m.baseline_skill, m.relative) if one is not None
+    ]
     return out + [cases.difference(0, a, b) for a in range(k) for b in range(k)]
 
 
@@ -58,11 +60,11 @@ def test_nothing_is_nan_in_any_method_and_a_reason_is_there_exactly_where_no_int
     """However many scores are infinite and cases missing; NaN stands for no case, or for infinity on both sides."""
     needs_arch(how, world)
     for found in everything(world.cases(how, draws=19), len(world.scores)):
-        assert (found.low is None) == (found.high is None) == bool(found.why)
-        if found.why:
-            assert found.why in WHY or found.why.endswith(TOO_FEW)
+        assert (found.low is None) == (found.high is None) == bool(found.reason)
+        if found.reason:
+            assert found.reason in WHY or found.reason.endswith(TOO_FEW)
         if math.isnan(found.value):
-            assert found.why in ("there are no cases", "infinite scores have no interval")
+            assert found.reason in ("there are no cases", "infinite scores have no interval")
         if found.low is not None and found.high is not None:
             assert math.isfinite(found.value)
             assert -math.inf < found.low <= found.high < math.inf
@@ -86,12 +88,12 @@ def test_cases_say_what_sums_say_where_both_can(world: World, level: float, norm
         (sums.mean(0, 0), cases.mean(0, 0)),
         (sums.difference(0, 0, 1), cases.difference(0, 0, 1)),
         (sums.skill(0, 0), cases.skill(0, 0)),
-        (sums.reference_skill(0, 0, 1), cases.reference_skill(0, 0, 1)),
+        (sums.baseline_skill(0, 0, 1), cases.baseline_skill(0, 0, 1)),
     ):
         assert one is not None
         assert other is not None
-        assert one.why == other.why
-        if one.why:
+        assert one.reason == other.reason
+        if one.reason:
             continue
         assert ends(one) == pytest.approx(ends(other), rel=1e-9, abs=1e-12)
         if one.p is not None:
@@ -115,7 +117,7 @@ def test_cases_say_what_sums_say_where_some_are_missing(seed: int, n: int, weigh
             if a != b:
                 one, other = sums.difference(0, a, b), cases.difference(0, a, b)
                 assert ends(one) == pytest.approx(ends(other), rel=1e-9, abs=1e-12)
-                mine, theirs = sums.reference_skill(0, a, b), cases.reference_skill(0, a, b)
+                mine, theirs = sums.baseline_skill(0, a, b), cases.baseline_skill(0, a, b)
                 assert ends(mine) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12)
 
 
@@ -132,7 +134,7 @@ def test_clusters_of_one_case_are_cases(world: World, how: IntervalMethod) -> No
         everything(alone.cases(how, draws=19), len(world.scores)),
         strict=True,
     ):
-        assert one.why == other.why.replace("cluster", "case")
+        assert one.reason == other.reason.replace("cluster", "case")
         if one.low is not None:
             assert ends(one) == pytest.approx(ends(other), rel=1e-9, abs=1e-12)
 
@@ -182,7 +184,7 @@ def test_few_waves_do_not_pass_for_certainty() -> None:
     assert found.error > 0.1
     blind = np.cos(math.pi * 3 * (np.arange(1, 5) - 0.5) / 4)  # the third of three waves, and two are looked at
     found = World([blind + 2.0, np.ones(4)]).cases("ewc").difference(0, 0, 1)
-    assert found.why == "4 cases are too few to tell how they depend on each other"
+    assert found.reason == "4 cases are too few to tell how they depend on each other"
 
 
 def test_few_moments_have_no_lags() -> None:
@@ -201,7 +203,7 @@ def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, 
     k = len(world.scores)
     one, other = (everything(w.cases(how, draws=19), k) for w in (world, world.at(order)))
     for mine, theirs in zip(one, other, strict=True):
-        assert mine.why == theirs.why
+        assert mine.reason == theirs.reason
         if mine.low is not None:
             assert ends(mine) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12)
 
@@ -229,10 +231,10 @@ def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: i
         (lambda cases: cases.mean(0, 0), c),
         (lambda cases: cases.difference(0, 0, 1), c),
         (lambda cases: cases.skill(0, 0), 1.0),
-        (lambda cases: cases.reference_skill(0, 0, 1), 1.0),
+        (lambda cases: cases.baseline_skill(0, 0, 1), 1.0),
     ):
         mine, theirs = ask(one), ask(other)
-        assert mine.why == theirs.why
+        assert mine.reason == theirs.reason
         if mine.low is not None:
             assert tuple(factor * x for x in ends(mine)) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12 * c)
             assert mine.p == pytest.approx(theirs.p, rel=1e-9)
@@ -245,7 +247,7 @@ def test_differences_are_antisymmetric_in_every_method(world: World, how: Interv
     needs_arch(how, world)
     cases = world.cases(how, draws=19)
     forth, back = cases.difference(0, 0, 1), cases.difference(0, 1, 0)
-    assert forth.why == back.why
+    assert forth.reason == back.reason
     assert forth.value == -back.value or math.isnan(forth.value)
     if forth.low is not None:
         assert back.low is not None
@@ -259,7 +261,7 @@ def test_differences_are_antisymmetric_in_every_method(world: World, how: Interv
 def test_a_model_does_not_differ_from_itself_in_any_method(world: World, how: IntervalMethod) -> None:
     needs_arch(how, world)
     found = world.cases(how, draws=19).difference(0, 1, 1)
-    assert found.value == 0 or found.why
+    assert found.value == 0 or found.reason
     if found.low is not None:
         assert ends(found) == (0.0, 0.0, 0.0, 0.0)
         assert found.p == 1.0
@@ -288,7 +290,7 @@ def test_a_horizon_as_long_as_the_series_leaves_nothing_to_say() -> None:
     for horizon in (6, 7, 8, 50):
         found = world.cases("hac", horizon=horizon).difference(0, 0, 1)
         assert (found.low, found.high) == (None, None)
-        assert found.why == f"6 cases are too few for a horizon of {horizon}"
+        assert found.reason == f"6 cases are too few for a horizon of {horizon}"
     assert world.cases("hac", horizon=5).difference(0, 0, 1).low is not None
 
 
@@ -322,10 +324,16 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
             {"method": "t", "cluster": "day"},
             "cluster-robust t intervals over 100 clusters by day, which assume that clusters are",
         ),
-        ({"method": "hac", "time": "day"}, "Diebold-Mariano t intervals over 100 moments in the order of day, with a B"),
+        (
+            {"method": "hac", "time": "day"},
+            "Diebold-Mariano t intervals over 100 moments in the order of day, with a B",
+        ),
         ({"method": "ewc"}, "Diebold-Mariano t intervals over 100 cases in the order of the truth, with a variance"),
         ({"method": "bootstrap", "time": "day"}, "stationary bootstrap percentile intervals over 100"),
-        ({"method": "bootstrap", "cluster": ""}, "cluster bootstrap percentile intervals over 100 clusters (1,999 draws"),
+        (
+            {"method": "bootstrap", "cluster": ""},
+            "cluster bootstrap percentile intervals over 100 clusters (1,999 draws",
+        ),
         ({"method": "bootstrap"}, "paired bootstrap percentile intervals (1,999 draws, seed 3)"),
     ],
     ids=str,

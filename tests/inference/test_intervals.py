@@ -165,28 +165,28 @@ def test_copies_of_a_case_in_one_cluster_make_no_interval_narrower() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"weights": [3.0]}], ids=["plain", "weighted"])
 def test_one_case_has_a_mean_and_no_interval(options: dict[str, Any]) -> None:
-    assert mean_of([0.25], **options) == Estimate(0.25, why="one case has no spread")
-    assert difference_of([0.25], [0.5], **options) == Estimate(-0.25, why="one case has no spread")
+    assert mean_of([0.25], **options) == Estimate(0.25, reason="one case has no spread")
+    assert difference_of([0.25], [0.5], **options) == Estimate(-0.25, reason="one case has no spread")
 
 
 def test_one_cluster_has_a_mean_and_no_interval() -> None:
-    assert mean_of([0.25, 0.75], clusters=["a", "a"]) == Estimate(0.5, why="one cluster has no spread")
+    assert mean_of([0.25, 0.75], clusters=["a", "a"]) == Estimate(0.5, reason="one cluster has no spread")
     found = difference_of([0.25, 0.75], [0.5, 0.25], clusters=["a", "a"])
-    assert found == Estimate(0.125, why="one cluster has no spread")
+    assert found == Estimate(0.125, reason="one cluster has no spread")
 
 
 def test_one_case_with_weight_is_one_case() -> None:
-    assert mean_of([0.25, 7.0], weights=[2.0, 0.0]) == Estimate(0.25, why="one case has no spread")
+    assert mean_of([0.25, 7.0], weights=[2.0, 0.0]) == Estimate(0.25, reason="one case has no spread")
 
 
 def test_no_case_with_weight_is_no_case() -> None:
     for found in (mean_of([0.25, 7.0], weights=[0.0, 0.0]), difference_of([1.0], [2.0], weights=[0.0])):
         assert math.isnan(found.value)
-        assert (found.low, found.high, found.why) == (None, None, "there are no cases")
+        assert (found.low, found.high, found.reason) == (None, None, "there are no cases")
     apart = (np.array([True, False]), np.array([False, True]))
     found = difference_of([1.0, 2.0], [3.0, 4.0], present=apart)
     assert math.isnan(found.value)
-    assert found.why == "there are no cases"
+    assert found.reason == "there are no cases"
 
 
 @law
@@ -236,7 +236,7 @@ def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weight
     )
     found = IntervalsFromSums(one, 0.95)
     forth, back = found.difference(0, 0, 1), found.difference(0, 1, 0)
-    assert forth.why == back.why
+    assert forth.reason == back.reason
     assert forth.value == -back.value or (math.isnan(forth.value) and math.isnan(back.value))
     if forth.low is not None and forth.high is not None:
         assert (forth.low, forth.high) == (-back.high, -back.low)  # type: ignore[operator]
@@ -247,12 +247,12 @@ def test_an_infinite_score_makes_the_mean_infinite_and_takes_the_interval() -> N
     """A difference of infinite scores on both sides does not exist; it says so."""
     a, b = [math.inf, 1.0, 2.0], [1.0, 1.0, 1.0]
     why = "infinite scores have no interval"
-    assert mean_of(a) == Estimate(math.inf, why=why)
-    assert difference_of(a, b) == Estimate(math.inf, why=why)
-    assert difference_of(b, a) == Estimate(-math.inf, why=why)
+    assert mean_of(a) == Estimate(math.inf, reason=why)
+    assert difference_of(a, b) == Estimate(math.inf, reason=why)
+    assert difference_of(b, a) == Estimate(-math.inf, reason=why)
     both = difference_of(a, a)
     assert math.isnan(both.value)
-    assert both.why == why
+    assert both.reason == why
 
 
 def test_infinite_scores_on_cases_that_are_not_common_do_not_matter() -> None:

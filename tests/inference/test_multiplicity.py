@@ -14,7 +14,7 @@ from scipy import stats
 from tests.core.integers import law
 from tests.inference.factories import World
 from toplist.inference.intervals import BoundedIntervals
-from toplist.inference.pairwise import POWER, further, holm, pairs
+from toplist.inference.pairwise import POWER, extra_units, holm, pairs
 from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Estimate
 
@@ -82,7 +82,7 @@ def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: floa
     error = abs(d) * ratio
     z = stats.norm.ppf(0.5 + level / 2)
     found = Estimate(d, d - z * error, d + z * error, error=error)
-    more = further(found, n, level)
+    more = extra_units(found, n, level)
 
     def power(cases: float) -> float:
         """How often the interval excludes zero on the side where the difference is."""
@@ -100,12 +100,12 @@ def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: floa
 
 
 def test_no_number_of_cases_separates_what_does_not_differ() -> None:
-    assert further(Estimate(0.0, -0.1, 0.1, error=0.05), 100, 0.95) is None
-    assert further(Estimate(0.0, 0.0, 0.0, error=0.0), 100, 0.95) is None
-    assert further(Estimate(math.inf, why="infinite scores have no interval"), 100, 0.95) is None
-    assert further(Estimate(0.1, why="one case has no spread"), 1, 0.95) is None
-    assert further(Estimate(1e-320, -1.0, 1.0, error=0.5), 100, 0.95) is None
-    assert further(Estimate(0.5, 0.5, 0.5, error=0.0), 100, 0.95) == 0
+    assert extra_units(Estimate(0.0, -0.1, 0.1, error=0.05), 100, 0.95) is None
+    assert extra_units(Estimate(0.0, 0.0, 0.0, error=0.0), 100, 0.95) is None
+    assert extra_units(Estimate(math.inf, reason="infinite scores have no interval"), 100, 0.95) is None
+    assert extra_units(Estimate(0.1, reason="one case has no spread"), 1, 0.95) is None
+    assert extra_units(Estimate(1e-320, -1.0, 1.0, error=0.5), 100, 0.95) is None
+    assert extra_units(Estimate(0.5, 0.5, 0.5, error=0.0), 100, 0.95) == 0
 
 
 def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
@@ -115,12 +115,12 @@ def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
     terms = ComparisonSpec(tuple("abcd"), ("rule",), (), None, False)
     found = pairs(world.tally(), terms, world.sums(), ["c", "a", "d", "b"], 0.95)
     assert [(pair.a, pair.b) for pair in found] == list(combinations("cadb", 2))
-    assert [pair.adjusted for pair in found] == holm([pair.difference.p for pair in found])
+    assert [pair.adjusted_p for pair in found] == holm([pair.difference.p for pair in found])
     for pair in found:
         a, b = "abcd".index(pair.a), "abcd".index(pair.b)
         assert pair.difference == world.sums().difference(0, a, b)
         assert pair.cases == 60
-        assert pair.more == further(pair.difference, 60, 0.95)
+        assert pair.extra_units == extra_units(pair.difference, 60, 0.95)
 
 
 def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
@@ -129,16 +129,19 @@ def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
     terms, copies = ComparisonSpec(("a", "b"), ("rule",), (), None, False), np.repeat(np.arange(30), 4)
     plain = World(scores)
     (want,) = pairs(plain.tally(), terms, plain.sums(), ["a", "b"], 0.95)
-    assert want.more
+    assert want.extra_units
     copied = World(np.repeat(scores, 4, axis=1), clusters=copies)
     for inference in (copied.sums(), copied.cases("t")):
         (found,) = pairs(copied.tally(), terms, inference, ["a", "b"], 0.95)
-        assert (found.cases, found.more) == (120, want.more)
+        assert (found.cases, found.extra_units) == (120, want.extra_units)
     timed, once = (World(x.scores, moments=m) for x, m in ((copied, copies), (plain, np.arange(30))))
     (found,), (alone,) = (pairs(w.tally(), terms, w.cases("hac"), ["a", "b"], 0.95) for w in (timed, once))
-    assert found.more == alone.more
+    assert found.extra_units == alone.extra_units
     (ignored,) = pairs(timed.tally(), terms, timed.cases("t"), ["a", "b"], 0.95)
-    assert ignored.more == pairs(copied.tally(), terms, World(copied.scores).sums(), ["a", "b"], 0.95)[0].more
+    assert (
+        ignored.extra_units
+        == pairs(copied.tally(), terms, World(copied.scores).sums(), ["a", "b"], 0.95)[0].extra_units
+    )
 
 
 def test_pairs_count_the_cases_that_both_have() -> None:
@@ -160,7 +163,7 @@ def test_what_rounding_leaves_is_not_sure(size: float) -> None:
     terms, plain = ComparisonSpec(("a", "b"), ("rule",), (), None, False), world.sums()
     assert plain.difference(0, 0, 1).p < 0.001  # type: ignore[operator]
     (found,) = pairs(world.tally(), terms, BoundedIntervals(plain, ((0.0, 2.0),), True), ["a", "b"], 0.95)
-    assert found.adjusted == found.difference.p == 1.0
+    assert found.adjusted_p == found.difference.p == 1.0
     assert found.difference.low <= 0 <= found.difference.high  # type: ignore[operator]
 
 

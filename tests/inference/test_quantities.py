@@ -99,7 +99,7 @@ def test_the_delta_method_is_the_jackknife_where_there_are_many_units(quantity: 
             Mean: lambda cases=cases: cases.mean(0, 0).error,
             Difference: lambda cases=cases: cases.difference(0, 0, 1).error,
             Skill: lambda cases=cases: cases.skill(0, 0).error,
-            ReferenceSkill: lambda cases=cases: cases.reference_skill(0, 0, 1).error,
+            ReferenceSkill: lambda cases=cases: cases.baseline_skill(0, 0, 1).error,
             LogRelative: lambda cases=cases: cases.relative(0, 0, 1.0, (0, 1)).error,
         }[type(quantity)]()
         gaps.append(abs(got / jackknife(world, quantity) - 1))
@@ -146,11 +146,11 @@ def test_the_interval_of_relative_skill_is_that_of_plain_influence_functions(
 def test_relative_skill_has_no_interval_where_a_pair_has_too_little_in_common() -> None:
     """Alone there is nobody to compare with; and one common case has no spread, however many others there are."""
     got = World(np.array([[1.0, 2.0, 3.0]])).cases("t").relative(0, 0, 1.0, (0,))
-    assert (got.value, got.low, got.why) == (1.0, None, "there is nobody to compare with")
+    assert (got.value, got.low, got.reason) == (1.0, None, "there is nobody to compare with")
     scores = np.full((2, 12), np.nan)
     scores[0, :7], scores[1, 6:] = np.arange(1.0, 8.0), np.arange(2.0, 8.0)
     got = World(scores).cases("t").relative(0, 0, 2.0, (0, 1))
-    assert (got.low, got.why) == (None, "one case has no spread")
+    assert (got.low, got.reason) == (None, "one case has no spread")
 
 
 def test_a_model_with_one_round_takes_no_interval_from_the_others() -> None:
@@ -164,7 +164,7 @@ def test_a_model_with_one_round_takes_no_interval_from_the_others() -> None:
         with_one, plain = cases.relative(0, a, 1.0, others), without.relative(0, a, 1.0, others[:6])
         assert with_one.low is not None
         assert plain.error < with_one.error < 3 * plain.error
-    assert cases.relative(0, 6, 1.0, others).why == "one case has no spread"
+    assert cases.relative(0, 6, 1.0, others).reason == "one case has no spread"
 
 
 def relative_covers(seed: int, sporadic: int, teams: int = 6, rounds: int = 40) -> list[bool]:

@@ -15,8 +15,8 @@ import toplist as tl
 from tests.core.integers import law
 from tests.properties.cases import batches, distributions
 from toplist.core import kernel
-from toplist.scoring import accuracy
-from toplist.scoring.case_scores import sheet
+from toplist.scoring.accuracy import outcome_ranks
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
 RULES = tuple(map(as_rule, ("brier", "log")))
@@ -66,8 +66,8 @@ def test_an_outcome_that_no_list_can_name_has_no_place(monkeypatch: pytest.Monke
     named = tl.TopLists.from_dicts([{"a": 0.5, "b": 0.25}, {}], tl.ClassSpace(9, ["a", "b"]))
     for compiled in (kernel._compiled, None):
         monkeypatch.setattr(kernel, "_compiled", compiled)
-        hit, (missed,), listed = accuracy.places(named, ["z", "z"], [1])
-        assert [x.tolist() for x in (hit, missed, listed)] == [[0, 0], [1, 1], [0, 0]]
+        ranks = outcome_ranks(named, ["z", "z"])
+        assert [x.tolist() for x in (ranks.within(1), ranks.beyond(1), ranks.listed)] == [[0, 0], [1, 1], [0, 0]]
 
 
 def test_many_rows_in_threads_have_the_places_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,12 +114,12 @@ def test_expected_hits_are_averages_over_outcomes_and_orders(
     rows, p = drawn
     lists = tl.TopLists.from_dicts(rows, 5)
     for truth in (np.array(p), tl.TopLists.from_proba(p)):
-        made = sheet(lists, truth, RULES, tops=KS, penalty=None)
+        made = CaseScores.from_lists(lists, truth, RULES, ks=KS, penalty=None)
         for i, (row, belief) in enumerate(zip(rows, p, strict=True)):
-            assert made.hit[i] == pytest.approx(expected(row, belief, 1), abs=1e-14)
-            assert made.listed[i] == pytest.approx(expected(row, belief, 5), abs=1e-14)
-            for missed, k in zip(made.missed, KS, strict=True):
-                assert missed[i] == pytest.approx(1 - expected(row, belief, k), abs=1e-14)
+            assert made["accuracy"][i] == pytest.approx(expected(row, belief, 1), abs=1e-14)
+            assert made["coverage"][i] == pytest.approx(expected(row, belief, 5), abs=1e-14)
+            for k in KS:
+                assert made[f"top_{k}_error"][i] == pytest.approx(1 - expected(row, belief, k), abs=1e-14)
 
 
 @law
@@ -131,10 +131,11 @@ def test_beliefs_may_be_lists_that_name_only_some_classes(
     rows, p = drawn
     lists = tl.TopLists.from_dicts(rows, 5)
     short = tl.TopLists.from_proba(p).truncate(2)
-    made, want = (sheet(lists, truth, RULES, tops=KS, penalty=None) for truth in (short, short.padded()))
-    for name in ("scores", "unpenalised", "hit", "listed"):
+    made, want = (CaseScores.from_lists(lists, truth, RULES, ks=KS, penalty=None) for truth in (short, short.padded()))
+    for name in ("scores", "unpenalised"):
         np.testing.assert_allclose(getattr(made, name), getattr(want, name), rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(np.array(made.missed), np.array(want.missed), rtol=1e-12, atol=1e-14)
+    for name in made.metrics:
+        np.testing.assert_allclose(made[name], want[name], rtol=1e-12, atol=1e-14)
 
 
 @law
@@ -144,22 +145,21 @@ def test_a_sure_belief_is_an_outcome(batch: tuple[tl.TopLists, list[int]]) -> No
     lists, y = batch
     if lists.space.per_case or lists.space.size > 1000:
         return
-    hard = sheet(lists, y, RULES, tops=KS, penalty=0.25)
-    soft = sheet(lists, tl.TopLists.from_labels(y, lists.space), RULES, tops=KS, penalty=0.25)
+    hard = CaseScores.from_lists(lists, y, RULES, ks=KS, penalty=0.25)
+    soft = CaseScores.from_lists(lists, tl.TopLists.from_labels(y, lists.space), RULES, ks=KS, penalty=0.25)
     for name in ("scores", "unpenalised", "empty"):
         np.testing.assert_allclose(getattr(soft, name), getattr(hard, name), rtol=1e-10, atol=1e-10)
-    for name in ("hit", "listed", "sizes", "mass", "invalid"):
-        np.testing.assert_allclose(getattr(soft, name), np.asarray(getattr(hard, name), float), atol=1e-12)
-    np.testing.assert_allclose(np.array(soft.missed), np.array(hard.missed, float), atol=1e-12)
+    for name in hard.metrics:
+        np.testing.assert_allclose(soft[name], np.asarray(hard[name], float), atol=1e-12)
 
 
 @law
 @given(batch=batches(), penalty=st.none() | st.sampled_from([0.0, 0.5, math.inf]))
-def test_a_sheet_holds_what_the_functions_for_scores_and_hits_say(
+def test_case_scores_are_what_the_functions_for_scores_and_metrics_say(
     batch: tuple[tl.TopLists, list[int]], penalty: float | None
 ) -> None:
     lists, y = batch
-    made = sheet(lists, y, RULES, tops=KS, penalty=penalty)
+    made = CaseScores.from_lists(lists, y, RULES, ks=KS, penalty=penalty)
     assert len(made) == len(lists)
     none = tl.TopLists.from_dicts([{}] * len(lists), lists.space)
     for r, rule in enumerate(RULES):
@@ -168,11 +168,11 @@ def test_a_sheet_holds_what_the_functions_for_scores_and_hits_say(
         np.testing.assert_allclose(
             made.empty[r], tl.score(none, y, rule=rule), rtol=1e-12
         )  # the same for every outcome
-    np.testing.assert_array_equal(made.sizes, lists.sizes)
-    np.testing.assert_array_equal(made.mass, lists.mass)
+    np.testing.assert_array_equal(made["mean_length"], lists.sizes)
+    np.testing.assert_array_equal(made["mean_mass"], lists.mass)
     np.testing.assert_array_equal(made.invalid != 0, ~lists.is_valid())
     ranks = tl.ranks(lists, y)
-    np.testing.assert_array_equal(made.listed != 0, np.isfinite(ranks))
-    assert np.mean(made.hit) == pytest.approx(tl.accuracy(lists, y), abs=1e-14)
-    for missed, k in zip(made.missed, KS, strict=True):
-        assert np.mean(missed) == pytest.approx(tl.top_k_error(lists, y, k=k), abs=1e-14)
+    np.testing.assert_array_equal(made["coverage"] != 0, np.isfinite(ranks))
+    assert np.mean(made["accuracy"]) == pytest.approx(tl.accuracy(lists, y), abs=1e-14)
+    for k in KS:
+        assert np.mean(made[f"top_{k}_error"]) == pytest.approx(tl.top_k_error(lists, y, k=k), abs=1e-14)

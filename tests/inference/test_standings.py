@@ -28,7 +28,7 @@ NAMES = ("short", "tied", "label", "full")
 def terms_of(
     names: Sequence[str], rules: Sequence[str] = ("rule",), tops: Sequence[int] = (), **options: Any
 ) -> ComparisonSpec:
-    made = {"reference": None, "pairwise": False} | options
+    made = {"baseline": None, "pairwise": False} | options
     return ComparisonSpec(tuple(names), tuple(rules), tuple(tops), **made)
 
 
@@ -50,7 +50,7 @@ def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: 
 
 
 def by_name(found: Group) -> dict[str, Any]:
-    return {row.name: row for row in found.standings}
+    return {row.name: row for row in found.rows}
 
 
 def same(got: Estimate | None, want: tuple[float, float] | float | None) -> bool:
@@ -60,7 +60,7 @@ def same(got: Estimate | None, want: tuple[float, float] | float | None) -> bool
     if isinstance(want, tuple):
         return agrees(got, want, 1e-11)
     alike = got.value == want or (math.isnan(got.value) and math.isnan(want))
-    return alike and got.low is None and got.high is None and bool(got.why)
+    return alike and got.low is None and got.high is None and bool(got.reason)
 
 
 def close(got: Estimate | float | None, want: float | None) -> bool:
@@ -70,34 +70,34 @@ def close(got: Estimate | float | None, want: float | None) -> bool:
     return (math.isnan(got) and math.isnan(want)) or math.isclose(got, want, rel_tol=1e-11, abs_tol=1e-12)
 
 
-def check(found: Group, brute: Brute, *, pairwise: bool = False, reference: int | None = None) -> None:
+def check(found: Group, brute: Brute, *, pairwise: bool = False, baseline: int | None = None) -> None:
     """Everything that follows from the scores."""
     k = len(brute.scores)
     names = "abcdefgh"[:k]
-    order = [names.index(row.name) for row in found.standings]
+    order = [names.index(row.name) for row in found.rows]
     keys = [brute.order(pairwise=pairwise).index(a) for a in order]
-    assert [row.rank for row in found.standings] == list(range(1, k + 1))
+    assert [row.rank for row in found.rows] == list(range(1, k + 1))
     ties = [(brute.infinite(a), brute.relative(a) if pairwise else 0, brute.finite(a)) for a in order]
-    assert [one[0] for one in ties] == sorted(one[0] for one in ties) or not all(row.cases for row in found.standings)
+    assert [one[0] for one in ties] == sorted(one[0] for one in ties) or not all(row.cases for row in found.rows)
     if len(set(map(str, ties))) == k and (brute.all_finite or not pairwise):
         assert keys == sorted(keys)
     leader = order[0]
-    for a, row in zip(order, found.standings, strict=True):
-        (mark,) = row.marks
+    for a, row in zip(order, found.rows, strict=True):
+        (mark,) = row.scores.values()
         assert row.cases == brute.present[a].sum()
         assert row.missing == len(brute.weights) - row.cases
         assert mark.infinite == brute.infinite(a)
-        assert same(mark.score, brute.mean(a))
+        assert same(mark.mean, brute.mean(a))
         assert close(mark.finite, brute.finite(a))
-        assert same(mark.behind, None if a == leader else brute.difference(a, leader))
+        assert same(mark.difference, None if a == leader else brute.difference(a, leader))
         if brute.all_finite or not pairwise:
             assert close(mark.relative, brute.relative(a) if pairwise else None)
-        if reference is not None:
-            ratio = brute.ratio(a, reference)
+        if baseline is not None:
+            ratio = brute.ratio(a, baseline)
             skill = None if ratio is None or math.isnan(ratio) else 1 - ratio
-            at = brute.common(a, reference)
-            zero = brute.scores[a, at].sum() == 0 < brute.scores[reference, at].sum() < math.inf
-            assert close(mark.reference_skill, 1.0 if zero and brute.weights[at].sum() else skill)
+            at = brute.common(a, baseline)
+            zero = brute.scores[a, at].sum() == 0 < brute.scores[baseline, at].sum() < math.inf
+            assert close(mark.baseline_skill, 1.0 if zero and brute.weights[at].sum() else skill)
 
 
 @st.composite
@@ -116,28 +116,28 @@ def boards(draw: st.DrawFn) -> dict[str, Any]:
 @given(board=boards(), pairwise=st.booleans(), data=st.data())
 def test_standings_are_those_of_brute_force(board: dict[str, Any], pairwise: bool, data: st.DataObject) -> None:
     """Scores, intervals, ranks, differences to the leader, skill and relative skill, on the cases that two share."""
-    reference = data.draw(st.none() | st.integers(0, len(board["scores"]) - 1))
-    found = section_of(**board, pairwise=pairwise, reference=reference)
-    check(found, Brute.of(**board), pairwise=pairwise, reference=reference)
+    baseline = data.draw(st.none() | st.integers(0, len(board["scores"]) - 1))
+    found = section_of(**board, pairwise=pairwise, baseline=baseline)
+    check(found, Brute.of(**board), pairwise=pairwise, baseline=baseline)
 
 
 def test_fewer_infinite_scores_come_first_whatever_the_mean() -> None:
     """Then the mean of the finite ones decides."""
     scores = [[math.inf, math.inf, 0.0], [math.inf, 9.0, 9.0], [math.inf, 8.0, 9.0], [50.0, 50.0, 50.0]]
-    assert [row.name for row in section_of(scores).standings] == ["d", "c", "b", "a"]
+    assert [row.name for row in section_of(scores).rows] == ["d", "c", "b", "a"]
 
 
 def test_equal_models_keep_the_order_in_which_they_were_named() -> None:
-    assert [row.name for row in section_of([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]]).standings] == ["a", "b", "c"]
+    assert [row.name for row in section_of([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]]).rows] == ["a", "b", "c"]
 
 
 def test_a_model_without_cases_comes_last() -> None:
     found = section_of([[math.nan] * 2, [5.0, math.inf], [1.0, 2.0]], [[False] * 2, [True] * 2, [True] * 2])
-    assert [row.name for row in found.standings] == ["c", "b", "a"]
-    last = found.standings[-1]
+    assert [row.name for row in found.rows] == ["c", "b", "a"]
+    last = found.rows[-1]
     assert (last.cases, last.missing) == (0, 2)
-    assert last.marks[0].score.why == "there are no cases"
-    assert math.isnan(last.marks[0].score.value)
+    assert last.scores["rule"].mean.reason == "there are no cases"
+    assert math.isnan(last.scores["rule"].mean.value)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -146,7 +146,7 @@ def test_ranks_do_not_depend_on_the_order_of_names_where_all_scores_are_infinite
     scores, there = [[math.inf, 0.5], [math.inf, math.nan]], [[True, True], [True, False]]
     turn = slice(None, None, -1) if swapped else slice(None)
     found = section_of(scores[turn], there[turn], pairwise=True)
-    assert [row.cases for row in found.standings] == [2, 1]
+    assert [row.cases for row in found.rows] == [2, 1]
 
 
 @settings(law, max_examples=25)
@@ -159,8 +159,8 @@ def test_skill_is_one_minus_the_share_of_what_the_empty_list_scores(m: int, seed
     there[0] = True
     lists = tl.TopLists.from_topk(np.stack([y, (y + 1) % m], axis=1), np.tile([0.5, 0.25], (n, 1)), max(m, 3))
     made = Cases((lists,), y, w, present=(there,)).tally()[None]
-    row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).standings[0]
-    for mark, rule in zip(row.marks, RULES, strict=True):
+    row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).rows[0]
+    for mark, rule in zip(row.scores.values(), RULES, strict=True):
         mean = np.average(tl.score(lists, y, rule=rule)[there], weights=w[there])
         empty = {"brier": 1 - 1 / max(m, 3), "log": math.log(max(m, 3)), "spherical": 1 - max(m, 3) ** -0.5}[rule.name]
         assert mark.skill.value == pytest.approx(1 - mean / empty, rel=1e-11)
@@ -171,8 +171,8 @@ def test_skill_counts_the_classes_of_each_case() -> None:
     sizes, y, w = np.array([2, 3, 10, 500]), [0, 1, 2, 3], np.array([1.0, 2.0, 3.0, 0.5])
     lists = tl.TopLists.from_dicts([{0: 0.75}, {1: 0.5}, {0: 0.25}, {3: 1.0}], tl.ClassSpace(sizes))
     made = Cases((lists,), np.array(y), w).tally()[None]
-    row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).standings[0]
-    for mark, empty in zip(row.marks, (1 - 1 / sizes, np.log(sizes)), strict=False):
+    row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).rows[0]
+    for mark, empty in zip(row.scores.values(), (1 - 1 / sizes, np.log(sizes)), strict=False):
         mean = np.average(tl.score(lists, y, rule=mark.rule, penalty=0.25), weights=w)
         assert mark.skill.value == pytest.approx(1 - mean / np.average(empty, weights=w), rel=1e-12)
 
@@ -181,31 +181,31 @@ def test_the_empty_list_has_no_skill_and_a_sure_hit_has_all() -> None:
     y = np.array([0, 1, 2])
     empty, sure = tl.TopLists.from_dicts([{}] * 3, 7), tl.TopLists.from_labels(y, 7)
     found = section(None, Cases((empty, sure), y).tally()[None], terms_of("ab", ["brier", "log", "spherical"], TOPS))
-    for mark in by_name(found)["a"].marks:
+    for mark in by_name(found)["a"].scores.values():
         assert mark.skill.value == pytest.approx(0.0, abs=1e-12)
-    for mark in by_name(found)["b"].marks:
+    for mark in by_name(found)["b"].scores.values():
         assert mark.skill.value == pytest.approx(1.0, abs=1e-12)
 
 
 def test_where_skill_does_not_exist_it_is_none() -> None:
     """With infinite scores, with an empty list that scores nothing or infinity, without cases."""
-    assert section_of([[math.inf, 1.0]]).standings[0].marks[0].skill is None
-    assert section_of([[0.0, 0.0]], empty=0.0).standings[0].marks[0].skill is None
-    assert section_of([[1.0, 2.0]], empty=math.inf).standings[0].marks[0].skill is None
-    assert section_of([[1.0]], [[False]]).standings[0].marks[0].skill is None
+    assert section_of([[math.inf, 1.0]]).rows[0].scores["rule"].skill is None
+    assert section_of([[0.0, 0.0]], empty=0.0).rows[0].scores["rule"].skill is None
+    assert section_of([[1.0, 2.0]], empty=math.inf).rows[0].scores["rule"].skill is None
+    assert section_of([[1.0]], [[False]]).rows[0].scores["rule"].skill is None
 
 
-def test_skill_over_a_reference_is_measured_on_common_cases() -> None:
-    """And there is none over a reference that is perfect, or infinite, or never there."""
+def test_skill_over_a_baseline_is_measured_on_common_cases() -> None:
+    """And there is none over a baseline that is perfect, or infinite, or never there."""
     scores, there = [[1.0, 2.0, 9.0], [9.0, 4.0, 8.0]], [[True, True, False], [False, True, True]]
-    rows = by_name(section_of(scores, there, reference=1))
-    assert rows["a"].marks[0].reference_skill.value == 0.5
-    assert rows["b"].marks[0].reference_skill.value == 0.0
+    rows = by_name(section_of(scores, there, baseline=1))
+    assert rows["a"].scores["rule"].baseline_skill.value == 0.5
+    assert rows["b"].scores["rule"].baseline_skill.value == 0.0
     for other in ([0.0, 0.0, 0.0], [9.0, math.inf, 8.0]):
-        rows = by_name(section_of([scores[0], other], there, reference=1))
-        assert rows["a"].marks[0].reference_skill is None
-    rows = by_name(section_of(scores, [[True, False, False], [False, True, True]], reference=1))
-    assert rows["a"].marks[0].reference_skill is None
+        rows = by_name(section_of([scores[0], other], there, baseline=1))
+        assert rows["a"].scores["rule"].baseline_skill is None
+    rows = by_name(section_of(scores, [[True, False, False], [False, True, True]], baseline=1))
+    assert rows["a"].scores["rule"].baseline_skill is None
 
 
 def test_relative_skill_is_a_geometric_mean_of_ratios_on_common_cases() -> None:
@@ -213,9 +213,9 @@ def test_relative_skill_is_a_geometric_mean_of_ratios_on_common_cases() -> None:
     scores = [[1.0, 2.0, 0.0, 0.0], [0.0, 4.0, 3.0, 0.0], [0.0, 0.0, 6.0, 7.0]]
     there = [[True, True, False, False], [False, True, True, False], [False, False, True, True]]
     rows = by_name(section_of(scores, there, pairwise=True))
-    assert rows["a"].marks[0].relative.value == pytest.approx((1 * 2 / 4) ** (1 / 2))
-    assert rows["b"].marks[0].relative.value == pytest.approx((4 / 2 * 1 * 3 / 6) ** (1 / 3))
-    assert rows["c"].marks[0].relative.value == pytest.approx((6 / 3 * 1) ** (1 / 2))
+    assert rows["a"].scores["rule"].relative.value == pytest.approx((1 * 2 / 4) ** (1 / 2))
+    assert rows["b"].scores["rule"].relative.value == pytest.approx((4 / 2 * 1 * 3 / 6) ** (1 / 3))
+    assert rows["c"].scores["rule"].relative.value == pytest.approx((6 / 3 * 1) ** (1 / 2))
 
 
 def test_who_is_perfect_leads_and_spoils_no_ranking() -> None:
@@ -223,8 +223,8 @@ def test_who_is_perfect_leads_and_spoils_no_ranking() -> None:
     scores = [[0.0] * 3 + [9.0] * 9, [1.0] * 12, [9.0] * 3 + [2.0] * 9]
     there = [[True] * 3 + [False] * 9, [True] * 12, [False] * 3 + [True] * 9]
     found = section_of(scores, there, pairwise=True)
-    assert [row.name for row in found.standings] == ["a", "b", "c"]
-    assert [row.marks[0].relative.value for row in found.standings] == pytest.approx([0.0, 0.5**0.5, 2.0**0.5])
+    assert [row.name for row in found.rows] == ["a", "b", "c"]
+    assert [row.scores["rule"].relative.value for row in found.rows] == pytest.approx([0.0, 0.5**0.5, 2.0**0.5])
 
 
 @law
@@ -233,7 +233,7 @@ def test_relative_skills_multiply_to_one_where_all_have_all_cases(seed: int, k: 
     """And are in the proportion of the means."""
     scores = np.random.default_rng(seed).exponential(size=(k, 8)) + 0.01
     rows = by_name(section_of(scores, pairwise=True))
-    relative = np.array([rows["abcdefgh"[a]].marks[0].relative.value for a in range(k)])
+    relative = np.array([rows["abcdefgh"[a]].scores["rule"].relative.value for a in range(k)])
     assert np.prod(relative) == pytest.approx(1.0)
     np.testing.assert_allclose(relative / relative[0], scores.mean(axis=1) / scores[0].mean(), rtol=1e-12)
 
@@ -242,15 +242,15 @@ def test_relative_skills_multiply_to_one_where_all_have_all_cases(seed: int, k: 
 @given(board=boards(), pairwise=st.booleans())
 def test_nothing_is_nan_without_saying_why(board: dict[str, Any], pairwise: bool) -> None:
     """An estimate without an interval has a reason; NaN stands for no case, or for infinity on both sides."""
-    found = section_of(**board, pairwise=pairwise, reference=0)
-    for row in found.standings:
-        (mark,) = row.marks
-        for estimate in filter(None, (mark.score, mark.behind)):
-            assert (estimate.low is None) == (estimate.high is None) == bool(estimate.why)
+    found = section_of(**board, pairwise=pairwise, baseline=0)
+    for row in found.rows:
+        (mark,) = row.scores.values()
+        for estimate in filter(None, (mark.mean, mark.difference)):
+            assert (estimate.low is None) == (estimate.high is None) == bool(estimate.reason)
             if math.isnan(estimate.value):
-                assert estimate.why in ("there are no cases", "infinite scores have no interval")
-        assert not math.isnan(mark.score.value) or not row.cases
-        for value in filter(None, (mark.skill, mark.reference_skill, mark.relative)):
+                assert estimate.reason in ("there are no cases", "infinite scores have no interval")
+        assert not math.isnan(mark.mean.value) or not row.cases
+        for value in filter(None, (mark.skill, mark.baseline_skill, mark.relative)):
             assert math.isfinite(value.value)
             assert (value.low is None) == (value.high is None)
         assert not math.isnan(mark.unpenalised) or not row.cases
@@ -274,33 +274,35 @@ def test_hits_are_those_of_the_functions_for_them(weighted: bool, soft: bool) ->
             p = y.padded()
             ranks = np.stack([tl.ranks(some, np.full(len(at), c)) for c in range(7)], axis=1)
             listed = np.average((p * np.isfinite(ranks)).sum(axis=1), weights=w)
-            assert row.coverage == pytest.approx(listed, rel=1e-12)
+            assert row.metrics["coverage"].value == pytest.approx(listed, rel=1e-12)
             each = [tl.accuracy(some, np.full(len(at), c), sample_weight=w * p[:, c]) for c in range(7)]
-            assert row.accuracy == pytest.approx(sum(a * (w * p[:, c]).sum() for c, a in enumerate(each)) / w.sum())
+            assert row.metrics["accuracy"].value == pytest.approx(
+                sum(a * (w * p[:, c]).sum() for c, a in enumerate(each)) / w.sum()
+            )
         else:
-            assert row.accuracy == pytest.approx(tl.accuracy(some, y, sample_weight=w), rel=1e-12)
-            assert row.coverage == pytest.approx(tl.coverage(some, y, sample_weight=w), rel=1e-12)
+            assert row.metrics["accuracy"].value == pytest.approx(tl.accuracy(some, y, sample_weight=w), rel=1e-12)
+            assert row.metrics["coverage"].value == pytest.approx(tl.coverage(some, y, sample_weight=w), rel=1e-12)
             for k in TOPS:
                 error = tl.top_k_error(some, y, k=k, sample_weight=w)
-                assert row.top_k_error[k] == pytest.approx(error, rel=1e-12)
-        assert row.mean_size == pytest.approx(np.average(some.sizes, weights=w), rel=1e-12)
-        assert row.mean_mass == pytest.approx(np.average(some.mass, weights=w), rel=1e-12)
+                assert row.metrics[f"top_{k}_error"].value == pytest.approx(error, rel=1e-12)
+        assert row.metrics["mean_length"].value == pytest.approx(np.average(some.sizes, weights=w), rel=1e-12)
+        assert row.metrics["mean_mass"].value == pytest.approx(np.average(some.mass, weights=w), rel=1e-12)
         assert row.invalid == (~some.is_valid()).sum()
-        assert row.invalid_rate == pytest.approx(np.average(~some.is_valid(), weights=w), rel=1e-12)
-        for mark in row.marks:
+        assert row.metrics["invalid_rate"].value == pytest.approx(np.average(~some.is_valid(), weights=w), rel=1e-12)
+        for mark in row.scores.values():
             plain = tl.score(some, y, rule=mark.rule, penalty=0)
             full = tl.score(some, y, rule=mark.rule, penalty=0.25)
             if np.isfinite(full).all():
                 assert mark.unpenalised == pytest.approx(np.average(plain, weights=w), rel=1e-12)
-                assert mark.score.value == pytest.approx(np.average(full, weights=w), rel=1e-12)
+                assert mark.mean.value == pytest.approx(np.average(full, weights=w), rel=1e-12)
             else:
-                assert mark.score.value == mark.unpenalised == math.inf
+                assert mark.mean.value == mark.unpenalised == math.inf
 
 
 def test_all_groups_together_are_the_cases_of_all_groups() -> None:
     """The standings over all of them are those without groups, to the last bit; each group's are those of its cases."""
     made = cases(4, 120, weighted=True, grouped=True, missing=True)
-    terms = terms_of(NAMES, ["brier", "log", "spherical"], TOPS, pairwise=True, reference=1)
+    terms = terms_of(NAMES, ["brier", "log", "spherical"], TOPS, pairwise=True, baseline=1)
     whole, groups = sections(made.tally(), terms)
     plain = Cases(made.lists, made.y, made.weights, present=made.present)
     assert repr(whole) == repr(sections(plain.tally(), terms)[0])
@@ -330,24 +332,24 @@ def test_a_group_without_weight_is_shown_without_numbers() -> None:
         groups=Grouping.of(np.array(["a", "b", "b"])),
     )
     whole, (empty, other) = sections(made, terms_of("ab"))
-    assert all(math.isnan(row.marks[0].score.value) and row.marks[0].score.why for row in empty.standings)
-    assert all(math.isnan(row.accuracy) for row in empty.standings)
-    assert [row.marks[0].score.value for row in other.standings] == [0.5, 2.5]
-    assert [row.marks[0].score.value for row in whole.standings] == [0.5, 2.5]
+    assert all(math.isnan(row.scores["rule"].mean.value) and row.scores["rule"].mean.reason for row in empty.rows)
+    assert all(math.isnan(row.metrics["accuracy"].value) for row in empty.rows)
+    assert [row.scores["rule"].mean.value for row in other.rows] == [0.5, 2.5]
+    assert [row.scores["rule"].mean.value for row in whole.rows] == [0.5, 2.5]
 
 
 def test_infinite_scores_without_weight_leave_the_mean_finite() -> None:
     """A case without weight is no case."""
     found = section_of([[math.inf, 1.0, 2.0]], weights=[0.0, 1.0, 1.0])
-    assert found.standings[0].marks[0].score.value == 1.5
+    assert found.rows[0].scores["rule"].mean.value == 1.5
 
 
 def test_one_infinite_score_of_one_model_leaves_others_their_relative_skill() -> None:
     """It has none itself; the others are compared among each other."""
     for other in (math.inf, 1.0):
         rows = by_name(section_of([[math.inf, other], [1.0, 2.0], [2.0, 4.0]], pairwise=True))
-        assert rows["a"].marks[0].relative is None
-        assert rows["b"].marks[0].relative.value == pytest.approx(0.5**0.5)
+        assert rows["a"].scores["rule"].relative is None
+        assert rows["b"].scores["rule"].relative.value == pytest.approx(0.5**0.5)
 
 
 def test_the_tally_of_all_is_the_sum_of_the_groups() -> None:

@@ -17,7 +17,7 @@ from tests.inference.case_score_factories import RULES, TOPS, Cases, cases, shee
 from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.inference.aggregates import merge, overall, tally
-from toplist.scoring.case_scores import Grouping
+from toplist.scoring.case_scores import METRICS, Grouping
 
 WORDS = ("weighted", "grouped", "clustered", "missing", "soft")
 KINDS = [dict.fromkeys(words, True) for k in (0, 1, 2, 5) for words in combinations(WORDS, k)]
@@ -52,7 +52,7 @@ def test_infinite_scores_ties_and_invalid_lists_are_among_those_cases() -> None:
     assert np.isinf(sheets[2].scores[1]).any()
     assert sheets[0].invalid.any()
     assert not sheets[0].invalid.all()
-    assert set(np.unique(sheets[1].hit)) - {0.0, 1.0}
+    assert set(np.unique(sheets[1]["accuracy"])) - {0.0, 1.0}
 
 
 @settings(law, max_examples=25)
@@ -86,7 +86,7 @@ def test_tallies_differ_where_a_sum_or_a_cluster_does() -> None:
     assert one == replace(one)
     assert one != replace(one, cases=21)
     assert one != replace(one, clusters={})
-    assert one != replace(one, sums={**one.sums, "hit": one.sums["hit"] + 1})
+    assert one != replace(one, sums={**one.sums, "accuracy": one.sums["accuracy"] + 1})
     key, (weight, x) = next(iter(one.clusters.items()))
     assert one != replace(one, clusters={**one.clusters, key: (weight + 1, x)})
     assert one != replace(one, clusters={**one.clusters, key: (weight, x + 1)})
@@ -120,13 +120,9 @@ def test_a_tally_holds_the_sums_that_it_says() -> None:
     assert got.cases == 60
     for a, sheet in enumerate(sheets):
         mine = np.flatnonzero(there[a])
-        for name, column in (
-            *(("weight", np.ones(60)), ("hit", sheet.hit), ("listed", sheet.listed), ("size", sheet.sizes)),
-            *(("mass", sheet.mass), ("invalid", sheet.invalid)),
-        ):
+        assert len(sheet.metrics) == len(METRICS) - 1 + len(TOPS)
+        for name, column in (("weight", np.ones(60)), *sheet.metrics.items()):
             assert got.sums[name][a] == total((np.asarray(column, float) * w)[mine].tolist())
-        for t in range(len(TOPS)):
-            assert got.sums["missed"][a, t] == total((np.asarray(sheet.missed[t], float) * w)[mine].tolist())
         assert got.sums["invalid_cases"][a] == np.count_nonzero(sheet.invalid[mine])
         for r in range(len(RULES)):
             plain = sheet.unpenalised[r][mine]

@@ -38,9 +38,9 @@ def numbers(board: Leaderboard) -> dict[str, dict[str, Any]]:
     """All numbers of each model that do not depend on who else is there."""
     out = {}
     for section in [board.to_dict()["overall"], *board.to_dict()["groups"]]:
-        for row in section["standings"]:
-            marks = [{k: v for k, v in mark.items() if k != "behind"} for mark in row["marks"]]
-            out[f"{section['group']}/{row['name']}"] = {**row, "name": None, "rank": None, "marks": marks}
+        for row in section["rows"]:
+            scores = {rule: {k: v for k, v in one.items() if k != "difference"} for rule, one in row["scores"].items()}
+            out[f"{section['group']}/{row['name']}"] = {**row, "name": None, "rank": None, "scores": scores}
     return out
 
 

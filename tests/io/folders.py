@@ -285,9 +285,9 @@ def outcome(folder: Folder, place: Path) -> str:
         raise Violation(f"an answer to {wrong}")
     outcomes = {str(i): slow.name_of(y) for i, y in zip(folder.drawn.ids, folder.drawn.outcomes, strict=True)}
     expected = slow.mean_brier(lists, outcomes, folder.drawn.m)
-    if row.mean_size != np.mean([len(pairs) for pairs in lists.values()]):
-        raise Violation(f"lists of {row.mean_size} classes on average")
-    for name, score in {"compare": row.marks[0].score.value, **answers}.items():
+    if row.metrics["mean_length"].value != np.mean([len(pairs) for pairs in lists.values()]):
+        raise Violation(f"lists of {row.metrics['mean_length'].value} classes on average")
+    for name, score in {"compare": row.scores["brier"].mean.value, **answers}.items():
         if expected is not None and score is not None and abs(score - expected) > 1e-6:
             raise Violation(f"{name}: a score of {score}, not {expected}")
     return "right"
@@ -317,7 +317,7 @@ def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float |
         path = place / f"{name}.parquet"
         try:
             write(path)
-            out[name] = float(compare({"it": path}, folder.truth, space=space)["it"].marks[0].score.value)
+            out[name] = float(compare({"it": path}, folder.truth, space=space)["it"].scores["brier"].mean.value)
         except TopListError as error:
             require_clear(str(error), folder.path if not path.exists() else path)
     try:

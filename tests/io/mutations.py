@@ -204,10 +204,10 @@ def outcome(spoiled: Spoiled) -> str:
         raise Violation(f"an answer to {wrong}")
     outcomes = {str(case): slow.name_of(y) for case, y in zip(drawn.ids, drawn.outcomes, strict=True)}
     expected = slow.mean_brier(lists, outcomes, drawn.m)
-    if row.mean_size != sum(map(len, lists.values())) / len(lists):
-        raise Violation(f"lists of {row.mean_size} classes on average")
-    if expected is not None and abs(row.marks[0].score.value - expected) > 1e-6:
-        raise Violation(f"a score of {row.marks[0].score.value}, not {expected}")
+    if row.metrics["mean_length"].value != sum(map(len, lists.values())) / len(lists):
+        raise Violation(f"lists of {row.metrics['mean_length'].value} classes on average")
+    if expected is not None and abs(row.scores["brier"].mean.value - expected) > 1e-6:
+        raise Violation(f"a score of {row.scores['brier'].mean.value}, not {expected}")
     return "right"
 
 

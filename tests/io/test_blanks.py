@@ -69,8 +69,8 @@ def test_dropping_is_scoring_what_is_left_and_counting_it(name: str, order: str,
     with pytest.raises(FileError, match=r"blank|null|but"):
         compare({"it": path}, truth, space=5)
     board = compare({"it": tl.Source(path, blanks="drop"), "whole": whole}, truth, space=5)
-    assert board["it"].marks[0].score == board["whole"].marks[0].score
-    assert board["it"].mean_size == board["whole"].mean_size == 1.0
+    assert board["it"].scores["brier"].mean == board["whole"].scores["brier"].mean
+    assert board["it"].metrics["mean_length"].value == board["whole"].metrics["mean_length"].value == 1.0
     repairs = {origin.name: dict(origin.repairs) for origin in board.results.origins}
     assert repairs == {"it": {"blanks left out": 3}, "whole": {}}
 

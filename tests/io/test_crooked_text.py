@@ -33,8 +33,8 @@ def test_a_short_row_of_ranks_is_a_short_list(suffix: str, truth: Path) -> None:
         data = text.replace(",", "\t") if suffix == ".tsv" else text
         path = _put(truth.parent / f"p{suffix}", gzip.compress(data.encode()) if suffix.endswith("gz") else data)
         row = only(path, truth, space=5)
-        assert (row.cases, row.mean_size) == (4, 1.25)
-        scores.append(row.marks[0].score.value)
+        assert (row.cases, row.metrics["mean_length"].value) == (4, 1.25)
+        scores.append(row.scores["brier"].mean.value)
     assert scores[0] == scores[1]
 
 
@@ -43,7 +43,7 @@ def test_short_rows_may_come_after_many_long_ones(tmp_path: Path) -> None:
     path = _put(tmp_path / "p.csv", "\n".join(["case,class_1,p_1,class_2,p_2", *rows, ""]))
     truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{i},a\n" for i in range(1, 30_001)))
     row = only(path, truth, space=5)
-    assert (row.cases, row.mean_size) == (30_000, pytest.approx(2 - 309 / 30_000))
+    assert (row.cases, row.metrics["mean_length"].value) == (30_000, pytest.approx(2 - 309 / 30_000))
 
 
 def test_a_file_that_is_cut_in_its_last_row_is_no_short_list(truth: Path) -> None:
@@ -102,9 +102,9 @@ SAME = {
 
 @pytest.mark.parametrize("what", SAME)
 def test_it_says_the_same(what: str, truth: Path) -> None:
-    plain = only(_put(truth.parent / "q.csv", LONG), truth, space=5).marks[0].score.value
+    plain = only(_put(truth.parent / "q.csv", LONG), truth, space=5).scores["brier"].mean.value
     row = only(_put(truth.parent / "p.csv", SAME[what]), truth, space=5)
-    assert (row.cases, row.marks[0].score.value) == (4, plain)
+    assert (row.cases, row.scores["brier"].mean.value) == (4, plain)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
@@ -128,9 +128,9 @@ FASTTEXT = "__label__a 0.5 __label__b 0.25\n\n__label__c 1.0\n__label__b 0.75\n"
 def test_what_fasttext_prints_is_read_line_by_line(name: str, tmp_path: Path) -> None:
     path = _put(tmp_path / name, gzip.compress(FASTTEXT.encode()) if name.endswith("gz") else FASTTEXT)
     row = only(path, _put(tmp_path / "y.csv", "class\na\nb\nc\na\n"), space=4)
-    assert (row.cases, row.mean_size) == (4, 1)
+    assert (row.cases, row.metrics["mean_length"].value) == (4, 1)
     expected = [0.34375, 0.75, 0, 0.75**2 + 3 * (0.25 / 3) ** 2 - 0.5 / 3 + 1]
-    assert row.marks[0].score.value == pytest.approx(sum(expected) / 4)
+    assert row.scores["brier"].mean.value == pytest.approx(sum(expected) / 4)
 
 
 @pytest.mark.parametrize(
@@ -165,21 +165,21 @@ def test_thousands_of_columns_are_read_as_a_few_are(width: int, tmp_path: Path) 
     cells = {(0, 3): "0.5", (0, 150): " 0.25", (1, 199): "1", (2, 0): "0.75", (4, 7): "0.5", (4, 5): "0.125"}
     truth = _put(tmp_path / "y.csv", "case,class\n4,k5\n3,k1\n2,k0\n1,k199\n0,k150\n")
     row = only(_put(tmp_path / "p.csv", _wide(width, cells)), truth, space=width)
-    assert (row.cases, row.mean_size, row.mean_mass) == (5, 1.2, 0.625)
+    assert (row.cases, row.metrics["mean_length"].value, row.metrics["mean_mass"].value) == (5, 1.2, 0.625)
     share = [0.25 / (width - 2), 0, 0.25 / (width - 1), 1 / width, 0.375 / (width - 2)]
     listed = [[0.5, 0.25], [1], [0.75], [], [0.5, 0.125]]
     hit = [0.25, 1, 0.75, share[3], 0.125]
     expected = [
         sum(t * t for t in p) + (width - len(p)) * s * s - 2 * h + 1 for p, s, h in zip(listed, share, hit, strict=True)
     ]
-    assert row.marks[0].score.value == pytest.approx(sum(expected) / 5, rel=1e-12)
+    assert row.scores["brier"].mean.value == pytest.approx(sum(expected) / 5, rel=1e-12)
 
 
 def test_thousands_of_columns_that_are_all_filled_are_a_distribution(tmp_path: Path) -> None:
     cells = {(row, i): "0.0004" for row in range(5) for i in range(2500)}
     truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{i},k5\n" for i in range(5)))
     row = only(_put(tmp_path / "p.csv", _wide(2500, cells)), truth, space=2500)
-    assert (row.mean_size, row.marks[0].score.value) == (2500, pytest.approx(1 - 1 / 2500))
+    assert (row.metrics["mean_length"].value, row.scores["brier"].mean.value) == (2500, pytest.approx(1 - 1 / 2500))
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def _said(*args: str) -> tuple[int, str]:
 
 
 def _brier(made: Any) -> float:
-    return float(made.marks[0].score.value)
+    return float(made.scores["brier"].mean.value)
 
 
 def _in_memory(space: LabelSets, lists: Any = LISTS, happened: Any = HAPPENED) -> float:
@@ -198,7 +198,7 @@ def test_the_order_of_labels_does_not_matter(happened: list[set[str]], chance: A
     truth = pl.DataFrame({"case": ids, "outcome": list(map(written, happened))})
     lists = pl.DataFrame({"case": ids, "class": list(map(written, happened)), "p": [0.5] * len(ids)})
     row = only(lists, truth, space=ClassSpace(labels=NAMES), set_separator=";")
-    assert (row.accuracy, _brier(row)) == (1, pytest.approx(0.25 + 7 * (0.5 / 7) ** 2, rel=1e-14))
+    assert (row.metrics["accuracy"].value, _brier(row)) == (1, pytest.approx(0.25 + 7 * (0.5 / 7) ** 2, rel=1e-14))
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -209,7 +209,7 @@ def test_a_frame_of_zeros_and_ones_has_a_column_per_label(frame: Any) -> None:
     (row,) = compare({"m": lists}, y)
     assert _brier(row) == _in_memory(space)
     (row,) = compare({"m": y}, y, space=space)
-    assert (_brier(row), row.accuracy) == (0, 1)
+    assert (_brier(row), row.metrics["accuracy"].value) == (0, 1)
     (row,) = compare({"m": y}, np.array([[1, 1, 0], [0, 0, 1]]), space=space)
     assert _brier(row) == 0
 

@@ -22,9 +22,8 @@ def _means(drawn: Drawn) -> dict[str, float]:
     """What does not depend on the rule."""
     n = len(drawn.ids)
     return {
-        "cases": n,
         "coverage": sum(y in one for y, one in zip(drawn.outcomes, drawn.lists, strict=True)) / n,
-        "mean_size": sum(map(len, drawn.lists)) / n,
+        "mean_length": sum(map(len, drawn.lists)) / n,
         "mean_mass": sum(sum(one.values()) for one in drawn.lists) / n,
     }
 
@@ -41,8 +40,12 @@ def test_every_layout_and_format_gives_the_same_numbers_bit_by_bit(
     at = KINDS.index(kind) + shuffle
     board = compare(made, hard_truth(drawn, tmp_path / f"y.{LABELS[at]}"), space=drawn.m, k=(1, 2, 5))
     shared = agree(board)
-    assert {key: shared[key] for key in _means(drawn)} == pytest.approx(_means(drawn), rel=1e-15)
-    assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
+    assert shared["cases"] == len(drawn.ids)
+    means = {key: shared["metrics"][key]["value"] for key in _means(drawn)}
+    assert means == pytest.approx(_means(drawn), rel=1e-15)
+    assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(
+        float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14
+    )
     assert {origin.cases for origin in board.results.origins} == {len(drawn.ids)}
     reference = compare(
         {"memory": TopLists.from_dicts(drawn.lists, ClassSpace(labels=drawn.classes))}, drawn.outcomes, k=(1, 2, 5)
@@ -63,7 +66,7 @@ def test_a_soft_truth_in_any_layout_gives_the_same_numbers(form: str, shuffle: b
         for at, score in enumerate(_distance(drawn))
     ]
     assert shared["cases"] == len(drawn.ids)
-    assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(expected) / len(expected)), rel=1e-13)
+    assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(float(sum(expected) / len(expected)), rel=1e-13)
 
 
 def _padded(drawn: Drawn, at: int) -> list[float]:
@@ -109,7 +112,9 @@ def test_without_ids_rows_are_cases_in_their_order(kind: str, tmp_path: Path) ->
         made["dense.npy"] = save_array(drawn, tmp_path / "dense.npy", "dense.npy")
     shared = agree(compare(made, truth, space=drawn.m, read=tl.ReadOptions(by_position=True)))
     assert shared["cases"] == len(drawn.ids)
-    assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
+    assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(
+        float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
@@ -121,7 +126,7 @@ def test_batches_do_not_show(shuffle: bool, tmp_path: Path, monkeypatch: pytest.
     board = compare({name: made[name] for name in forms}, hard_truth(drawn, tmp_path / "y.csv"), space=drawn.m)
     shared = agree(board)
     assert shared["cases"] == 2500
-    assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(brier(drawn)) / 2500), rel=1e-14)
+    assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(float(sum(brier(drawn)) / 2500), rel=1e-14)
 
 
 @pytest.mark.parametrize(("suffix", "shuffle"), [("csv", False), ("parquet", True), ("jsonl", True)])
@@ -148,7 +153,7 @@ def test_sizes_that_differ_per_case_are_scored_by_the_definition(names: str, tmp
     made = everything(drawn, "top", tmp_path / "all", shuffle=True)
     shared = agree(compare({name: made[name] for name in list(made)[::2]}, tl.Truth(truth, n_classes="options")))
     expected = brier(drawn, drawn.sizes)
-    assert shared["marks"][0]["score"]["value"] == pytest.approx(float(sum(expected) / len(expected)), rel=1e-13)
+    assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(float(sum(expected) / len(expected)), rel=1e-13)
 
 
 @pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
@@ -169,7 +174,7 @@ def test_groups_weights_and_clusters_come_from_columns_of_the_truth(shuffle: boo
             assert section.cases == len(inside)
             total = sum(drawn.weights[at] for at in inside)
             mean = float(sum(scores[at] * int(2 * drawn.weights[at]) for at in inside)) / (2 * total)
-            assert section.standings[0].marks[0].score.value == pytest.approx(mean, rel=1e-13)
+            assert section.rows[0].scores["brier"].mean.value == pytest.approx(mean, rel=1e-13)
     assert boards[0] == boards[1] == boards[2]
 
 

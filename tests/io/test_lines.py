@@ -53,8 +53,8 @@ def test_a_field_that_comes_late_counts(
 ) -> None:
     row = only(_made(tmp_path, early, late), _truth(tmp_path), space=4)
     expected = (_brier(first, "fox", 4) + _brier(second, "fox", 4)) / 2
-    assert row.marks[0].score.value == pytest.approx(expected, rel=1e-14)
-    assert row.mean_size == (len(first) + len(second)) / 2
+    assert row.scores["brier"].mean.value == pytest.approx(expected, rel=1e-14)
+    assert row.metrics["mean_length"].value == (len(first) + len(second)) / 2
 
 
 RENAMED = {
@@ -87,7 +87,7 @@ def test_a_line_that_calls_its_id_otherwise_is_named(tmp_path: Path) -> None:
 def test_a_null_that_is_written_is_an_empty_list(tmp_path: Path) -> None:
     late = {"class": None, "confidence": None}
     row = only(_made(tmp_path, {"class": "cat", "confidence": 0.5}, late), _truth(tmp_path), space=4)
-    assert (row.cases, row.mean_size) == (N, 0.5)
+    assert (row.cases, row.metrics["mean_length"].value) == (N, 0.5)
 
 
 ODD = {
@@ -149,7 +149,7 @@ def test_lines_are_the_same_however_many_blocks_they_fill(tmp_path: Path) -> Non
     assert (reader.schema.field("p").type, reader.rows) == ("double", N)
     assert reader.schema.names == ["case", "class", "p", "note", "new"]
     row = only(path, _truth(tmp_path), space=4)
-    assert row.marks[0].score.value == pytest.approx((2 + _brier({"fox": 0.5}, "fox", 4)) / 2, rel=1e-14)
+    assert row.scores["brier"].mean.value == pytest.approx((2 + _brier({"fox": 0.5}, "fox", 4)) / 2, rel=1e-14)
 
 
 @pytest.mark.parametrize("width", [20, 400], ids=["columns", "entries"])
@@ -160,9 +160,9 @@ def test_wide_lines_with_many_classes_are_read_as_those_with_few(width: int, tmp
     lists[0] = dict.fromkeys(names, 1 / width)
     path = _saved(tmp_path / "p.jsonl", [{"case": i, **one} for i, one in enumerate(lists)])
     row = only(path, _truth(tmp_path, "k7"), space=width)
-    assert row.mean_size == sum(map(len, lists)) / N
+    assert row.metrics["mean_length"].value == sum(map(len, lists)) / N
     expected = [_brier(one, "k7", width) for one in lists[1:]] + [1 - 1 / width]
-    assert row.marks[0].unpenalised == pytest.approx(sum(expected) / N, rel=1e-12)
+    assert row.scores["brier"].unpenalised == pytest.approx(sum(expected) / N, rel=1e-12)
 
 
 def test_a_value_that_is_no_number_is_named_among_many_classes(tmp_path: Path) -> None:

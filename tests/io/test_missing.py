@@ -68,7 +68,7 @@ def test_common_compares_what_all_have_and_counts_what_it_leaves_out(form: str, 
     both = list(range(10, 20))
     assert (board.results.cases, board.results.compared) == (N, 10)
     assert [row.cases for row in board] == [10, 10]
-    assert board["a"].marks[0].score.value == pytest.approx(_mean(drawn, both), rel=1e-14)
+    assert board["a"].scores["brier"].mean.value == pytest.approx(_mean(drawn, both), rel=1e-14)
     origins = {origin.name: origin for origin in board.results.origins}
     assert (origins["a"].cases, origins["a"].left_out, origins["a"].filled) == (20, 13, 0)
     assert (origins["b"].cases, origins["b"].left_out, origins["b"].filled) == (20, 10, 0)
@@ -89,8 +89,8 @@ def test_reject_takes_an_absent_prediction_for_the_empty_list(form: str, drawn: 
     )
     emptied = replace(drawn, lists=[one if at in there else {} for at, one in enumerate(drawn.lists)])
     assert [row.cases for row in board] == [N, N]
-    assert board["half"].marks[0].score.value == pytest.approx(_mean(emptied, list(range(N))), rel=1e-14)
-    assert board["half"].mean_size == sum(map(len, emptied.lists)) / N
+    assert board["half"].scores["brier"].mean.value == pytest.approx(_mean(emptied, list(range(N))), rel=1e-14)
+    assert board["half"].metrics["mean_length"].value == sum(map(len, emptied.lists)) / N
     origins = {origin.name: origin for origin in board.results.origins}
     assert (origins["half"].cases, origins["half"].filled, origins["half"].left_out) == (len(there), N - len(there), 0)
     assert (origins["all"].cases, origins["all"].filled) == (N, 0)
@@ -109,7 +109,7 @@ def test_pairwise_scores_everybody_on_what_they_predicted(form: str, drawn: Draw
     assert board.results.compared == N
     for name, at in (("a", a), ("b", b)):
         assert (board[name].cases, board[name].missing) == (20, 10)
-        assert board[name].marks[0].score.value == pytest.approx(_mean(drawn, at), rel=1e-14)
+        assert board[name].scores["brier"].mean.value == pytest.approx(_mean(drawn, at), rel=1e-14)
 
 
 @pytest.mark.parametrize("missing", ["error", "common", "reject", "pairwise"])
@@ -119,7 +119,7 @@ def test_nothing_is_missing_where_nothing_is_missing(missing: str, drawn: Drawn,
     board = compare({"whole": whole}, truth, space=drawn.m, missing=missing)
     (origin,) = board.results.origins
     assert (board.results.compared, origin.cases, origin.filled, origin.left_out) == (N, N, 0, 0)
-    assert board["whole"].marks[0].score.value == pytest.approx(_mean(drawn, list(range(N))), rel=1e-14)
+    assert board["whole"].scores["brier"].mean.value == pytest.approx(_mean(drawn, list(range(N))), rel=1e-14)
 
 
 def test_a_long_truth_whose_rows_are_apart_is_brought_together(tmp_path: Path) -> None:
@@ -130,4 +130,4 @@ def test_a_long_truth_whose_rows_are_apart_is_brought_together(tmp_path: Path) -
     copy.write_bytes(path.read_bytes())
     board = compare({"same": path}, copy, space=4, rules="brier")
     assert board["same"].cases == 2
-    assert board["same"].marks[0].score.value == 0.25
+    assert board["same"].scores["brier"].mean.value == 0.25

@@ -31,7 +31,7 @@ def brier(one: dict[str, float], outcome: str, m: int) -> float:
 
 
 def score_of(board: Any, name: str) -> float:
-    return float(board[name].marks[0].score.value)
+    return float(board[name].scores["brier"].mean.value)
 
 
 def put(folder: Path, **texts: str) -> None:

@@ -49,7 +49,9 @@ def test_a_spoiled_truth_gives_a_right_answer_or_one_clear_sentence(form: str, t
         outcomes = {case: pairs[0][0] for case, pairs in slow.said(spoiled.path, "labels").items()}
         predicted = {record["case"]: name_of(record["classes"][0]) for record in records}
         assert row.cases == len(records)
-        assert row.accuracy == sum(outcomes[str(case)] == name for case, name in predicted.items()) / len(records)
+        assert row.metrics["accuracy"].value == sum(
+            outcomes[str(case)] == name for case, name in predicted.items()
+        ) / len(records)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -86,7 +88,7 @@ def _opened(spoiled: Spoiled) -> OpenTable:
 def _score(path: Path, spoiled: Spoiled) -> float:
     """The mean score, or -1."""
     try:
-        return float(compare({"it": path}, spoiled.truth, space=spoiled.space)["it"].marks[0].score.value)
+        return float(compare({"it": path}, spoiled.truth, space=spoiled.space)["it"].scores["brier"].mean.value)
     except TopListError:
         return -1.0
 

@@ -74,8 +74,8 @@ FINE = {
 def test_this_is_fine(what: str, truth: Path) -> None:
     name, data = FINE[what]
     row = only(_put(truth.parent / name, data), truth, space=4)
-    assert (row.cases, row.mean_size) == (4, 1.0)
-    assert row.marks[0].score.value == SCORE
+    assert (row.cases, row.metrics["mean_length"].value) == (4, 1.0)
+    assert row.scores["brier"].mean.value == SCORE
 
 
 TOLD = {
@@ -190,7 +190,10 @@ def test_what_is_seen_late_in_json_counts_as_well(late: dict[str, Any], tmp_path
     records = [{"case": case, **early, **(late if case >= 150 else {})} for case in range(200)]
     truth = _put(tmp_path / "y.csv", "case,class\n" + "".join(f"{case},a\n" for case in range(200)))
     row = only(_put(tmp_path / "p.jsonl", _lines(records)), truth, space=4)
-    assert (row.cases, row.mean_mass) == (200, pytest.approx(sum(sum(r["confidences"]) for r in records) / 200))
+    assert (row.cases, row.metrics["mean_mass"].value) == (
+        200,
+        pytest.approx(sum(sum(r["confidences"]) for r in records) / 200),
+    )
 
 
 def test_text_that_is_not_utf8_is_found_in_typed_files_too(truth: Path) -> None:
@@ -204,7 +207,7 @@ def test_text_that_is_not_utf8_is_found_in_typed_files_too(truth: Path) -> None:
 def test_bytes_are_text_as_some_programs_write_it(truth: Path) -> None:
     table = pa.table({"case": [b"4", b"3", b"2", b"1"], "class": [b"a", b"c", b"b", b"a"]})
     pa.parquet.write_table(table, truth.parent / "p.parquet")
-    assert only(truth.parent / "p.parquet", truth, space=4).marks[0].score.value == 0
+    assert only(truth.parent / "p.parquet", truth, space=4).scores["brier"].mean.value == 0
 
 
 def test_the_most_confident_values_alone_are_no_distribution(tmp_path: Path) -> None:

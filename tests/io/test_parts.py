@@ -71,7 +71,7 @@ def test_a_class_that_a_later_part_of_json_lines_has_more_counts(tmp_path: Path)
     folder = _folder(tmp_path, ".jsonl", [{"case": 1, "cat": 0.5, "dog": 0.25}], [{"case": 2, "cat": 0.25, "fox": 0.5}])
     row = only(folder, _truth(tmp_path, "cat", "fox"), space=4)
     each = 0.25 + 0.0625 + 2 * 0.125**2 - 2 * 0.5 + 1
-    assert (row.mean_size, row.marks[0].score.value) == (2, pytest.approx(each, rel=1e-14))
+    assert (row.metrics["mean_length"].value, row.scores["brier"].mean.value) == (2, pytest.approx(each, rel=1e-14))
 
 
 def test_parts_of_json_lines_with_other_names_are_refused(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_parts_may_have_their_columns_in_another_order(tmp_path: Path) -> None:
         (tmp_path / suffix).mkdir()
         first, second = [{"case": 1, "class": "cat", "p": 0.5}], [{"p": 0.25, "case": 2, "class": "dog"}]
         row = only(_folder(tmp_path / suffix, suffix, first, second), _truth(tmp_path, "cat", "dog"), space=4)
-        assert (row.cases, row.mean_mass) == (2, 0.375)
+        assert (row.cases, row.metrics["mean_mass"].value) == (2, 0.375)
 
 
 def _lists(kind: Any, classes: list[list[str]], values: list[list[float]]) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def test_lists_mean_the_same_however_arrow_lays_them_out(kind: str, first: bool,
     row = only(folder, _truth(tmp_path, "a", "b", "c", "d", "b"), space=5)
     squares = [0.5**2 + 0.25**2 + 3 * (0.25 / 3) ** 2] * 4 + [0.75**2 + 0.125**2 + 3 * (0.125 / 3) ** 2]
     hits = [0.5, 0.75, 0.5, 0.25, 0.5]
-    assert (row.cases, row.mean_mass) == (5, pytest.approx((4 * 0.75 + 0.875) / 5))
-    assert row.marks[0].score.value == pytest.approx((sum(squares) - 2 * sum(hits) + 5) / 5)
+    assert (row.cases, row.metrics["mean_mass"].value) == (5, pytest.approx((4 * 0.75 + 0.875) / 5))
+    assert row.scores["brier"].mean.value == pytest.approx((sum(squares) - 2 * sum(hits) + 5) / 5)
 
 
 ENCODED = {
@@ -140,14 +140,14 @@ def test_values_mean_the_same_however_they_are_encoded(what: str, alone: bool, t
     folder = _tables(tmp_path, ".feather", *parts, {"case": [1, 2, 3], "class": classes, "confidence": confidences})
     row = only(folder, _truth(tmp_path, *"abcd"[: 3 + len(parts)]), space=5)
     expected = [(1 - p) ** 2 + 4 * ((1 - p) / 4) ** 2 for p in [*t, *(0.5 for _ in parts)]]
-    assert row.marks[0].score.value == pytest.approx(sum(expected) / len(expected))
+    assert row.scores["brier"].mean.value == pytest.approx(sum(expected) / len(expected))
 
 
 @pytest.mark.parametrize("encode", ["dictionary_encode", "run_end_encode"])
 def test_wide_tables_of_encoded_numbers_are_read(encode: str, tmp_path: Path) -> None:
     columns = {name: getattr(pc, encode)(pa.array(t)) for name, t in (("a", [0.5, 0.25]), ("b", [0.25, 0.5]))}
     folder = _tables(tmp_path, ".feather", {"case": [1, 2], **columns})
-    assert only(folder, _truth(tmp_path, "a", "b"), space=3).mean_mass == 0.75
+    assert only(folder, _truth(tmp_path, "a", "b"), space=3).metrics["mean_mass"].value == 0.75
 
 
 def test_lists_of_encoded_text_are_read_across_row_groups(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_lists_of_encoded_text_are_read_across_row_groups(tmp_path: Path) -> Non
         for case, name in enumerate("abc", 1):
             writer.write_table(pa.table([[case], pa.array([[name]]).cast(kind), [[0.5]]], schema=schema))
     row = only(path, _truth(tmp_path, "a", "b", "c"), space=4)
-    assert (row.cases, row.accuracy) == (3, 1)
+    assert (row.cases, row.metrics["accuracy"].value) == (3, 1)
 
 
 ids = pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_a_folder_or_a_pattern_of_parts_is_one_file(layout: str, suffix: str, sh
     board = compare({"folder": folder, "pattern": str(folder / "part-*")}, truth, space=drawn.m)
     for row in board:
         assert row.cases == len(drawn.ids)
-        assert row.marks[0].score.value == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
+        assert row.scores["brier"].mean.value == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
 
 
 def test_a_case_may_go_on_in_the_next_file(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_a_case_may_go_on_in_the_next_file(tmp_path: Path) -> None:
     for at, lo in enumerate(range(0, len(rows), 20)):
         save(rows[lo : lo + 20], tmp_path / "parts" / f"{at}.csv")
     row = only(tmp_path / "parts", hard_truth(drawn, tmp_path / "y.csv"), space=drawn.m)
-    assert (row.cases, row.mean_size) == (len(drawn.ids), 3)
-    assert row.marks[0].score.value == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
+    assert (row.cases, row.metrics["mean_length"].value) == (len(drawn.ids), 3)
+    assert row.scores["brier"].mean.value == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
 
 
 @pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
@@ -136,7 +136,7 @@ def test_classes_whose_names_differ_in_case_alone_are_two(tmp_path: Path) -> Non
     assert {"ant", "ANT"} <= set(drawn.classes)
     path = save(LAYOUTS["wide"](drawn, chance(0)), tmp_path / "wide.csv")
     row = only(path, hard_truth(drawn, tmp_path / "y.csv"), space=drawn.m)
-    assert row.marks[0].score.value == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
+    assert row.scores["brier"].mean.value == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
 
 
 def test_a_class_called_id_is_a_class_where_the_labels_say_so(tmp_path: Path) -> None:
@@ -144,13 +144,13 @@ def test_a_class_called_id_is_a_class_where_the_labels_say_so(tmp_path: Path) ->
     truth.write_text("language\nen\nid\n")
     wide.write_text("en,de,id\n0.5,0.25,0.25\n0,0,1\n")
     row = only(wide, truth, space=ClassSpace(labels=["en", "de", "id"]))
-    assert (row.cases, row.marks[0].score.value) == (2, pytest.approx((0.25 + 2 * 0.0625) / 2))
+    assert (row.cases, row.scores["brier"].mean.value) == (2, pytest.approx((0.25 + 2 * 0.0625) / 2))
 
 
 def test_label_sets_as_columns_need_no_quotes(tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_text("case,class\n1,a;b\n2,a;b;c\n")
     (tmp_path / "wide.csv").write_text("case,a;b,b;c,a;b;c\n1,1,0,0\n2,0,0,1\n")
-    assert only(tmp_path / "wide.csv", tmp_path / "y.csv", set_separator=";").marks[0].score.value == 0
+    assert only(tmp_path / "wide.csv", tmp_path / "y.csv", set_separator=";").scores["brier"].mean.value == 0
 
 
 def test_thousands_of_columns_are_fine(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_thousands_of_columns_are_fine(tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_text("case,class\n1,class 0\n2,class 2999\n")
     rows = [["1", "1", *["0"] * 2999], ["2", *["0"] * 2999, "1"]]
     (tmp_path / "wide.csv").write_text("\n".join(",".join(row) for row in [["case", *names], *rows]))
-    assert only(tmp_path / "wide.csv", tmp_path / "y.csv", space=3000).marks[0].score.value == 0
+    assert only(tmp_path / "wide.csv", tmp_path / "y.csv", space=3000).scores["brier"].mean.value == 0
 
 
 def test_what_is_no_file_is_called_so(tmp_path: Path) -> None:

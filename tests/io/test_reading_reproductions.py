@@ -58,8 +58,8 @@ def scored(folder: Path, command: str, *more: str) -> float:
 def _score(text: str) -> float:
     told = json.loads(text)
     if "overall" in told:
-        (standing,) = told["overall"]["standings"]
-        return float(standing["marks"][0]["score"]["value"])
+        (standing,) = told["overall"]["rows"]
+        return float(standing["scores"]["brier"]["mean"]["value"])
     return float(told["mean"]["brier"])
 
 
@@ -96,7 +96,7 @@ def ended(predictions: dict[str, Any], truth: Any, m: int) -> float | str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few cases, or all of them right
-            return float(tl.compare(predictions, truth, space=m)[name].marks[0].score.value)
+            return float(tl.compare(predictions, truth, space=m)[name].scores["brier"].mean.value)
     except tl.TopListError as error:
         return str(error)
 
@@ -576,7 +576,7 @@ def test_columns_are_named_per_file(tmp_path: Path) -> None:
     names = "--case a=ref --case b=num --class-column a=klass --class-column b=guess --confidence a=sure"
     done = toplist(*f"compare a.csv b.csv -t t.csv -c 5 {names} --json".split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = {row["name"]: row["marks"][0]["score"]["value"] for row in json.loads(done.stdout)["overall"]["standings"]}
+    found = {row["name"]: row["scores"]["brier"]["mean"]["value"] for row in json.loads(done.stdout)["overall"]["rows"]}
     assert found["a"] == pytest.approx(brier([{"cat": 0.75}, {"dog": 0.5}], ["cat", "dog"], 5), abs=1e-12)
     assert found["b"] == pytest.approx(brier([{"cat": 1}, {"cat": 1}], ["cat", "dog"], 5), abs=1e-12)
 

@@ -66,7 +66,7 @@ def truth(folder: Path) -> Path:
 
 def board(path: Path, folder: Path, **options: Any) -> Any:
     made = tl.compare({"m": str(path)}, str(truth(folder)), space=M, **options, read=tl.ReadOptions(normalize=True))
-    return json.loads(made.to_json())["overall"]["standings"][0]
+    return json.loads(made.to_json())["overall"]["rows"][0]
 
 
 @pytest.mark.parametrize("layout", ["long", "ranked", "jsonl"])

@@ -85,7 +85,7 @@ def test_a_column_per_class_is_a_distribution_though_it_is_also_one_per_label() 
     lists = tl.TopLists.from_proba(np.eye(3), space)
     assert space.named(mode_sets(lists)) == NAMED
     board = tl.compare({"certain": np.eye(3), "sets": Y}, NAMED, space=space)
-    assert [row.accuracy for row in board] == [1.0, 1.0]
+    assert [row.metrics["accuracy"].value for row in board] == [1.0, 1.0]
     assert str(refusal(lambda: tl.TopLists.from_proba(P, space))) == (
         f"case 0: all 3 classes are listed, but the confidences sum to 1.8. {LOOKS} 2 more cases have the same problem."
     )
@@ -210,10 +210,10 @@ def test_a_set_per_case_is_a_hard_prediction(form: Any, truth: Any) -> None:
     """In whatever form: the same as lists of one set with confidence one."""
     lists = tl.TopLists.from_dicts([{frozenset(s): 1.0} for s in NAMED], SPACE)
     board = tl.compare({"a": form, "b": lists}, truth, space=SPACE)
-    assert board["a"].accuracy == 1.0
-    assert [mark.score for mark in board["a"].marks] == [mark.score for mark in board["b"].marks]
+    assert board["a"].metrics["accuracy"].value == 1.0
+    assert [mark.mean for mark in board["a"].scores.values()] == [mark.mean for mark in board["b"].scores.values()]
     wrong = tl.compare({"a": form}, [{"fox"}] * 3, space=SPACE)
-    assert (wrong["a"].accuracy, wrong["a"].marks[0].score.value) == (0.0, 2.0)
+    assert (wrong["a"].metrics["accuracy"].value, wrong["a"].scores["brier"].mean.value) == (0.0, 2.0)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMS if name != "nested"])
@@ -232,7 +232,7 @@ def test_hard_predictions_of_many_labels_know_their_sets(width: int) -> None:
         assert isinstance(lists.space, tl.LabelSets)
         assert lists.space.sets_of(lists.classes) == Sets.from_indicators(y)
         board = tl.compare({"s": form}, y, space=space)
-        assert board["s"].accuracy == 1.0
+        assert board["s"].metrics["accuracy"].value == 1.0
 
 
 def test_sets_in_a_list_go_by_their_places_not_by_their_names() -> None:

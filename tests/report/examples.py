@@ -28,12 +28,13 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
     sections = [_section(None, 12_000, 0.0), _section("algebra", 7_400, 0.01), _section("geometry", 1, 0.02)]
     return Comparison(
         rules=("brier", "log"),
+        k=(1, 5),
         classes="41",
         cases=12_000,
         compared=12_000,
         missing=missing,
         weighted=False,
-        reference=reference,
+        baseline=reference,
         penalty=None,
         level=0.95,
         method="normal approximation, cases are independent",
@@ -94,8 +95,8 @@ def _path() -> SequentialPath:
         mean=(0.2, -0.03, -0.037),
         low=(-2.0, -0.4, -0.051),
         high=(2.0, 0.34, -0.023),
-        better=(-0.1, 1.5, math.inf),
-        worse=(0.1, -3.0, -9.0),
+        log_evidence_better=(-0.1, 1.5, math.inf),
+        log_evidence_worse=(0.1, -3.0, -9.0),
         separated=4_321,
         shown_better=3_210,
         shown_worse=None,
@@ -113,38 +114,41 @@ def _standing(i: int, cases: int, shift: float) -> ModelRow:
         name=NAMES[i],
         cases=cases,
         missing=12 * (i == 1),
-        marks=(_mark("brier", BRIER, i, cases, shift), _mark("log", LOG, i, cases, shift)),
-        accuracy=0.81 - 0.02 * i,
-        top_k_error={1: 0.19 + 0.02 * i, 5: 0.04 + 0.01 * i},
-        coverage=0.97 - 0.03 * i,
-        mean_size=10.0 if i < 4 else 1.0,
-        mean_mass=0.99 if i < 4 else 1.0,
+        scores={rule: _rule_score(rule, means, i, cases, shift) for rule, means in (("brier", BRIER), ("log", LOG))},
         invalid=3 * (i == 2),
-        invalid_rate=3 * (i == 2) / 12_000,
+        metrics={
+            "accuracy": Estimate(0.81 - 0.02 * i),
+            "top_1_error": Estimate(0.19 + 0.02 * i),
+            "top_5_error": Estimate(0.04 + 0.01 * i),
+            "coverage": Estimate(0.97 - 0.03 * i),
+            "mean_length": Estimate(10.0 if i < 4 else 1.0),
+            "mean_mass": Estimate(0.99 if i < 4 else 1.0),
+            "invalid_rate": Estimate(3 * (i == 2) / 12_000),
+        },
     )
 
 
-def _mark(rule: str, means: tuple[float, ...], i: int, cases: int, shift: float) -> RuleScore:
+def _rule_score(rule: str, means: tuple[float, ...], i: int, cases: int, shift: float) -> RuleScore:
     mean, half = means[i] + shift, 0.0021 + 0.0004 * i
-    behind = mean - means[0] - shift
+    away = mean - means[0] - shift
     return RuleScore(
         rule=rule,
-        score=_estimate(mean, half, cases),
+        mean=_estimate(mean, half, cases),
         unpenalised=mean - 0.0001 * (i == 2),
         infinite=17 * math.isinf(mean),
         finite=0.75 if math.isinf(mean) else mean,
         skill=_skill(1 - mean / 0.9756, half, cases),
-        reference_skill=_skill(1 - mean / (means[2] + shift), half, cases),
-        behind=_estimate(behind, half * 1.2, cases) if i else None,
+        baseline_skill=_skill(1 - mean / (means[2] + shift), half, cases),
+        difference=_estimate(away, half * 1.2, cases) if i else None,
         relative=_estimate(0.9 + 0.07 * i, half, cases),
     )
 
 
 def _estimate(value: float, half: float, cases: int) -> Estimate:
     if math.isinf(value):
-        return Estimate(value, why="the mean is infinite")
+        return Estimate(value, reason="the mean is infinite")
     if cases == 1:
-        return Estimate(value, why=TOO_FEW)
+        return Estimate(value, reason=TOO_FEW)
     return Estimate(value, value - half, value + half, error=half / 1.96, p=math.exp(-abs(value) / half))
 
 

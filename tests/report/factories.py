@@ -20,7 +20,9 @@ from toplist.inference.results import (
     SequentialPath,
     SourceSummary,
 )
+from toplist.scoring.case_scores import metrics_for
 
+KS = (1, 7)
 law = settings(deadline=None, max_examples=40, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
 
 HOSTILE = (
@@ -54,23 +56,23 @@ def estimates(draw: st.DrawFn) -> Estimate:
     """With an interval, narrow or wide, or without one."""
     value = draw(scores)
     if not math.isfinite(value) or draw(st.booleans()):
-        return Estimate(value, why=draw(names))
+        return Estimate(value, reason=draw(names))
     half = st.floats(0, 1) | st.floats(0, 1e-9) | st.floats(0, 1e300)
     error, p = draw(st.none() | half), draw(st.none() | chances)
     return Estimate(value, value - draw(half), value + draw(half), error=error, p=p)
 
 
-def marks(rule: str) -> st.SearchStrategy[RuleScore]:
+def rule_scores(rule: str) -> st.SearchStrategy[RuleScore]:
     return st.builds(
         RuleScore,
         rule=st.just(rule),
-        score=estimates(),
+        mean=estimates(),
         unpenalised=scores,
         infinite=st.just(0) | counts,
         finite=scores,
         skill=st.none() | estimates(),
-        reference_skill=st.none() | estimates(),
-        behind=st.none() | estimates(),
+        baseline_skill=st.none() | estimates(),
+        difference=st.none() | estimates(),
         relative=st.none() | estimates(),
     )
 
@@ -82,14 +84,11 @@ def standings(rules: tuple[str, ...]) -> st.SearchStrategy[ModelRow]:
         name=names,
         cases=counts,
         missing=counts,
-        marks=st.tuples(*map(marks, rules)),
-        accuracy=shares,
-        top_k_error=st.dictionaries(st.integers(1, 10), shares, max_size=2),
-        coverage=shares,
-        mean_size=st.floats(0, 1e9),
-        mean_mass=shares,
+        scores=st.fixed_dictionaries({rule: rule_scores(rule) for rule in rules}),
         invalid=st.just(0) | counts,
-        invalid_rate=shares,
+        metrics=st.fixed_dictionaries(
+            {one.name: (shares if one.style == "share" else st.floats(0, 1e9)).map(Estimate) for one in metrics_for(KS)}
+        ),
     )
 
 
@@ -112,8 +111,8 @@ pairs = st.builds(
     b=names,
     cases=counts,
     difference=estimates(),
-    adjusted=st.none() | chances,
-    more=st.none() | st.just(0) | counts,
+    adjusted_p=st.none() | chances,
+    extra_units=st.none() | st.just(0) | counts,
 )
 confidence_sets = st.builds(
     ConfidenceSet,
@@ -124,7 +123,7 @@ confidence_sets = st.builds(
     cases=counts,
     method=names,
     seed=counts,
-    why=names,
+    reason=names,
 )
 
 
@@ -145,30 +144,31 @@ def paths(draw: st.DrawFn) -> SequentialPath:
         mean=draw(column),
         low=draw(ends),
         high=draw(ends),
-        better=draw(st.tuples(*[evidence] * len(at))),
-        worse=draw(st.tuples(*[evidence] * len(at))),
+        log_evidence_better=draw(st.tuples(*[evidence] * len(at))),
+        log_evidence_worse=draw(st.tuples(*[evidence] * len(at))),
         separated=draw(when),
         shown_better=draw(when),
         shown_worse=draw(when),
         method=draw(names),
-        why=draw(names),
+        reason=draw(names),
     )
 
 
 @st.composite
 def results(draw: st.DrawFn) -> Comparison:
     """A leaderboard of up to three models, with up to two groups."""
-    rules = draw(st.lists(names | st.sampled_from(["brier", "log"]), min_size=1, max_size=3).map(tuple))
+    rules = draw(st.lists(names | st.sampled_from(["brier", "log"]), min_size=1, max_size=3, unique=True).map(tuple))
     rows = st.lists(standings(rules), max_size=3).map(tuple)
-    groups = st.lists(st.builds(Group, group=names, cases=counts, standings=rows), max_size=2).map(tuple)
+    groups = st.lists(st.builds(Group, group=names, cases=counts, rows=rows), max_size=2).map(tuple)
     return Comparison(
         rules=rules,
+        k=KS,
         classes=draw(st.sampled_from(["3", "3 to 5", "2**10000", "infinitely many"]) | names),
         cases=draw(counts),
         compared=draw(counts),
         missing=draw(st.sampled_from(["error", "common", "pairwise", "reject"])),
         weighted=draw(st.booleans()),
-        reference=draw(st.none() | names),
+        baseline=draw(st.none() | names),
         penalty=draw(st.none() | st.floats(0, 1e6)),
         level=draw(st.sampled_from([0.9, 0.95, 0.99])),
         method=draw(names),
@@ -191,15 +191,16 @@ def results(draw: st.DrawFn) -> Comparison:
 def _every_name() -> Comparison:
     """The example with every hostile name as a model, a source, a group and a reason."""
     found = example()
-    row = found.overall.standings[-1]
+    rules = (HOSTILE[10], HOSTILE[-1])
+    row = found.overall.rows[-1]
+    row = replace(row, scores=dict(zip(rules, row.scores.values(), strict=True)))
     rows = tuple(replace(row, rank=i + 1, name=name) for i, name in enumerate(HOSTILE))
     groups = tuple(Group(name, 1, (_with_reason(row, name),)) for name in HOSTILE)
     origins = tuple(SourceSummary(name, name, name, 1, repairs={name: 1}) for name in HOSTILE)
-    rules = (HOSTILE[10], HOSTILE[-1])
-    near = replace(found.pairs[0], rule=rules[0], more=7)
+    near = replace(found.pairs[0], rule=rules[0], extra_units=7)
     pairs = tuple(replace(near, a=name, b=other) for name, other in zip(HOSTILE, HOSTILE[::-1], strict=True))
     members = replace(found.confidence_set, rule=rules[0], members=HOSTILE, p=dict.fromkeys(HOSTILE, 0.5))  # type: ignore[type-var]
-    paths = tuple(replace(path, candidate=name, baseline=name, why=name) for path in found.paths for name in HOSTILE)
+    paths = tuple(replace(path, candidate=name, baseline=name, reason=name) for path in found.paths for name in HOSTILE)
     return replace(
         found,
         overall=Group(None, 9, rows),
@@ -215,8 +216,9 @@ def _every_name() -> Comparison:
     )
 
 
-def _with_reason(row: ModelRow, why: str) -> ModelRow:
-    return replace(row, name=why, marks=tuple(replace(m, rule=why, score=Estimate(1.0, why=why)) for m in row.marks))
+def _with_reason(row: ModelRow, reason: str) -> ModelRow:
+    scores = {rule: replace(one, mean=Estimate(1.0, reason=reason)) for rule, one in row.scores.items()}
+    return replace(row, name=reason, scores=scores)
 
 
 EVERY_NAME = _every_name()

@@ -18,7 +18,7 @@ PATHS = {
     "as it is": FOUND,
     "nothing shown": replace(FOUND, separated=None, shown_better=None, shown_worse=None),
     "after one case": replace(FOUND, separated=1, shown_better=1, shown_worse=1),
-    "no band": replace(FOUND, low=(), high=(), separated=None, why="scores have no known bound."),
+    "no band": replace(FOUND, low=(), high=(), separated=None, reason="scores have no known bound."),
 }
 
 
@@ -29,7 +29,7 @@ def test_tables_pages_and_figures_say_the_same(path: SequentialPath) -> None:
         assert said in table[0]
         assert said[1:] in words
         assert said[1:] in page
-    assert all(("no known bound." in text) == bool(path.why) for text in (words, page, " ".join(table)))
+    assert all(("no known bound." in text) == bool(path.reason) for text in (words, page, " ".join(table)))
     assert "1 cases" not in words + page + table[0]
 
 
@@ -37,4 +37,4 @@ def test_the_end_has_the_last_numbers() -> None:
     end = ending(FOUND)
     assert (end.value, end.low, end.high) == (FOUND.mean[-1], FOUND.low[-1], FOUND.high[-1])
     bare = ending(PATHS["no band"])
-    assert (bare.low, bare.high, bare.why) == (None, None, "scores have no known bound.")
+    assert (bare.low, bare.high, bare.reason) == (None, None, "scores have no known bound.")

@@ -23,7 +23,7 @@ from toplist.inference.results import Comparison, Group
 from toplist.report.export import as_csv, as_dict, as_json, as_pandas, as_polars, rows, schema
 
 RUNS = tuple("=+-@\t\r")
-TEXTS = ("by", "group", "model", "rule", "why", "behind_why")
+TEXTS = ("by", "group", "model", "rule", "mean_reason", "difference_reason")
 
 
 def refuse(constant: str) -> None:
@@ -67,8 +67,8 @@ def test_the_schema_describes_every_property_and_allows_no_other() -> None:
 
 
 def test_an_infinite_mean_is_null_beside_a_count() -> None:
-    mark = as_dict(example())["overall"]["standings"][-1]["marks"][1]
-    assert mark["score"]["value"] is None
+    mark = as_dict(example())["overall"]["rows"][-1]["scores"]["log"]
+    assert mark["mean"]["value"] is None
     assert mark["infinite"] == 17
 
 
@@ -85,9 +85,9 @@ def test_json_has_pairs_confidence_set_and_paths() -> None:
     for one, pair in zip(read["pairs"], found.pairs, strict=True):
         finite = math.isfinite(pair.difference.value)
         assert one["difference"]["value"] == (pair.difference.value if finite else None)
-        assert bool(one["difference"]["why"]) != finite
+        assert bool(one["difference"]["reason"]) != finite
         assert (one["difference"]["error"], one["difference"]["p"]) == (pair.difference.error, pair.difference.p)
-        assert (one["adjusted_p"], one["further"]) == (pair.adjusted, pair.more)
+        assert (one["adjusted_p"], one["extra_units"]) == (pair.adjusted_p, pair.extra_units)
     assert found.confidence_set is not None
     assert read["confidence_set"]["members"] == list(found.confidence_set.members)
     assert read["confidence_set"]["p"] == dict(found.confidence_set.p)
@@ -97,9 +97,9 @@ def test_json_has_pairs_confidence_set_and_paths() -> None:
 
 def test_json_loses_no_digit() -> None:
     read = json.loads(as_json(example()))
-    for row, standing in zip(read["overall"]["standings"], example().overall.standings, strict=True):
-        assert row["marks"][0]["score"]["value"] == standing.marks[0].score.value
-        assert row["marks"][0]["unpenalised"] == standing.marks[0].unpenalised
+    for row, standing in zip(read["overall"]["rows"], example().overall.rows, strict=True):
+        assert row["scores"]["brier"]["mean"]["value"] == standing.scores["brier"].mean.value
+        assert row["scores"]["brier"]["unpenalised"] == standing.scores["brier"].unpenalised
 
 
 @law
@@ -107,7 +107,10 @@ def test_json_loses_no_digit() -> None:
 @such_as(EVERY_NAME)
 def test_rows_are_those_of_each_group_model_and_rule(found: Comparison) -> None:
     want = [
-        (row.rank, mark.infinite) for s in (found.overall, *found.groups) for row in s.standings for mark in row.marks
+        (row.rank, mark.infinite)
+        for s in (found.overall, *found.groups)
+        for row in s.rows
+        for mark in row.scores.values()
     ]
     assert [(row["rank"], row["infinite"]) for row in rows(found)] == want
 
@@ -130,7 +133,7 @@ def test_csv_reads_back_to_the_same_numbers_and_harmless_text(found: Comparison)
 
 
 def test_negative_numbers_stay_numbers_in_csv() -> None:
-    found = [row["behind"] for row in rows(example()) if row["behind"] is not None and row["behind"] < 0]
+    found = [row["difference"] for row in rows(example()) if row["difference"] is not None and row["difference"] < 0]
     assert found
     assert all(f",{x!r}," in as_csv(example()) for x in found)
 

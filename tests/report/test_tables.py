@@ -41,8 +41,8 @@ def said(found: Comparison) -> str:
 
 def lone(found: Comparison, **changes: object) -> Comparison:
     """With other values for every standing."""
-    rows = tuple(replace(row, **changes) for row in found.overall.standings)  # type: ignore[arg-type]
-    return replace(found, overall=replace(found.overall, standings=rows), groups=())
+    rows = tuple(replace(row, **changes) for row in found.overall.rows)  # type: ignore[arg-type]
+    return replace(found, overall=replace(found.overall, rows=rows), groups=())
 
 
 @law
@@ -50,12 +50,12 @@ def lone(found: Comparison, **changes: object) -> Comparison:
 def test_every_model_has_one_row_in_every_table(found: Comparison) -> None:
     sections = (found.overall, *found.groups)
     for table, section in zip(boards(found), sections, strict=True):
-        assert column(table, "model") == [plain(row.name) for row in section.standings]
+        assert column(table, "model") == [plain(row.name) for row in section.rows]
     per_section = len(found.rules) + 1
     count = per_section * len(sections)
     of_rules, others = details(found)[:count], details(found)[count:-1]
     for i, table in enumerate(of_rules):
-        assert column(table, "model") == [plain(row.name) for row in sections[i // per_section].standings]
+        assert column(table, "model") == [plain(row.name) for row in sections[i // per_section].rows]
     assert len(others) == (len(found.rules) if found.pairs else 0) + bool(found.paths)
     if found.paths:
         for table in (tables(found)[-1], others[-1]):
@@ -71,8 +71,10 @@ def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Comparison) -> N
         want = [pair for pair in found.pairs if pair.rule == rule]
         assert column(table, "first") == [plain(pair.a) for pair in want]
         assert column(table, "second") == [plain(pair.b) for pair in want]
-        assert [cell == "-" for cell in column(table, "Holm")] == [pair.adjusted is None for pair in want]
-        assert [cell == "-" for cell in column(table, f"further {found.unit}s")] == [pair.more is None for pair in want]
+        assert [cell == "-" for cell in column(table, "Holm")] == [pair.adjusted_p is None for pair in want]
+        assert [cell == "-" for cell in column(table, f"extra {found.unit}s")] == [
+            pair.extra_units is None for pair in want
+        ]
 
 
 def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None:
@@ -83,7 +85,7 @@ def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None
     one = replace(example(), pairs=(first,))
     assert "surely different" not in said(one)
     assert "may be equal" in said(one)
-    apart = replace(example(), pairs=(replace(first, more=0, adjusted=0.001), *others))
+    apart = replace(example(), pairs=(replace(first, extra_units=0, adjusted_p=0.001), *others))
     assert "10 of 10 pairs are surely different under the Brier score" in said(apart)
     assert "may be equal" not in said(apart)
     assert "pairs" not in said(replace(example(), pairs=()))
@@ -91,11 +93,11 @@ def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None
 
 def test_notes_count_only_pairs_that_can_be_tested() -> None:
     first, second, *others = example().pairs
-    untested = replace(second, adjusted=None)
+    untested = replace(second, adjusted_p=None)
     assert "8 of 9 pairs that can be tested are surely different under the Brier score" in said(
         replace(example(), pairs=(first, untested, *others))
     )
-    nothing = tuple(replace(pair, adjusted=None) for pair in example().pairs)
+    nothing = tuple(replace(pair, adjusted_p=None) for pair in example().pairs)
     assert "surely different" not in said(replace(example(), pairs=nothing))
 
 
@@ -106,7 +108,7 @@ def test_notes_name_those_among_whom_the_best_is() -> None:
     assert f"The best under the Brier score is {both}\nConfidence set: 1,000 draws, seed 0; " in said(example())
     alone = said(replace(example(), confidence_set=replace(found, members=found.members[:1])))
     assert "transformer-large (fine-tuned) alone is left in the confidence set of the best under the Brier" in alone
-    nobody = replace(found, members=(), p={}, why="no case has all models")
+    nobody = replace(found, members=(), p={}, reason="no case has all models")
     assert "There is no confidence set for the best under the Brier score: no case has all models." in said(
         replace(example(), confidence_set=nobody)
     )
@@ -137,7 +139,7 @@ def test_a_group_is_named_by_what_it_is_a_group_of() -> None:
 
 
 def test_a_difference_has_a_star_if_its_interval_excludes_zero() -> None:
-    cells = column(tables(example())[0], "behind")
+    cells = column(tables(example())[0], "difference")
     assert cells[0] == "-"
     assert [cell.endswith("]*") for cell in cells] == [False, False, True, True, True]
     assert "* marks an interval without zero" in said(example())
@@ -151,7 +153,7 @@ def test_columns_appear_where_they_say_something() -> None:
     assert {"cases", "relative"} <= set(headers(example(missing="pairwise")))
     assert "vs random forest" not in headers(example(reference=None))
     assert "unpenalised" not in headers(lone(example(), invalid=0))
-    rows = example().overall.standings
+    rows = example().overall.rows
     uneven = Group(None, 12_000, (replace(rows[0], cases=11), *rows[1:]))
     assert "cases" in headers(replace(example(), overall=uneven))
 

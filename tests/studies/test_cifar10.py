@@ -167,5 +167,5 @@ def test_the_page_of_the_documentation_says_what_the_study_prints(
     assert not pages.unfounded("cifar.md", printed, known)
     assert all(number in pages.page("cifar.md") for number in known)
     logs = nets.reading("cifar10")
-    ranked = sorted(logs.names, key=lambda name: logs.mark(name, "log")["score"]["value"])
+    ranked = sorted(logs.names, key=lambda name: logs.mark(name, "log")["mean"]["value"])
     assert ranked.index("vgg19_bn") + 1 == 9

@@ -119,7 +119,7 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
     code, text = said(*words, *repairs, "--blanks", "drop")
     assert code == 0, text
     found = json.loads(board.read_text())
-    (mark, _) = found["overall"]["standings"][0]["marks"]
+    mark, _ = found["overall"]["rows"][0]["scores"].values()
     assert mark["unpenalised"] == pytest.approx(float(np.mean([brier(row) for row in rows()])), abs=1e-12)
     assert found["origins"][0]["repairs"] == {
         "scale: percent": 6723,
@@ -132,7 +132,7 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
 def test_people_with_their_confidences_beat_their_bare_labels(people: Studied) -> None:
     board = people.reading("cifar10s")
     assert set(board.names) == {"people", "first", "label", NETWORK}
-    briers = {name: board.mark(name, "brier")["score"]["value"] for name in board.names}
+    briers = {name: board.mark(name, "brier")["mean"]["value"] for name in board.names}
     assert briers["people"] < briers["label"]
 
 

@@ -88,9 +88,9 @@ def test_relative_skills_and_their_intervals_follow_from_leaving_weight_on_place
     quantile = 2.0066468050616857  # of Student's t with 52 degrees of freedom, at 0.975
     for team, value, spread in zip(season.teams, values, error, strict=True):
         mark = flu.reading("flusight").mark(team)
-        assert mark["relative"] == pytest.approx(np.exp(value), abs=1e-9)
-        assert mark["relative_low"] == pytest.approx(np.exp(value - quantile * spread), abs=1e-6)
-        assert mark["relative_high"] == pytest.approx(np.exp(value + quantile * spread), abs=1e-6)
+        assert mark["relative"]["value"] == pytest.approx(np.exp(value), abs=1e-9)
+        assert mark["relative"]["low"] == pytest.approx(np.exp(value - quantile * spread), abs=1e-6)
+        assert mark["relative"]["high"] == pytest.approx(np.exp(value + quantile * spread), abs=1e-6)
 
 
 def clustered_p(difference: Scores) -> tuple[float, float]:
@@ -148,7 +148,7 @@ def test_weeks_show_no_spread_where_forecast_and_outcomes_stay_the_same(flu: Stu
     name = "FluSight-base_seasonal"
     weekly = np.nanmean(season.of(name)[~np.isnan(season.of(name)).all(axis=1)], axis=1)
     assert np.ptp(weekly) < 1e-6
-    by_week, by_place = (flu.reading(board).mark(name)["score"] for board in ("flusight-weeks", "flusight"))
+    by_week, by_place = (flu.reading(board).mark(name)["mean"] for board in ("flusight-weeks", "flusight"))
     assert by_week["high"] - by_week["low"] < 1e-6
     assert by_place["high"] - by_place["low"] > 0.02
 

@@ -47,13 +47,13 @@ def cells(line: str) -> set[str]:
 
 
 def rows(section: Mapping[str, Any]) -> dict[str, Row]:
-    return {row["name"]: row for row in section["standings"]}
+    return {row["name"]: row for row in section["rows"]}
 
 
 def mean(row: Row, rule: str = "brier") -> float:
     """The mean score; infinity, which JSON does not have, is null with a count of infinite scores."""
-    mark = next(mark for mark in row["marks"] if mark["rule"] == rule)
-    value = mark["score"]["value"]
+    mark = row["scores"][rule]
+    value = mark["mean"]["value"]
     assert (value is None) == (mark["infinite"] > 0)
     return np.inf if value is None else value
 
@@ -61,10 +61,10 @@ def mean(row: Row, rule: str = "brier") -> float:
 def same(row: Row, p: NDArray[np.float64], y: NDArray[Any]) -> None:
     """A row of a leaderboard says what plain numpy says of the distributions."""
     expected = plain.figures(p, y)
-    scores, logs = row["marks"][:2]
+    scores, logs = list(row["scores"].values())[:2]
     assert row["cases"] == expected.cases
-    assert row["accuracy"] == pytest.approx(expected.accuracy, abs=1e-9)
-    assert scores["score"]["value"] == pytest.approx(expected.brier, abs=1e-9)
+    assert row["metrics"]["accuracy"]["value"] == pytest.approx(expected.accuracy, abs=1e-9)
+    assert scores["mean"]["value"] == pytest.approx(expected.brier, abs=1e-9)
     assert logs["infinite"] == expected.infinite
     assert logs["finite"] == pytest.approx(expected.log, abs=1e-9)
 
@@ -76,7 +76,7 @@ def referred(full: Row, top3: Row, top1: Row, mode: Row, expected: Numbers) -> N
     checks that one.
     """
     accuracy, brier, log, one, three, hard = expected
-    assert mode["accuracy"] == pytest.approx(accuracy, abs=5e-5)
+    assert mode["metrics"]["accuracy"]["value"] == pytest.approx(accuracy, abs=5e-5)
     assert mean(full) == pytest.approx(brier, abs=1e-6)
     assert mean(full, "log") == pytest.approx(log, abs=1e-6)
     assert mean(top1) == pytest.approx(one, abs=1e-6)
@@ -107,7 +107,7 @@ def test_newsgroups_have_the_manifests_numbers_and_as_many_infinite_scores_as_ze
     original = np.load(DATA / "news20_cleanlab.npz")
     referred(*(found[name] for name in ("full", "top3", "top1", "mode")), NEWS20)
     same(found["full"], original["probs"], original["labels"])
-    assert found["full"]["marks"][1]["infinite"] == 61
+    assert found["full"]["scores"]["log"]["infinite"] == 61
 
 
 def test_counts_of_people_have_the_manifests_numbers(studied: Studying) -> None:
@@ -139,7 +139,7 @@ def test_football_forecasts_have_the_manifests_numbers_in_all_and_those_of_plain
         mine = start == season[:4]
         same(standings["spi"], p[mine], y[mine])
     ratio = mean(found["spi"]) / mean(found["frequency"])
-    assert found["spi"]["marks"][0]["reference_skill"] == pytest.approx(1 - ratio, abs=1e-9)
+    assert found["spi"]["scores"]["brier"]["baseline_skill"]["value"] == pytest.approx(1 - ratio, abs=1e-9)
 
 
 def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(studied: Studying) -> None:
@@ -165,7 +165,7 @@ def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(studi
             for rival in cases
             if (both := cases[name] & cases[rival])
         ]
-        assert row["marks"][0]["relative"] == pytest.approx(np.exp(np.mean(np.log(ratios))), abs=1e-9)
+        assert row["scores"]["brier"]["relative"]["value"] == pytest.approx(np.exp(np.mean(np.log(ratios))), abs=1e-9)
 
     passed = original["classes"][y] < original["reference_date"]
     groups = {section["group"]: rows(section) for section in boards["flusight"]["groups"]}
@@ -186,8 +186,8 @@ def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(studi
         mine = (team == name) & np.isin(case, shared)
         same(row, p[mine], y[mine])
         low, high = plain.clustered(np.array([score[name][c] for c in shared]), place, quantile)
-        assert row["marks"][0]["score"]["low"] == pytest.approx(low, abs=1e-9)
-        assert row["marks"][0]["score"]["high"] == pytest.approx(high, abs=1e-9)
+        assert row["scores"]["brier"]["mean"]["low"] == pytest.approx(low, abs=1e-9)
+        assert row["scores"]["brier"]["mean"]["high"] == pytest.approx(high, abs=1e-9)
 
     for name, row in rows(boards["flusight-reject"]["overall"]).items():
         assert row["cases"] == len(every)
@@ -227,7 +227,7 @@ def test_lists_by_people_are_repaired_as_told_and_invalid_ones_pay(studied: Stud
         value, fine = plain.padded_pair(one, two[0] if two else None, row["true_class"])
         scores.append(value)
         valid.append(fine)
-    (mark, _), invalid = found["marks"], len(lists) - sum(valid)
+    (mark, _), invalid = found["scores"].values(), len(lists) - sum(valid)
     assert boards["cifar10s"]["origins"][0]["repairs"] == {
         "scale: percent": 6723,
         "duplicates summed": 153,

@@ -175,7 +175,7 @@ class Gate:
     def holds(self, board: tl.Leaderboard) -> bool:
         """Worse and better mean that the interval of the difference leaves no doubt; one without width never does."""
         found = board.difference(self.a, self.b)
-        infinite = [board[name].marks[0].infinite for name in (self.a, self.b)]
+        infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
         if found.low is not None and found.high is not None:
             width = found.high > found.low
             worse, better = width and found.low > self.margin, width and found.high < -self.margin
@@ -195,7 +195,7 @@ class Gate:
     def describe(self, board: tl.Leaderboard) -> str:
         """The gate, with the numbers that decide it."""
         found, level = board.difference(self.a, self.b), percent(board.results.level)
-        infinite = [board[name].marks[0].infinite for name in (self.a, self.b)]
+        infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
         if any(infinite):
             return f"{self.text}: {infinite[0]:,} infinite {board.terms.rules[0]} scores against {infinite[1]:,}"
         from toplist.report.numbers import decimals, fixed
@@ -311,12 +311,13 @@ def _warnings(
     terms = ComparisonSpec((source.name,), tuple(rules), (), None, pairwise=False)
     board = Comparison(
         rules=terms.rules,
+        k=(),
         classes="",
         cases=read.cases,
         compared=read.compared,
         missing=plan.missing,
         weighted=False,
-        reference=None,
+        baseline=None,
         penalty=scoring.penalty,
         level=0.95,
         method="",

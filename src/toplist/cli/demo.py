@@ -84,22 +84,23 @@ def hidden(board: tl.Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
     from toplist.inference.pairwise import verdicts
 
-    sentences, rule = [], board.results.rules[0]
+    sentences, rule, last = [], board.results.rules[0], board.results.rules[-1]
     sure = {(v.better, v.worse) for v in verdicts(board.results, rule) if v.sure}
     for b, a in combinations(board, 2):
-        if a.accuracy > b.accuracy and (b.name, a.name) in sure:
-            mean, other = (row.marks[0].score.value for row in (a, b))
+        right, also = (row.metrics["accuracy"].value for row in (a, b))
+        if right > also and (b.name, a.name) in sure:
+            mean, other = (row.scores[rule].mean.value for row in (a, b))
             sentences.append(
-                f"By accuracy {a.name} ({a.accuracy:.3f}) beats {b.name} ({b.accuracy:.3f}); by {rule} it is surely "
+                f"By accuracy {a.name} ({right:.3f}) beats {b.name} ({also:.3f}); by {rule} it is surely "
                 f"worse ({mean:.3f} against {other:.3f}), because a wrong answer with full confidence costs more than "
                 "an honest refusal."
             )
             break
-    never = [row.name for row in board if not row.marks[-1].infinite]
-    often = max(board, key=lambda row: row.marks[-1].infinite)
-    if never and often.marks[-1].infinite:
+    never = [row.name for row in board if not row.scores[last].infinite]
+    often = max(board, key=lambda row: row.scores[last].infinite)
+    if never and often.scores[last].infinite:
         sentences.append(
             f"Only {' and '.join(never)} never gave probability zero to the language that it was; "
-            f"{often.name} did so {often.marks[-1].infinite} times, which accuracy counts like any other miss."
+            f"{often.name} did so {often.scores[last].infinite} times, which accuracy counts like any other miss."
         )
     return sentences

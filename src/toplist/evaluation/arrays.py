@@ -25,7 +25,7 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.outcomes import require_one_order
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import CaseScores, Grouping, sheet
+from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import name_of
 
 
@@ -45,7 +45,9 @@ class ArrayModels:
     def sheets(self) -> list[CaseScores]:
         """The scored cases of each model."""
         how = self.scoring
-        return [sheet(one, self.y, how.rules, tops=how.tops, penalty=how.penalty) for one in self.lists.values()]
+        return [
+            CaseScores.from_lists(one, self.y, how.rules, ks=how.ks, penalty=how.penalty) for one in self.lists.values()
+        ]
 
     def tallies(self, sheets: Sequence[CaseScores]) -> dict[Hashable, Aggregates]:
         """Exact sums, by group."""

@@ -77,7 +77,7 @@ class CaseDetails:
 def from_memory(given: ArrayModels) -> CaseDetails:
     """From predictions in memory."""
     sheets = given.sheets()
-    right = np.stack([np.asarray(one.hit, np.float64) for one in sheets], axis=1)
+    right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
     ids = next((one.ids for one in given.lists.values() if one.ids is not None), None)
 
     def called(places: Sequence[int]) -> list[str]:
@@ -120,7 +120,7 @@ class DetailsWatcher:
         part = gather(
             seen.lists,
             seen.y,
-            seen.sheet,
+            seen.scores,
             rule=self.rule,
             position=seen.truth.rows,
             names=names,
@@ -159,7 +159,7 @@ class DetailsCollector(MatrixCollector):
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
-        right = np.stack([np.asarray(one.hit, np.float32) for one in sheets], axis=1)
+        right = np.stack([np.asarray(one.metrics["accuracy"], np.float32) for one in sheets], axis=1)
         return super().make(truth, sheets, present), right, (truth.source, truth.rows)
 
     def add(self, made: Any) -> None:

@@ -244,7 +244,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     terms = ComparisonSpec(
         names,
         question.rules,
-        question.scoring.tops,
+        question.scoring.ks,
         None if baseline is None else names.index(baseline),
         question.missing == "pairwise",
         _unranked(everything, question.min_cases),
@@ -255,13 +255,14 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
     results = Comparison(
         rules=terms.rules,
+        k=terms.ks,
         classes=scored.classes,
         cases=read.cases,
         compared=read.compared,
         missing=question.missing,
         weighted=settings.weighted,
         weight=scored.weight,
-        reference=baseline,
+        baseline=baseline,
         penalty=question.scoring.penalty,
         level=settings.level,
         method=settings.describe(count),
@@ -271,7 +272,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         origins=read.origins,
         overall=whole,
         groups=groups,
-        pairs=pairs(everything, terms, sure, [row.name for row in whole.standings], settings.level),
+        pairs=pairs(everything, terms, sure, [row.name for row in whole.rows], settings.level),
         seed=settings.seed if settings.method == "bootstrap" else None,
         unit=settings.unit,
         units=count,

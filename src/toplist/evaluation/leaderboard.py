@@ -21,7 +21,7 @@ from toplist.evaluation.case_details import CaseDetails
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.confidence_set import confidence_set
 from toplist.inference.intervals import IntervalEstimator
-from toplist.inference.pairwise import POWER, further
+from toplist.inference.pairwise import POWER, extra_units
 from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup, plot
@@ -46,19 +46,19 @@ class Leaderboard:
     # What is in it
 
     def __iter__(self) -> Iterator[ModelRow]:
-        return iter(self.results.overall.standings)
+        return iter(self.results.overall.rows)
 
     def __len__(self) -> int:
-        return len(self.results.overall.standings)
+        return len(self.results.overall.rows)
 
     def __getitem__(self, name: str | int) -> ModelRow:
         """One model, by name or by place (0 is the leader)."""
-        standings = self.results.overall.standings
+        rows = self.results.overall.rows
         if isinstance(name, int | np.integer):
-            return standings[int(name)]
-        found = next((one for one in standings if one.name == name), None)
+            return rows[int(name)]
+        found = next((one for one in rows if one.name == name), None)
         if found is None:
-            raise KeyError(f"{name!r} is not among {', '.join(repr(one.name) for one in standings)}")
+            raise KeyError(f"{name!r} is not among {', '.join(repr(one.name) for one in rows)}")
         return found
 
     @property
@@ -80,7 +80,7 @@ class Leaderboard:
         """Every two models under every rule: their difference, its p value by Holm's method, what it would take."""
         return self.results.pairs
 
-    def further(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
+    def extra_units(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
         """How many units more would tell a and b apart with this power, if difference and spread stay as they are.
 
         Units are cases, or the clusters or moments that the intervals go by. 0 where a and b are told apart already;
@@ -89,7 +89,7 @@ class Leaderboard:
         found = self.difference(a, b, rule)
         at = self.terms.rules.index(rule or self.terms.rules[0])
         units = self.inference.units(at, self.terms.names.index(a), self.terms.names.index(b))
-        return further(found, units, self.results.level, power=as_probability(power, "power"))
+        return extra_units(found, units, self.results.level, power=as_probability(power, "power"))
 
     def confidence_set(
         self, rule: str | None = None, *, level: float | None = None, seed: int | None = None

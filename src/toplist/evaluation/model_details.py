@@ -201,23 +201,23 @@ class DetailsAccumulator:
 def gather(
     lists: TopLists,
     y: Any,
-    sheet: CaseScores,
+    scored: CaseScores,
     *,
     rule: Rule,
     position: NDArray[np.int64] | None = None,
     names: Names | None = None,
     ranked: bool = False,
 ) -> DetailsAccumulator:
-    """What the lists of a batch show, beside `sheet`, their scores: those under its first rule, which is `rule`.
+    """What the lists of a batch show, beside `scored`, their scores: those under its first rule, which is `rule`.
 
     `y` is what happened or, as lists, what is believed to have; then hits are expected ones, and there is no curve.
     `position` says where each case stands in the truth: no two cases of one model may stand in one place. `ranked`
     lists are told to have the most confident class first.
 
     >>> import toplist as tl
-    >>> from toplist.scoring.case_scores import sheet
+    >>> from toplist.scoring.case_scores import CaseScores
     >>> lists, rule = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), tl.Brier()
-    >>> made = gather(lists, ["b", "c"], sheet(lists, ["b", "c"], [rule], tops=(), penalty=None), rule=rule)
+    >>> made = gather(lists, ["b", "c"], CaseScores.from_lists(lists, ["b", "c"], [rule]), rule=rule)
     >>> exhibit(made, "A", "brier").sizes
     ((0, 1), (2, 1))
     """
@@ -231,20 +231,22 @@ def gather(
         listed, peaks = _expected(lists, truth)
     else:
         truth = as_codes(y, lists)
-        listed, peaks, cuts = _walked(lists, truth, sheet, rule)
-    some = sheet.sizes > 0
+        listed, peaks, cuts = _walked(lists, truth, scored, rule)
+    some = scored.metrics["mean_length"] > 0
     every = bool(some.all())
-    sizes = _histogram(sheet.sizes)
+    sizes = _histogram(scored.metrics["mean_length"])
     return DetailsAccumulator(
         n,
         cuts,
         listed,
-        Bins.of(peaks if every else peaks[some], sheet.hit if every else sheet.hit[some]),
-        Bins.of(sheet.mass, sheet.listed),
+        Bins.of(
+            peaks if every else peaks[some], scored.metrics["accuracy"] if every else scored.metrics["accuracy"][some]
+        ),
+        Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
-        _shapes(lists, sheet, sizes),
-        WorstCases.of(lists, truth, sheet.scores[0], where, called),
-        FirstInvalid.of(lists, sheet.invalid, where, called),
+        _shapes(lists, scored, sizes),
+        WorstCases.of(lists, truth, scored.scores[0], where, called),
+        FirstInvalid.of(lists, scored.invalid, where, called),
         QualityCounts.at(
             lists,
             codes=None if isinstance(truth, TopLists) else truth,
@@ -288,13 +290,13 @@ def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
 
 
 def _walked(
-    lists: TopLists, codes: NDArray[np.int64], sheet: CaseScores, rule: Rule
+    lists: TopLists, codes: NDArray[np.int64], scored: CaseScores, rule: Rule
 ) -> tuple[Bins, NDArray[np.float64], Cuts]:
     """One walk over the lists: the bins of what is listed, the largest confidences, the scores of cuts."""
     rows, n = lists.admitted.rows, len(lists)
-    plain, empty = sheet.unpenalised[0], sheet.empty[0]
+    plain, empty = scored.unpenalised[0], scored.empty[0]
     outcomes = OutcomePlaces.of(lists, codes)
-    longest = int(sheet.sizes.max(initial=0))
+    longest = int(scored.metrics["mean_length"].max(initial=0))
     ks = below(longest)
     peaks = np.zeros(n)
     found: list[tuple[Bins, Cuts]] = [(Bins(), Cuts())]
@@ -305,7 +307,7 @@ def _walked(
         columns = np.empty((len(ks) + 1, hi - lo))
         columns[:] = plain[lo:hi]
         if ks:
-            columns[0] = np.where(sheet.sizes[lo:hi] > 0, empty[lo:hi], plain[lo:hi])
+            columns[0] = np.where(scored.metrics["mean_length"][lo:hi] > 0, empty[lo:hi], plain[lo:hi])
         for part in padded_lists(lists, lo, hi):
             rank = outcomes.ranks(part, lists)
             hit = np.flatnonzero(rank < len(part.t))
@@ -357,23 +359,23 @@ def _histogram(sizes: NDArray[np.int64]) -> dict[int, int]:
     return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
 
-def _shapes(lists: TopLists, sheet: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
+def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
     """Cases and scores by shape.
 
     A list of several classes that leaves no mass, as far as the door can tell, is a distribution whose zeros are not
     written down: it says all there is to say about every class.
     """
-    sizes = sheet.sizes
+    sizes = scored.metrics["mean_length"]
     bits = lists.admitted.rows.bits
     known = np.array(sorted(lengths), np.int64)
     each = np.array([array_api.Rounding.of(bits, length).mass for length in known.tolist()])
     allowed = each[np.searchsorted(known, sizes)]
     kinds = np.minimum(sizes, 2).astype(np.int32)
-    kinds[((1.0 - sheet.mass <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
-    kinds[(sizes == 1) & (1.0 - sheet.mass > allowed)] = 2
+    kinds[((1.0 - scored.metrics["mean_mass"] <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
+    kinds[(sizes == 1) & (1.0 - scored.metrics["mean_mass"] > allowed)] = 2
     counts = np.bincount(kinds, minlength=len(KINDS)).tolist()
     if len(sizes) in counts:  # all of one kind
-        only = Total.each(sheet.scores[:1])[0][0]
+        only = Total.each(scored.scores[:1])[0][0]
         return tuple((count, only if count else Total()) for count in counts)
-    totals = Total.each(sheet.scores[:1], kinds, len(KINDS))
+    totals = Total.each(scored.scores[:1], kinds, len(KINDS))
     return tuple((count, row[0]) for count, row in zip(counts, totals, strict=True))

@@ -17,7 +17,7 @@ from toplist._optional import need
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, judges_of
+from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, scorers_of
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_moment, follow
 from toplist.inference.settings import Inference, as_inference
@@ -31,7 +31,7 @@ from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists
 from toplist.lists.outcomes import is_soft
 from toplist.lists.space import show_size
-from toplist.report.export import path_record
+from toplist.report.export import to_plain
 from toplist.report.plot import Plot, paths
 from toplist.report.statements import paths_table
 from toplist.report.terminal import PAGE, page
@@ -106,7 +106,7 @@ class Monitor:
             "cases": self.cases,
             "left_out": dict(self.left_out),
             "unknown": dict(self.unknown),
-            "paths": [path_record(path) for path in self.paths],
+            "paths": [to_plain(path) for path in self.paths],
         }
 
     def to_json(self) -> str:
@@ -161,10 +161,10 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     truth, found = aligned(plan).whole()
     coders = _coders(plan, truth, found)
     seen: list[ScoredBatch] = []
-    judges = judges_of(plan, scoring, {source.name: seen.append for source in plan.sources})
+    judges = scorers_of(plan, scoring, {source.name: seen.append for source in plan.sources})
     for judge, coder, one in zip(judges, coders, found, strict=True):
         judge.coder = coder or judge.coder
-        judge.sheet(one.batch, one.first)
+        judge.score(one.batch, one.first)
     predicted = {
         judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)

@@ -1,8 +1,6 @@
-"""Files compared case by case: in step where they have one order, through a join where they have not.
+"""Score the batches of files against the truth, in step where all have one order, else through a join.
 
-Scored cases that come in any order, kept in the order of the truth.
-
-What becomes of scored cases: added up, kept side by side, or both.
+A collector takes what was scored: it adds it up, keeps it side by side, or both.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -22,7 +20,7 @@ from numpy.typing import NDArray
 from toplist._files import allocate, disk_full_explained, temporary_folder
 from toplist._optional import need
 from toplist._text import argument
-from toplist._typing import Codes, Progress
+from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, merge, tally
@@ -39,7 +37,6 @@ from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
-from toplist.scoring import case_scores
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule
 
@@ -47,7 +44,7 @@ _IN_MEMORY = 1 << 31  # bytes for all models together; more goes to disk
 
 
 class ScoreStore:
-    """The sheet of one model: a record for each case, so that a case is written in one place.
+    """The CaseScores of one model, written in any order: one record per case, in memory or in a file.
 
     What the empty list scores is kept once where it is the same for all, and scores without the penalty only where
     they differ.
@@ -58,64 +55,66 @@ class ScoreStore:
         self.present = np.zeros(cases, bool)
         self.records: Any = None
         self.empty: Any = None
-        self._plain: list[tuple[NDArray[np.int64], Any]] = []
+        self.rules: tuple[str, ...] = ()
+        self.metrics: tuple[str, ...] = ()
+        self._unpenalised: list[tuple[NDArray[np.int64], Floats]] = []
 
-    def put(self, places: NDArray[np.int64], sheet: CaseScores) -> None:
-        """Write down the cases at these places."""
+    def put(self, places: NDArray[np.int64], scored: CaseScores) -> None:
+        """Write the cases at these places."""
         self.present[places] = True
         if self.records is None:
-            self._make_room(sheet)
+            self._allocate(scored)
         made = np.empty(len(places), self.records.dtype)
-        made["scores"], made["missed"] = sheet.scores.T, np.array(sheet.missed).reshape(-1, len(places)).T
-        for name in ("hit", "listed", "sizes", "mass", "invalid"):
-            made[name] = getattr(sheet, name)
+        made["scores"] = scored.scores.T
+        for name in self.metrics:
+            made[name] = scored.metrics[name]
         if self.empty is None:
-            made["empty"] = sheet.empty.T
+            made["empty"] = scored.empty.T
         self.records[places] = made
-        odd = np.flatnonzero(sheet.invalid)
-        if len(odd):
-            self._plain.append((places[odd], sheet.unpenalised[:, odd]))
+        invalid = np.flatnonzero(scored.invalid)
+        if len(invalid):
+            self._unpenalised.append((places[invalid], scored.unpenalised[:, invalid]))
 
-    def sheet(self, lo: int, hi: int) -> CaseScores:
-        """Cases lo to hi. What is not there is zero."""
+    def read(self, lo: int, hi: int) -> CaseScores:
+        """Cases lo to hi. What was not written is zero."""
         if self.records is None:
             raise ValueError("nothing was written")
         part = np.array(self.records[lo:hi])
         scores = np.ascontiguousarray(part["scores"].T)
-        plain = scores
-        places, values = self._all_plain()
+        unpenalised = scores
+        places, values = self._all_unpenalised()
         first, last = np.searchsorted(places, (lo, hi))
         if last > first:
-            plain = scores.copy()
-            plain[:, places[first:last] - lo] = values[:, first:last]
-        own = part["empty"].T if self.empty is None else np.broadcast_to(self.empty, scores.shape)
-        names = ("listed", "sizes", "mass", "invalid")
-        columns = [np.ascontiguousarray(part[name]) for name in names]
-        return CaseScores(scores, plain, own, part["hit"], tuple(part["missed"].T), *columns)
+            unpenalised = scores.copy()
+            unpenalised[:, places[first:last] - lo] = values[:, first:last]
+        empty = part["empty"].T if self.empty is None else np.broadcast_to(self.empty, scores.shape)
+        metrics = {name: np.ascontiguousarray(part[name]) for name in self.metrics}
+        return CaseScores(self.rules, scores, unpenalised, empty, metrics)
 
-    def _make_room(self, sheet: CaseScores) -> None:
-        rules, tops = len(sheet.scores), len(sheet.missed)
-        fields: list[Any] = [("scores", "f8", (rules,)), ("missed", "f8", (tops,)), ("mass", "f8"), ("hit", "f8")]
-        fields += [("listed", sheet.listed.dtype), ("sizes", "i4"), ("invalid", "i1")]
-        if sheet.empty.strides[-1] == 0 or not len(sheet):
-            self.empty = sheet.empty[:, :1]
+    def _allocate(self, scored: CaseScores) -> None:
+        self.rules, self.metrics = scored.rules, tuple(scored.metrics)
+        fields: list[Any] = [("scores", "f8", (len(scored.rules),))]
+        for name, column in scored.metrics.items():  # yes and no may be shares in the next batch, where classes tie
+            fields.append((name, column.dtype if column.dtype.kind in "iu" else "f8"))
+        if scored.empty.strides[-1] == 0 or not len(scored):
+            self.empty = scored.empty[:, :1]
         else:
-            fields.append(("empty", "f8", (rules,)))
+            fields.append(("empty", "f8", (len(scored.rules),)))
         kind = np.dtype(fields)
         large = kind.itemsize * self.cases > self.room
         if large:
             allocate(self.path, kind.itemsize * self.cases)
         self.records = np.memmap(self.path, kind, "r+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
 
-    def _all_plain(self) -> tuple[NDArray[np.int64], Any]:
+    def _all_unpenalised(self) -> tuple[NDArray[np.int64], Floats]:
         """The places of invalid lists in order, with their scores without the penalty."""
-        if len(self._plain) != 1 or (np.diff(self._plain[0][0]) < 0).any():
-            places = np.concatenate([np.zeros(0, np.int64), *(where for where, _ in self._plain)])
-            rules = self.records.dtype["scores"].shape[0]
-            values = np.concatenate([np.zeros((rules, 0)), *(value for _, value in self._plain)], axis=1)
+        found = self._unpenalised
+        if len(found) != 1 or (np.diff(found[0][0]) < 0).any():
+            places = np.concatenate([np.zeros(0, np.int64), *(where for where, _ in found)])
+            values = np.concatenate([np.zeros((len(self.rules), 0)), *(value for _, value in found)], axis=1)
             order = np.argsort(places)
-            self._plain = [(places[order], values[:, order])]
-        return self._plain[0]
+            self._unpenalised = [(places[order], values[:, order])]
+        return self._unpenalised[0]
 
 
 S = TypeVar("S", bound="Collector")
@@ -127,17 +126,17 @@ class ScoringSpec:
     """By what cases are scored."""
 
     rules: tuple[Rule, ...]
-    tops: tuple[int, ...] = (5,)
+    ks: tuple[int, ...] = (5,)  # of top-k errors
     penalty: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredBatch:
-    """A batch that was scored, with all that is known of it, for those who want to look closer."""
+    """A batch with its scores, and all that is known of it."""
 
     lists: TopLists
     y: Any
-    sheet: CaseScores
+    scores: CaseScores
     batch: Batch
     names: tuple[str, ...]  # of the columns, where they are the classes
     codes: Codes
@@ -163,11 +162,12 @@ class BatchScorer:
     truth_repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
-    def sheet(self, batch: Batch, truth: Batch) -> CaseScores:
-        """Scores and all else that is known of each case."""
+    def score(self, batch: Batch, truth: Batch) -> CaseScores:
+        """The scores of a batch of cases."""
         lists, y, codes, outcomes = self._read(batch, truth)
         try:
-            made = case_scores.sheet(lists, y, self.scoring.rules, tops=self.scoring.tops, penalty=self.scoring.penalty)
+            spec = self.scoring
+            made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty)
         except OutcomeError as error:
             raise in_file(error, truth) from None
         if self.watch is not None:
@@ -178,6 +178,19 @@ class BatchScorer:
             if batch.halves is not None and batch.halves.any():
                 self.repaired["blanks left out"] += int(np.count_nonzero(batch.halves.any(axis=1)))
         return made
+
+    def summary(self, cases: int, **counts: int) -> SourceSummary:
+        """Where the predictions came from, and what was done to them."""
+        source = self.source
+        return SourceSummary(
+            source.name,
+            source.path,
+            source.layout.kind,
+            cases,
+            **counts,
+            repairs=dict(self.repaired),
+            reading=source.reading,
+        )
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
         """The lists of a batch, what happened as codes or, where the truth is soft, as lists, and the codes of both."""
@@ -236,7 +249,7 @@ class Collector(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """Something from some cases; `present` is empty where all predict all."""
 
     @abstractmethod
@@ -256,7 +269,7 @@ def coder_of(plan: Plan) -> ClassEncoder:
     return ClassEncoder(plan.space, whole, plan.sets)
 
 
-def judges_of(
+def scorers_of(
     plan: Plan, scoring: ScoringSpec, watchers: Mapping[str, Callable[[ScoredBatch], None]]
 ) -> list[BatchScorer]:
     """One for each source, with the function that is called with every batch it scored."""
@@ -276,14 +289,14 @@ def judges_of(
 
 
 def run(
-    plan: Plan, scoring: ScoringSpec, sink: Callable[[], S], progress: Progress = lambda what, done, total: None
+    plan: Plan, scoring: ScoringSpec, collector: Callable[[], S], progress: Progress = lambda what, done, total: None
 ) -> tuple[S, ReadSummary]:
-    """Read, align and score. A new sink is made for a second attempt, where the first one finds no common order."""
-    cases, to = aligned(plan), sink()
+    """Read, align and score. A new collector is made for a second attempt, where the first one finds no common order."""
+    cases, to = aligned(plan), collector()
     try:
         return to, _in_step(plan, cases, scoring, to, progress)
     except OutOfStepError:
-        to = sink()
+        to = collector()
     return to, _joined(plan, cases, scoring, to, progress)
 
 
@@ -293,114 +306,95 @@ def aligned(plan: Plan) -> AlignedCases:
 
 
 def _in_step(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, sink: Collector, progress: Progress
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
 ) -> ReadSummary:
-    judges, done = judges_of(plan, scoring, sink.watchers), 0
+    scorers, done = scorers_of(plan, scoring, collector.watchers), 0
 
     def work(cases: list[Batch]) -> tuple[int, Any]:
         truth, *batches = cases
-        sheets = [judge.sheet(batch, truth) for judge, batch in zip(judges, batches, strict=True)]
-        return len(truth), sink.make(truth, sheets, ())
+        scored = [scorer.score(batch, truth) for scorer, batch in zip(scorers, batches, strict=True)]
+        return len(truth), collector.make(truth, scored, ())
 
     for count, made in parallel_map(work, aligned.in_step()):
-        sink.add(made)
+        collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
     if not done:
         raise FileError(plan.truth.path, "there are no cases.")
-    for judge in judges:
-        judge.coder.finish()
-    origins = tuple(
-        SourceSummary(
-            j.source.name,
-            j.source.path,
-            j.source.layout.kind,
-            j.cases,
-            repairs=dict(j.repaired),
-            reading=j.source.reading,
-        )
-        for j in judges
-    )
-    return ReadSummary(origins, done, done, plan.truth.reading, dict(judges[0].truth_repaired))
+    for scorer in scorers:
+        scorer.coder.finish()
+    origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
+    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired))
 
 
 def _joined(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, sink: Collector, progress: Progress
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
 ) -> ReadSummary:
-    judges = judges_of(plan, scoring, sink.watchers)
+    scorers = scorers_of(plan, scoring, collector.watchers)
     with aligned.joined() as join, temporary_folder() as folder:
-        scratches = []
-        for at, judge in enumerate(judges):
-            scratch = ScoreStore(folder / f"scores-{at}", join.cases, len(judges))
+        stores = []
+        for at, scorer in enumerate(scorers):
+            store = ScoreStore(folder / f"scores-{at}", join.cases, len(scorers))
             done = 0
 
-            def work(found: Matched, judge: BatchScorer = judge) -> tuple[Matched, CaseScores]:
-                return found, judge.sheet(found.batch, found.first)
+            def work(found: Matched, scorer: BatchScorer = scorer) -> tuple[Matched, CaseScores]:
+                return found, scorer.score(found.batch, found.first)
 
-            for found, sheet in parallel_map(work, join.look_up(judge.source)):
-                scratch.put(found.places, sheet)
+            for found, one in parallel_map(work, join.look_up(scorer.source)):
+                store.put(found.places, one)
                 done += len(found.places)
-                progress(f"scoring {judge.source.name}", done, judge.source.reader.rows)
-            judge.coder.finish()
-            scratches.append(scratch)
-        lacking = [np.flatnonzero(~scratch.present) for scratch in scratches]
-        cases = [judge.cases for judge in judges]
-        aligned.require_same_cases(join, {j.source.name: away for j, away in zip(judges, lacking, strict=True)})
-        for judge, scratch, away in zip(judges, scratches, lacking, strict=True):
+                progress(f"scoring {scorer.source.name}", done, scorer.source.reader.rows)
+            scorer.coder.finish()
+            stores.append(store)
+        lacking = [np.flatnonzero(~store.present) for store in stores]
+        cases = [scorer.cases for scorer in scorers]
+        aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
+        for scorer, store, away in zip(scorers, stores, lacking, strict=True):
             if plan.missing == "reject":
-                _reject(judge, scratch, away, join.first)
-        compared = _in_order(plan, sink, scratches, progress)
+                _reject(scorer, store, away, join.first)
+        compared = _in_order(plan, collector, stores, progress)
     filled = [len(away) if plan.missing == "reject" else 0 for away in lacking]
-    beyond = [join.unknown[judge.source.name][0] for judge in judges]
+    beyond = [join.unknown[scorer.source.name][0] for scorer in scorers]
     origins = tuple(
-        SourceSummary(
-            judge.source.name,
-            judge.source.path,
-            judge.source.layout.kind,
-            count,
-            filled=fills,
-            left_out=unknown + (count - compared if plan.missing == "common" else 0),
-            repairs=dict(judge.repaired),
-            reading=judge.source.reading,
-        )
-        for judge, fills, unknown, count in zip(judges, filled, beyond, cases, strict=True)
+        scorer.summary(count, filled=fills, left_out=unknown + (count - compared if plan.missing == "common" else 0))
+        for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
-    mended = max((dict(judge.truth_repaired) for judge in judges), key=lambda counts: sum(counts.values()))
+    mended = max((dict(scorer.truth_repaired) for scorer in scorers), key=lambda counts: sum(counts.values()))
     return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended)
 
 
-def _in_order(plan: Plan, sink: Collector, scratches: list[ScoreStore], progress: Progress) -> int:
+def _in_order(plan: Plan, collector: Collector, stores: list[ScoreStore], progress: Progress) -> int:
     """The scored cases, in the order of the truth; how many there were."""
     lo = compared = 0
     for truth in plan.truth.batches(together=True):
         hi = lo + len(truth)
-        present = [scratch.present[lo:hi] for scratch in scratches]
-        sheets = [scratch.sheet(lo, hi) for scratch in scratches]
+        present = [store.present[lo:hi] for store in stores]
+        scored = [store.read(lo, hi) for store in stores]
         part = truth
         if plan.missing == "common":
             keep = np.flatnonzero(np.logical_and.reduce(present))
-            part, sheets, present = truth.take(keep), [sheet.some(keep) for sheet in sheets], []
+            part, scored, present = truth.take(keep), [one.take(keep) for one in scored], []
         if len(part):
-            sink.add(sink.make(part, sheets, present))
+            collector.add(collector.make(part, scored, present))
         lo, compared = hi, compared + len(part)
-        progress("adding up", lo, scratches[0].cases)
+        progress("adding up", lo, stores[0].cases)
     if not compared:
         raise AlignmentError("there is no case that all models and the truth have.")
     return compared
 
 
-def _reject(judge: BatchScorer, scratch: ScoreStore, away: NDArray[np.intp], truth: Batch) -> None:
+def _reject(scorer: BatchScorer, store: ScoreStore, away: NDArray[np.intp], truth: Batch) -> None:
     """Absent predictions are empty lists."""
     for lo in range(0, len(away), _PART):
         at = away[lo : lo + _PART]
         happened = truth.take(at)
-        scratch.put(at, judge.sheet(_empty_lists(judge, happened), happened))
+        store.put(at, scorer.score(_empty_lists(scorer, happened), happened))
 
 
-def _empty_lists(judge: BatchScorer, truth: Batch) -> Batch:
+def _empty_lists(scorer: BatchScorer, truth: Batch) -> Batch:
     pa, n = need("pyarrow"), len(truth)
     kind = pa.string() if truth.classes is None else plain(truth.classes).type
-    return Batch(judge.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
+    return Batch(scorer.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
 
 
 T = TypeVar("T", bound=Collector)
@@ -408,19 +402,19 @@ T = TypeVar("T", bound=Collector)
 
 @dataclass(slots=True)
 class SumCollector(Collector):
-    """A sink that adds up."""
+    """Adds up exactly."""
 
     plan: Plan
     tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
     def make(
-        self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]
+        self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]
     ) -> dict[Hashable, Aggregates]:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         plan = self.plan
         clusters = None if plan.cluster is None or plan.missing == "pairwise" else plan.cluster
         return tally(
-            sheets,
+            scored,
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
             groups=None if plan.by is None else self._groups(truth.extra[plan.by]),
@@ -433,13 +427,13 @@ class SumCollector(Collector):
         return found
 
     def add(self, made: dict[Hashable, Aggregates]) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         self.tallies = merge(self.tallies, made)
         require_few_groups(self.tallies, self.plan.by)
 
 
 class MatrixCollector(Collector):
-    """A sink that keeps every score, in the order of the truth, in a file that has no name."""
+    """Keeps every score, in the order of the truth, in a file that has no name."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -450,19 +444,19 @@ class MatrixCollector(Collector):
     def __del__(self) -> None:
         self.file.close()  # what a panel maps of it stays
 
-    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `streaming.Sink`."""
+    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `Collector`."""
         plan, unit = self.plan, self.plan.order or self.plan.cluster
         columns = {
-            "empty": _empty(sheets, present),
+            "empty": _empty(scored, present),
             "weight": None if plan.weight is None else weights_of(truth, plan.weight),
             "unit": None if unit is None else filled(truth, unit, "cluster" if plan.order is None else "time"),
             "by": None if plan.by is None else truth.extra[plan.by],
         }
-        return side_by_side(sheets, present), columns
+        return side_by_side(scored, present), columns
 
     def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         scores, columns = made
         self.shape = scores.shape[1:]
         with disk_full_explained():
@@ -495,32 +489,62 @@ class MatrixCollector(Collector):
         return clusters_in_order(whole) if self.plan.order is None else in_time(whole, self.plan.order)
 
 
+class ScoresCollector(Collector):
+    """Keeps the scores of every model in memory, with what the truth says of the cases."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.parts: list[list[CaseScores]] = []
+
+    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `Collector`: each model with the cases that it has."""
+        known = _metadata(truth, self.plan)
+        made = [replace(one, metadata=known) for one in scored]
+        return [one.take(there) for one, there in zip(made, present, strict=True)] if present else made
+
+    def add(self, made: Any) -> None:
+        """See `Collector`."""
+        self.parts.append(made)
+
+    def scores(self) -> dict[str, CaseScores]:
+        """One table per model."""
+        by_model = zip(self.plan.sources, zip(*self.parts, strict=True), strict=True)
+        return {source.name: CaseScores.concat(parts) for source, parts in by_model}
+
+
+def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
+    """Ids of cases, or their rows from zero, and the columns of the truth that say something of them."""
+    named = {"group": plan.by, "cluster": plan.cluster, "time": plan.order, "weight": plan.weight}
+    found: dict[str, Any] = {"case": truth.rows - 1 if truth.ids is None else plain(truth.ids)}
+    return found | {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class TeeCollector(Collector, Generic[S, T]):
-    """Two sinks in one."""
+    """Two collectors in one."""
 
     one: S
     other: T
 
-    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `streaming.Sink`."""
-        return self.one.make(truth, sheets, present), self.other.make(truth, sheets, present)
+    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `Collector`."""
+        return self.one.make(truth, scored, present), self.other.make(truth, scored, present)
 
     def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         self.one.add(made[0])
         self.other.add(made[1])
 
 
-def _empty(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
+def _empty(scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
     """What the empty list scores, from a model that has the case: it is the same for all who have it."""
-    first: NDArray[np.float64] = sheets[0].empty.T
+    first: NDArray[np.float64] = scored[0].empty.T
     if not present or first.strides[0] == 0:
         return first
     out = first.copy()
-    for sheet, there in zip(sheets[1:], present[1:], strict=True):
+    for one, there in zip(scored[1:], present[1:], strict=True):
         at = there & ~present[0]
-        out[at] = sheet.empty.T[at]
+        out[at] = one.empty.T[at]
     return out
 
 

@@ -340,14 +340,14 @@ class Scores(Collector):
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`. One file alone has no case without a prediction that counts."""
-        (sheet,) = sheets
+        (scored,) = sheets
         columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
-        columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
-        columns["hit"] = as_arrow(sheet.hit.astype(np.float64))
-        columns["listed"] = as_arrow(sheet.listed.astype(np.float64))
-        columns["size"] = as_arrow(sheet.sizes.astype(np.int64))
-        columns["mass"] = as_arrow(sheet.mass)
-        columns["valid"] = as_arrow(sheet.invalid == 0)
+        columns |= {name: as_arrow(score) for name, score in zip(self.rules, scored.scores, strict=True)}
+        columns["hit"] = as_arrow(scored.metrics["accuracy"].astype(np.float64))
+        columns["listed"] = as_arrow(scored.metrics["coverage"].astype(np.float64))
+        columns["size"] = as_arrow(scored.metrics["mean_length"].astype(np.int64))
+        columns["mass"] = as_arrow(scored.metrics["mean_mass"])
+        columns["valid"] = as_arrow(scored.invalid == 0)
         for name in self.keep:
             columns[name if name not in columns else f"{name}_"] = truth.extra[name]
         return need("pyarrow").table(columns)

@@ -1,9 +1,4 @@
-"""Frozen, mergeable, exact sums over cases.
-
-What cases add up to, for several models side by side: frozen, and merged by adding.
-
-How scored cases are added up: by group, weighted, and for every two models.
-"""
+"""Exact sums over scored cases, by group, weighted, and for every two models: frozen, and merged by adding."""
 
 from __future__ import annotations
 
@@ -27,9 +22,9 @@ class Aggregates:
 
     With K models and R rules, `sums` holds arrays of integers in units of 2**-1074 (counts are plain):
 
-    - (K,): `weight` of the predicted cases; `hit`, `missed` (K, tops), `listed`, `size`, `mass`, `invalid`,
-      `thin` (less than half of the mass is listed), and `unpenalised` and `empty` (K, R), each times the weight;
-      `invalid_cases` and `unpenalised_infinite` are counts;
+    - (K,): `weight` of the predicted cases; every metric by its name, `thin` (less than half of the mass is listed),
+      and `unpenalised` and `empty` (K, R), each times the weight; `invalid_cases` and `unpenalised_infinite` are
+      counts;
     - (K, K): `cases` that both predict;
     - (R, K, K), over the cases where both scores are finite: `both`, how many; `w` and `ww`, the sums of weights and
       of their squares; with x = weight * score of the first of the two: `x`, `wx`, `xx`, and `xy` with the second;
@@ -89,7 +84,7 @@ _SMALLEST = 1e-140  # a weight whose square has all its digits
 
 
 def tally(
-    sheets: Sequence[CaseScores],
+    scored: Sequence[CaseScores],
     *,
     present: Sequence[NDArray[np.bool_] | None] = (),
     weights: Floats | None = None,
@@ -100,16 +95,16 @@ def tally(
     if weights is not None:
         _require_squares(weights)
     at = Grouping([None]) if groups is None else groups
-    adding = _Adding(at, weights, len(sheets[0]))
-    there = [None] * len(sheets) if not present else [None if p is None or p.all() else p for p in present]
-    sums = _singles(adding, sheets, there) | _pairs(adding, sheets, there)
-    for a, sheet in enumerate(sheets):
-        if sheet.unpenalised is sheet.scores:  # nobody pays: the sums are those of the scores
-            for r in range(len(sheet.scores)):
+    adding = _Adding(at, weights, len(scored[0]))
+    there = [None] * len(scored) if not present else [None if p is None or p.all() else p for p in present]
+    sums = _singles(adding, scored, there) | _pairs(adding, scored, there)
+    for a, one_model in enumerate(scored):
+        if one_model.unpenalised is one_model.scores:  # nobody pays: the sums are those of the scores
+            for r in range(len(one_model.scores)):
                 sums["unpenalised"][:, a, r] = sums["x"][:, r, a, a]
                 sums["unpenalised_infinite"][:, a, r] = sums["infinite"][:, r, a, a]
     counts = adding.count(None)
-    by_cluster = _by_cluster(sheets, weights, at, clusters) if clusters is not None else {}
+    by_cluster = _by_cluster(scored, weights, at, clusters) if clusters is not None else {}
     return {
         key: Aggregates(int(counts[g]), {name: value[g] for name, value in sums.items()}, by_cluster.get(key, {}))
         for g, key in enumerate(at.keys)
@@ -178,28 +173,23 @@ def _objects(values: list[int]) -> Integers:
     return out
 
 
-def _singles(adding: _Adding, sheets: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
+def _singles(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
     """Sums over the cases of one model."""
     one = np.ones(adding.cases, np.int8)
     out: dict[str, list[Any]] = {}
-    for sheet, mask in zip(sheets, there, strict=True):
+    for one_model, mask in zip(scored, there, strict=True):
         add: Any = lambda column, mask=mask: adding.total(column, mask)  # noqa: E731
-        nobody = sheet.unpenalised is sheet.scores  # pays a penalty: see `tally`
-        unpenalised = np.zeros((len(sheet.scores), 0)) if nobody else sheet.unpenalised
+        nobody = one_model.unpenalised is one_model.scores  # pays a penalty: see `tally`
+        unpenalised = np.zeros((len(one_model.scores), 0)) if nobody else one_model.unpenalised
         finite = np.isfinite(unpenalised)
         plain = unpenalised if finite.all() else np.where(finite, unpenalised, 0.0)
-        kept = sheet.invalid if mask is None else sheet.invalid * mask
+        kept = one_model.invalid if mask is None else one_model.invalid * mask
         found = {
             "weight": add(one),
-            "hit": add(sheet.hit),
-            "missed": _stack([add(missed) for missed in sheet.missed], adding),
-            "listed": add(sheet.listed),
-            "size": add(sheet.sizes),
-            "mass": add(sheet.mass),
-            "invalid": add(sheet.invalid),
-            "thin": add((sheet.mass < 0.5).view(np.int8)),
+            **{name: add(column) for name, column in one_model.metrics.items()},
+            "thin": add((one_model.metrics["mean_mass"] < 0.5).view(np.int8)),
             "unpenalised": _none(adding, plain) if nobody else _stack([add(column) for column in plain], adding),
-            "empty": _stack([adding.finite_total(column, mask) for column in sheet.empty], adding),
+            "empty": _stack([adding.finite_total(column, mask) for column in one_model.empty], adding),
             "invalid_cases": adding.count(kept.astype(bool)).astype(object),
             "unpenalised_infinite": _none(adding, plain)
             if nobody
@@ -219,16 +209,16 @@ def _stack(columns: list[Integers], adding: _Adding) -> Integers:
     return np.stack(columns, axis=1) if columns else np.zeros((len(adding.groups.keys), 0), object)
 
 
-def _pairs(adding: _Adding, sheets: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
+def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
     """Sums over the cases of two models, for every two of them."""
-    g, k, rules = len(adding.groups.keys), len(sheets), len(sheets[0].scores)
+    g, k, rules = len(adding.groups.keys), len(scored), len(scored[0].scores)
     out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
     out["cases"] = np.zeros((g, k, k), object)
     for a, b in combinations_with_replacement(range(k), 2):
         mask = there[b] if there[a] is None else there[a] if there[b] is None else there[a] & there[b]
         out["cases"][:, a, b] = out["cases"][:, b, a] = adding.count(mask)
     for r in range(rules):
-        scores = [sheet.scores[r] for sheet in sheets]
+        scores = [one_model.scores[r] for one_model in scored]
         fine = [
             np.isfinite(s) if mask is None else np.isfinite(s) & mask for s, mask in zip(scores, there, strict=True)
         ]
@@ -304,17 +294,17 @@ def _add_incomplete(
 
 
 def _by_cluster(
-    sheets: Sequence[CaseScores], weights: Floats | None, groups: Grouping, clusters: Grouping
+    scored: Sequence[CaseScores], weights: Floats | None, groups: Grouping, clusters: Grouping
 ) -> dict[Hashable, dict[Hashable, tuple[int, Integers]]]:
     """The weight and the sums of every cluster, by group."""
     width = len(clusters.keys)
-    own = np.zeros(len(sheets[0]), np.int64) if clusters.codes is None else clusters.codes.astype(np.int64)
+    own = np.zeros(len(scored[0]), np.int64) if clusters.codes is None else clusters.codes.astype(np.int64)
     codes = own if groups.codes is None else groups.codes.astype(np.int64) * width + own
     present, local = np.unique(codes, return_inverse=True)
-    w = np.ones(len(sheets[0])) if weights is None else weights
-    columns = [np.where(np.isfinite(s), s, 0.0) * w for sheet in sheets for s in sheet.scores]
+    w = np.ones(len(scored[0])) if weights is None else weights
+    columns = [np.where(np.isfinite(s), s, 0.0) * w for one_model in scored for s in one_model.scores]
     made = exact_sums(np.array([w, *columns]), (), local.astype(np.int32), len(present))
-    shape = (len(sheets), len(sheets[0].scores))
+    shape = (len(scored), len(scored[0].scores))
     out: dict[Hashable, dict[Hashable, tuple[int, Integers]]] = {}
     for code, row in zip(present.tolist(), made, strict=True):
         x = row[1:].reshape(shape).T

@@ -44,9 +44,9 @@ def confidence_set(
     finite = [a for a in range(len(names)) if not infinite[a]]
     out = {names[a]: 0.0 for a in range(len(names)) if infinite[a]}
 
-    def made(p: dict[str, float], method: str, why: str = "", drawn: int | None = None) -> ConfidenceSet:
+    def made(p: dict[str, float], method: str, reason: str = "", drawn: int | None = None) -> ConfidenceSet:
         members = tuple(name for name in order if p.get(name, 0.0) > 1 - level)
-        return ConfidenceSet(rule_name, level, members, p, len(there), method, drawn, why)
+        return ConfidenceSet(rule_name, level, members, p, len(there), method, drawn, reason)
 
     if not len(there):
         return made({}, "", "no case has all models")

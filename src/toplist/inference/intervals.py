@@ -51,7 +51,7 @@ def moved(found: Estimate, factor: float, shift: float) -> Estimate:
     """The estimate of shift + factor * x from that of x; its p value is left out, because zero has moved too."""
     value = shift + factor * found.value
     if found.low is None or found.high is None:
-        return Estimate(value, why=found.why)
+        return Estimate(value, reason=found.reason)
     ends = sorted((shift + factor * found.low, shift + factor * found.high))
     error = None if found.error is None else abs(factor) * found.error
     return Estimate(value, ends[0], ends[1], error=error)
@@ -98,11 +98,11 @@ class IntervalsFromSums:
     def mean(self, rule: int, a: int) -> Estimate:
         """The weighted mean score of model a. Infinite where any score is; then there is no interval."""
         if self.tally.sums["infinite"][rule, a, a]:
-            return Estimate(math.inf, why=INFINITE)
+            return Estimate(math.inf, reason=INFINITE)
         s = self._sums(rule)
         x, w = s["x"][a, a], s["w"][a, a]
         if not w:
-            return Estimate(math.nan, why=NO_CASES)
+            return Estimate(math.nan, reason=NO_CASES)
         moments = (s["xx"][a, a], s["wx"][a, a], s["ww"][a, a])
         return self._estimate(x, w, moments, s["both"][a, a], lambda sums: sums[rule, a])
 
@@ -110,11 +110,11 @@ class IntervalsFromSums:
         """The mean of score a minus score b over the cases of both."""
         above, below = (self.tally.sums["infinite"][rule, p, q] for p, q in ((a, b), (b, a)))
         if above or below:
-            return Estimate(math.inf if not below else -math.inf if not above else math.nan, why=INFINITE)
+            return Estimate(math.inf if not below else -math.inf if not above else math.nan, reason=INFINITE)
         s = self._sums(rule)
         w = s["w"][a, b]
         if not w:
-            return Estimate(math.nan, why=NO_CASES)
+            return Estimate(math.nan, reason=NO_CASES)
         x, wx = s["x"][a, b] - s["x"][b, a], s["wx"][a, b] - s["wx"][b, a]
         xx = s["xx"][a, b] - 2 * s["xy"][a, b] + s["xx"][b, a]
         own = lambda sums: sums[rule, a] - sums[rule, b]  # noqa: E731
@@ -141,7 +141,7 @@ class IntervalsFromSums:
         units = len(self._clusters()[1]) if self.tally.clusters else self._sums(rule)["both"][a, a]
         return replace(found, p=two_sided(found.value, found.error, self._freedom(units)))
 
-    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+    def baseline_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
         """One minus the ratio of the mean to that of the reference, on the cases of both."""
         s, infinite = self._sums(rule), self.tally.sums["infinite"][rule]
         if infinite[a, reference] or infinite[reference, a]:
@@ -151,7 +151,7 @@ class IntervalsFromSums:
             return None
         value = float(1.0 - x / y)
         if a == reference:
-            return Estimate(value, why="it is the reference")
+            return Estimate(value, reason="it is the baseline")
         spread = y * y * s["xx"][a, reference] - 2 * x * y * s["xy"][a, reference] + x * x * s["xx"][reference, a]
         mine, theirs = (lambda weight, sums, of=of: sums[rule, of] for of in (a, reference))
         units, spread = self._spread(spread, s["both"][a, reference], (y, mine), (x, theirs))
@@ -159,7 +159,7 @@ class IntervalsFromSums:
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
         """The value alone: sums do not say how its parts hang together."""
-        return Estimate(value, why="relative skill has an interval where cases are kept")
+        return Estimate(value, reason="relative skill has an interval where cases are kept")
 
     def _sums(self, rule: int) -> dict[str, Any]:
         return {name: self.tally.sums[name][rule] for name in ("both", "w", "ww", "x", "wx", "xx", "xy")}
@@ -196,11 +196,11 @@ class IntervalsFromSums:
 
     def _finish(self, value: float, units: int, spread: int, w: int) -> Estimate:
         if units < 2:
-            return Estimate(value, why=f"one {'cluster' if self.tally.clusters else 'case'} has no spread")
+            return Estimate(value, reason=f"one {'cluster' if self.tally.clusters else 'case'} has no spread")
         try:
             variance = (spread * units * UNIT) / (w**4 * (units - 1))
         except OverflowError:
-            return Estimate(value, why="the variance is too large for a number")
+            return Estimate(value, reason="the variance is too large for a number")
         return estimate(value, math.sqrt(max(variance, 0.0)), self._freedom(units), self.level)
 
     def _freedom(self, units: int) -> float:
@@ -242,7 +242,7 @@ class IntervalEstimator(Protocol):
         """One minus the mean over that of the empty list."""
         ...
 
-    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+    def baseline_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
         """One minus the mean over that of the reference, on the cases of both."""
         ...
 
@@ -303,9 +303,9 @@ class IntervalsFromCases:
             return found
         return self._of(Skill(a), found.value, rule)
 
-    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+    def baseline_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
         """See `IntervalEstimator`."""
-        found = self.exact.reference_skill(rule, a, reference)
+        found = self.exact.baseline_skill(rule, a, reference)
         if found is None or self._by_sums or a == reference:
             return found
         return self._of(ReferenceSkill(a, reference), found.value, rule)
@@ -313,10 +313,10 @@ class IntervalsFromCases:
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
         """See `IntervalEstimator`: by its logarithm, so that it stays above zero."""
         if not any(b != a for b in others):
-            return Estimate(value, why="there is nobody to compare with")
+            return Estimate(value, reason="there is nobody to compare with")
         found = self._of(LogRelative(a, others), math.log(value), rule)
         if found.low is None or found.high is None:
-            return Estimate(value, why=found.why)
+            return Estimate(value, reason=found.reason)
         error = None if found.error is None else value * found.error
         return Estimate(value, math.exp(found.low), math.exp(found.high), error=error, p=found.p)
 
@@ -340,19 +340,21 @@ class IntervalsFromCases:
         weighty = quantity.weights(units) > 0
         count, own = int(np.count_nonzero(weighty)), quantity.effective(units)
         if own < 2 - _ROUNDING:
-            return Estimate(value, why=f"one {self._unit} has no spread")
+            return Estimate(value, reason=f"one {self._unit} has no spread")
         if self.how == "bootstrap":
             if own < FEWEST - _ROUNDING:
-                return Estimate(value, why=f"{own:.3g} {self._unit}s are too few to draw from")
+                return Estimate(value, reason=f"{own:.3g} {self._unit}s are too few to draw from")
             return self._bootstrapped(quantity, value, rule)
         parts, unseen = quantity.spread(units)[weighty], quantity.unseen(units)
         if not math.isfinite(unseen):
-            return Estimate(value, why=f"no two {self._unit}s are shared with anybody")
+            return Estimate(value, reason=f"no two {self._unit}s are shared with anybody")
         if self.how == "ewc":
             waves = usual_waves(count)
             error = cosine_error(parts, waves)
             if error <= _ROUNDING * float(np.abs(parts).max()) and np.ptp(parts) > 0:
-                return Estimate(value, why=f"{count} {self._unit}s are too few to tell how they depend on each other")
+                return Estimate(
+                    value, reason=f"{count} {self._unit}s are too few to tell how they depend on each other"
+                )
             return estimate(value, math.hypot(error, unseen), min(waves, own - 1), self.exact.level)
         freedom = math.inf if self.how == "normal" else own - 1
         if self.how != "hac":
@@ -360,7 +362,7 @@ class IntervalsFromCases:
             return estimate(value, math.hypot(error, unseen), freedom, self.exact.level)
         factor = small_sample_factor(count, self.horizon)
         if factor == 0:
-            return Estimate(value, why=f"{count} {self._unit}s are too few for a horizon of {self.horizon}")
+            return Estimate(value, reason=f"{count} {self._unit}s are too few for a horizon of {self.horizon}")
         error = long_run_error(parts, usual_lag(count, self.horizon)) / factor
         return estimate(value, math.hypot(error, unseen), freedom, self.exact.level)
 
@@ -369,7 +371,7 @@ class IntervalsFromCases:
         with np.errstate(all="ignore"):
             values = quantity.value(self._drawn(rule))
         if not np.isfinite(values).all():
-            return Estimate(value, why=f"some resamples have no {self._unit} that counts")
+            return Estimate(value, reason=f"some resamples have no {self._unit} that counts")
         tail = (1 - self.exact.level) / 2
         low, high = np.quantile(values, [tail, 1 - tail])
         beyond = min(int(np.count_nonzero(values <= 0)), int(np.count_nonzero(values >= 0)))
@@ -437,9 +439,9 @@ class BoundedIntervals:
         least = 1.0 - high / empty if self.alike and empty > 0 else -math.inf
         return _within(found, least, 1.0)
 
-    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+    def baseline_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
         """See `IntervalEstimator`: at most one, where no score is below zero."""
-        found = self.inner.reference_skill(rule, a, reference)
+        found = self.inner.baseline_skill(rule, a, reference)
         return found if found is None or self.bounds[rule][0] < 0 else _within(found, -math.inf, 1.0)
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
@@ -451,7 +453,7 @@ def _within(found: Estimate, low: float, high: float) -> Estimate:
     """The interval without what lies beyond the bounds; the value stays in it, whatever rounding did to it.
 
     >>> _within(Estimate(0.5, -0.1, 1.1), 0.0, 1.0)
-    Estimate(value=0.5, low=0.0, high=1.0, why='', error=None, p=None)
+    Estimate(value=0.5, low=0.0, high=1.0, reason='', error=None, p=None)
     """
     if found.low is None or found.high is None:
         return found

@@ -18,7 +18,7 @@ from typing import Literal
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.intervals import IntervalEstimator, quantile
 from toplist.inference.ranking import ComparisonSpec
-from toplist.inference.results import Comparison, Estimate, ModelRow, Pair, RuleScore
+from toplist.inference.results import Comparison, Estimate, Pair
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
@@ -53,7 +53,7 @@ def pairs(
             a, b = terms.names.index(one), terms.names.index(other)
             cases = int(tally.sums["cases"][a, b])
             difference = inference.difference(r, a, b)
-            more = further(difference, inference.units(r, a, b), level)
+            more = extra_units(difference, inference.units(r, a, b), level)
             found.append((one, other, cases, difference, more))
         adjusted = holm([difference.p for *_, difference, _ in found])
         out += [
@@ -63,14 +63,14 @@ def pairs(
     return tuple(out)
 
 
-def further(difference: Estimate, units: int, level: float, *, power: float = POWER) -> int | None:
+def extra_units(difference: Estimate, units: int, level: float, *, power: float = POWER) -> int | None:
     """How many units more would exclude zero with this power, if difference and spread stay as they are.
 
     A difference d with the standard error s after n units needs N = n (s / d)^2 (t_(1 - alpha / 2) + t_power)^2 of
     them, with Student's quantiles at N - 1. The two are looked at alone: among many pairs it takes more.
     0 where the interval excludes zero already; None where there is no difference, or no spread is known.
 
-    >>> further(Estimate(0.1, -0.1, 0.3, error=0.1), 100, 0.95)
+    >>> extra_units(Estimate(0.1, -0.1, 0.3, error=0.1), 100, 0.95)
     687
     """
     d, s = difference.value, difference.error
@@ -129,7 +129,7 @@ class PairwiseVerdict:
 
 def verdicts(results: Comparison, rule: str) -> list[PairwiseVerdict]:
     """Every pair under one rule, in the order of the table."""
-    order = {row.name: i for i, row in enumerate(results.overall.standings)}
+    order = {row.name: i for i, row in enumerate(results.overall.rows)}
     last = len(order)
     own = sorted(
         (pair for pair in results.pairs if pair.rule == rule),
@@ -140,18 +140,13 @@ def verdicts(results: Comparison, rule: str) -> list[PairwiseVerdict]:
 
 def judge(pair: Pair, results: Comparison) -> PairwiseVerdict:
     """The verdict on one pair."""
-    if pair.adjusted is not None and not math.isnan(pair.adjusted):
+    if pair.adjusted_p is not None and not math.isnan(pair.adjusted_p):
         return PairwiseVerdict(
-            pair, "sure" if pair.adjusted <= 1 - results.level and pair.difference.value else "unsure"
+            pair, "sure" if pair.adjusted_p <= 1 - results.level and pair.difference.value else "unsure"
         )
-    rows = [row for row in results.overall.standings if row.name in (pair.a, pair.b)]
-    infinite = math.isinf(pair.difference.value) or any(mark_of(row, pair.rule).infinite for row in rows)
+    rows = [row for row in results.overall.rows if row.name in (pair.a, pair.b)]
+    infinite = math.isinf(pair.difference.value) or any(row.scores[pair.rule].infinite for row in rows)
     return PairwiseVerdict(pair, "infinite" if infinite else "untested")
-
-
-def mark_of(standing: ModelRow, rule: str) -> RuleScore:
-    """How a model did under a rule."""
-    return next(mark for mark in standing.marks if mark.rule == rule)
 
 
 SAME = "the scores are the same in every case, up to rounding"
@@ -185,7 +180,7 @@ class DistinctModels:
         """See `IntervalEstimator`."""
         found = self.inner.difference(rule, a, b)
         alike = a != b and found.low is not None and same_scores(self.tally, rule, a, b)
-        return Estimate(found.value, why=SAME) if alike else found
+        return Estimate(found.value, reason=SAME) if alike else found
 
     def distance(self, rule: int, a: int, b: int) -> float:
         """See `IntervalEstimator`."""
@@ -199,9 +194,9 @@ class DistinctModels:
         """See `IntervalEstimator`."""
         return self.inner.skill(rule, a)
 
-    def reference_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
+    def baseline_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
         """See `IntervalEstimator`."""
-        return self.inner.reference_skill(rule, a, reference)
+        return self.inner.baseline_skill(rule, a, reference)
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
         """See `IntervalEstimator`."""

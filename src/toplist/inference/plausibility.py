@@ -83,7 +83,7 @@ def warnings(
     """
     unlisted = never_listed(results, tally, names, spelled)
     strange = {name for one in unlisted for name in one.models}
-    others = [row.name for row in results.overall.standings if row.name not in strange]
+    others = [row.name for row in results.overall.rows if row.name not in strange]
     return (
         *unlisted,
         *perfect(results, tally, names),
@@ -99,9 +99,9 @@ def warnings(
 def never_listed(results: Comparison, tally: Aggregates, names: Sequence[str], spelled: Spelled) -> list[BoardWarning]:
     """Models on whose lists no outcome ever stands, with the spelling that may explain it."""
     s, found = tally.sums, {}
-    for row in results.overall.standings:
+    for row in results.overall.rows:
         a = names.index(row.name)
-        if s["listed"][a] or not s["size"][a]:
+        if s["coverage"][a] or not s["mean_length"][a]:
             continue
         why = spelling(*spelled(row.name))
         if why or row.cases >= _FEW:
@@ -140,10 +140,10 @@ def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
 def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
     """Models that are always right, and certain of it."""
     s, found = tally.sums, {}
-    for row in results.overall.standings:
+    for row in results.overall.rows:
         a = names.index(row.name)
         zero = not any(s["x"][r, a, a] or s["infinite"][r, a, a] for r in range(len(results.rules)))
-        if zero and s["weight"][a] and s["hit"][a] == s["weight"][a]:
+        if zero and s["weight"][a] and s["accuracy"][a] == s["weight"][a]:
             certain = " with certainty" if set(results.rules) - {"zero-one"} else ""
             found[row.name] = f"every prediction is right{certain}: is this the truth itself?"
     return _merged("perfect", found)
@@ -151,9 +151,9 @@ def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> lis
 
 def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
     """All models are surely worse than the list that says nothing, under the first rule with finite means."""
-    rows = results.overall.standings
-    for i, rule in enumerate(results.rules):
-        skills = [row.marks[i].skill for row in rows]
+    rows = results.overall.rows
+    for rule in results.rules:
+        skills = [row.scores[rule].skill for row in rows]
         if any(skill is None for skill in skills):
             continue
         if all(skill is not None and skill.high is not None and skill.high < 0 for skill in skills):
@@ -176,12 +176,13 @@ def below_chance(
     if not isinstance(size, int) or size < 2:
         return []
     level, found = _RARE / max(1, len(names)), []
-    for row in results.overall.standings:
+    for row in results.overall.rows:
         n = _cases(tally, names.index(row.name))
         n = min(n, results.units) if results.unit != "case" else n
-        if row.name in others and n > 0 and row.accuracy < 1 / size and _at_most(row.accuracy * n, n, 1 / size) < level:
+        accuracy = row.metrics["accuracy"].value
+        if row.name in others and n > 0 and accuracy < 1 / size and _at_most(accuracy * n, n, 1 / size) < level:
             sentence = (
-                f"accuracy {row.accuracy:.3g} is surely below the {1 / size:.3g} of random guesses: is the truth that "
+                f"accuracy {accuracy:.3g} is surely below the {1 / size:.3g} of random guesses: is the truth that "
                 "of these cases, in the same order and with the same classes?"
             )
             found.append(BoardWarning("below chance", sentence, (row.name,)))
@@ -206,7 +207,7 @@ def _at_most(hits: float, n: float, p: float) -> float:
 def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
     """Models that have the same scores in every case under every rule, each set of them once."""
     sets: list[list[str]] = []
-    order = [row.name for row in results.overall.standings]
+    order = [row.name for row in results.overall.rows]
     for one, other in combinations(order, 2):
         a, b = names.index(one), names.index(other)
         if all(same_scores(tally, r, a, b) for r in range(len(results.rules))):
@@ -224,7 +225,7 @@ def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[B
 
 def beaten_leader(results: Comparison) -> list[BoardWarning]:
     """Models that are surely better than the leader where both have a case."""
-    leader = results.overall.standings[0].name
+    leader = results.overall.rows[0].name
     own = [v for v in verdicts(results, results.rules[0]) if leader in (v.pair.a, v.pair.b) and v.sure]
     better = [v.better for v in own if v.better not in (None, leader)]
     sentence = "the first leads the table, but is surely worse than the second on the cases that both have."
@@ -233,7 +234,7 @@ def beaten_leader(results: Comparison) -> list[BoardWarning]:
 
 def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
     """The leader has less than half as many cases as the median model."""
-    rows = [row for row in results.overall.standings if row.rank is not None]
+    rows = [row for row in results.overall.rows if row.rank is not None]
     middle = median(row.cases for row in rows)
     if not rows or 2 * rows[0].cases >= middle:
         return []
@@ -247,7 +248,7 @@ def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
 def little_mass(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
     """Models whose median rest mass is above one half."""
     s = tally.sums
-    rows = [row.name for row in results.overall.standings]
+    rows = [row.name for row in results.overall.rows]
     sentence = (
         "in more than half of the cases less than half of the mass is listed: are the confidences probabilities, and "
         "the lists long enough?"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.intervals import IntervalEstimator
 from toplist.inference.results import Estimate, Group, ModelRow, RuleScore
+from toplist.scoring.case_scores import metrics_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,8 @@ class ComparisonSpec:
 
     names: tuple[str, ...]
     rules: tuple[str, ...]
-    tops: tuple[int, ...]
-    reference: int | None
+    ks: tuple[int, ...]  # of top-k errors
+    baseline: int | None
     pairwise: bool
     unranked: frozenset[int] = frozenset()  # models with too few cases: below the others, without a rank
 
@@ -68,8 +69,8 @@ def section(group: str | None, tally: Aggregates, terms: ComparisonSpec, inferen
 
     order = sorted(everyone, key=lambda a: (a in terms.unranked, place(a)))
     leader = order[0]
-    standings = tuple(
-        _standing(
+    rows = tuple(
+        _model_row(
             tally,
             terms,
             inference,
@@ -80,10 +81,10 @@ def section(group: str | None, tally: Aggregates, terms: ComparisonSpec, inferen
         )
         for rank, a in enumerate(order, 1)
     )
-    return Group(group, tally.cases, standings)
+    return Group(group, tally.cases, rows)
 
 
-def _standing(
+def _model_row(
     tally: Aggregates,
     terms: ComparisonSpec,
     inference: IntervalEstimator,
@@ -103,18 +104,15 @@ def _standing(
         name=terms.names[a],
         cases=cases,
         missing=tally.cases - cases,
-        marks=tuple(_mark(tally, terms, inference, r, a, leader, relative[r]) for r in range(len(terms.rules))),
-        accuracy=share(s["hit"][a]),
-        top_k_error={k: share(s["missed"][a, t]) for t, k in enumerate(terms.tops)},
-        coverage=share(s["listed"][a]),
-        mean_size=share(s["size"][a]),
-        mean_mass=share(s["mass"][a]),
         invalid=s["invalid_cases"][a],
-        invalid_rate=share(s["invalid"][a]),
+        scores={
+            rule: _rule_score(tally, terms, inference, r, a, leader, relative[r]) for r, rule in enumerate(terms.rules)
+        },
+        metrics={metric.name: Estimate(share(s[metric.name][a])) for metric in metrics_for(terms.ks)},
     )
 
 
-def _mark(
+def _rule_score(
     tally: Aggregates,
     terms: ComparisonSpec,
     inference: IntervalEstimator,
@@ -128,13 +126,13 @@ def _mark(
     plain = math.inf if s["unpenalised_infinite"][a, r] else s["unpenalised"][a, r] / weight if weight else math.nan
     return RuleScore(
         rule=terms.rules[r],
-        score=inference.mean(r, a),
+        mean=inference.mean(r, a),
         unpenalised=plain,
         infinite=infinite,
         finite=_finite(tally, r, a),
         skill=inference.skill(r, a),
-        reference_skill=None if terms.reference is None else inference.reference_skill(r, a, terms.reference),
-        behind=None if a == leader else inference.difference(r, a, leader),
+        baseline_skill=None if terms.baseline is None else inference.baseline_skill(r, a, terms.baseline),
+        difference=None if a == leader else inference.difference(r, a, leader),
         relative=relative,
     )
 
@@ -160,7 +158,7 @@ def _relative(
     if any(x[a, b] < 0 or x[b, a] < 0 for b in met):
         return None
     if any(x[a, b] == 0 < x[b, a] for b in met):
-        return Estimate(0.0, why="a mean of zero has no ratio with an interval")
+        return Estimate(0.0, reason="a mean of zero has no ratio with an interval")
     others = tuple(b for b in met if x[a, b] and x[b, a])
     if not others:
         return None

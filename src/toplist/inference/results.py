@@ -1,140 +1,168 @@
-"""What a comparison found, as plain values: nothing here computes or draws.
+"""Results of a comparison as plain frozen values, named as in JSON: nothing here computes or draws.
 
-What the lists of a model show, as plain values: nothing here computes or draws.
+The text beside a type is the description of the field in the JSON schema (`toplist.report.export.schema`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from toplist.calibration.bins import Bin
 from toplist.lists.checks import Issue
 
+SPELLED = {"infinity": "infinite"}  # metadata of a field whose infinite values are words in JSON, not null
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and its interval. `low` and `high` are None where no interval exists, and `why` says why not."""
+    """A mean and its interval."""
 
-    value: float
-    low: float | None = None
-    high: float | None = None
-    why: str = ""
-    error: float | None = None  # the standard error
-    p: float | None = None  # two-sided, that the true value is zero
+    value: Annotated[float, "The mean."]
+    low: Annotated[float | None, "Where the interval begins; null where there is none."] = None
+    high: Annotated[float | None, "Where the interval ends; null where there is none."] = None
+    reason: Annotated[str, "Why there is no interval; empty where there is one, or where none is made."] = ""
+    error: Annotated[float | None, "The standard error; null where there is none."] = None
+    p: Annotated[float | None, "Two-sided, that the true value is zero; null where there is none."] = None
 
 
 @dataclass(frozen=True, slots=True)
 class RuleScore:
     """How one model did under one rule; lower scores are better."""
 
-    rule: str
-    score: Estimate  # infinite where any score is
-    unpenalised: float  # the same without the penalty for invalid lists
-    infinite: int  # cases with an infinite score
-    finite: float  # the mean over the others, a diagnostic; NaN where there are none
-    skill: Estimate | None  # 1 - mean / mean of the empty list, on the same cases
-    reference_skill: Estimate | None  # 1 - mean / mean of the reference, on the cases that both predict
-    behind: Estimate | None  # paired difference to the leader on the cases of both; None for the leader
-    relative: Estimate | None  # geometric mean of the ratios of mean scores to all models, itself included, on the
-    # cases of both, for missing="pairwise"; below 1 is better
+    rule: Annotated[str, "The scoring rule."]
+    mean: Annotated[
+        Estimate, "The mean score; its value is null where it is infinite, and then infinite is above zero."
+    ]
+    unpenalised: Annotated[float, "The mean score without the penalty for invalid lists."]
+    infinite: Annotated[int, "Cases with an infinite score."]
+    finite: Annotated[float, "The mean over the other cases, a diagnostic; null where there are none."]
+    skill: Annotated[Estimate | None, "One minus the mean score over that of the empty list, on the same cases."]
+    baseline_skill: Annotated[
+        Estimate | None, "One minus the mean score over that of the baseline, on the cases that both predict."
+    ]
+    difference: Annotated[
+        Estimate | None, "The mean paired difference to the leader on the cases of both; null for the leader."
+    ]
+    relative: Annotated[
+        Estimate | None,
+        "The geometric mean of the ratios of mean scores to all models, itself included, on the cases of both, where "
+        "missing is pairwise; below 1 is better.",
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One row of a leaderboard."""
+    """How one model did: a row of a leaderboard."""
 
-    rank: int | None  # None: it has too few cases to be ranked
-    name: str
-    cases: int
-    missing: int  # cases of the truth without a prediction
-    marks: tuple[RuleScore, ...]  # one per rule, in the order of the leaderboard's rules
-    accuracy: float
-    top_k_error: Mapping[int, float]
-    coverage: float  # how often what happened is listed
-    mean_size: float
-    mean_mass: float
-    invalid: int  # lists with a confidence below the proxy
-    invalid_rate: float
+    rank: Annotated[int | None, "Its place, 1 for the leader; null where it has fewer cases than min_cases."]
+    name: Annotated[str, "The model, as it was named."]
+    cases: Annotated[int, "Cases that it was scored on."]
+    missing: Annotated[int, "Cases of the truth without a prediction."]
+    invalid: Annotated[int, "Lists with a confidence below the proxy."]
+    scores: Annotated[Mapping[str, RuleScore], "By the name of the rule, in the order of rules."]
+    metrics: Annotated[Mapping[str, Estimate], "Means of accuracy and other metrics by name, without intervals."]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The standings over one group of cases, or over all of them; best first."""
+    """The models over one group of cases, or over all of them."""
 
-    group: str | None
-    cases: int
-    standings: tuple[ModelRow, ...]
+    group: Annotated[str | None, "The group; null for all cases."]
+    cases: Annotated[int, "Cases of the group."]
+    rows: Annotated[tuple[ModelRow, ...], "The models, best first."]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two models under one rule; `a` stands above `b` in the table."""
+    """Two models under one rule; a stands above b in the table."""
 
-    rule: str
-    a: str
-    b: str
-    cases: int  # that both predict
-    difference: Estimate  # mean score of a minus that of b: below zero, a is better
-    adjusted: float | None  # p by Holm's method over all tested pairs under this rule
-    more: int | None  # further units (cases, clusters, moments) that would separate them 4 times in 5, if nothing else
-    # changes; 0 where they are separated
+    rule: Annotated[str, "The scoring rule."]
+    a: Annotated[str, "The one that stands higher."]
+    b: Annotated[str, "The other."]
+    cases: Annotated[int, "Cases that both predict."]
+    difference: Annotated[Estimate, "The mean score of a minus that of b: below zero, a is better."]
+    adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
+    extra_units: Annotated[
+        int | None,
+        "Further units (cases, clusters, moments) that would separate the two 4 times in 5 if difference and spread "
+        "stay as they are: 0 where they are separated; null where it cannot be said.",
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceSet:
     """The models among which the best one is, at a level of confidence (Hansen, Lunde and Nason 2011)."""
 
-    rule: str
-    level: float
-    members: tuple[str, ...]  # in the order of the table
-    p: Mapping[str, float]  # of every model; it is a member where p > 1 - level
-    cases: int
-    method: str  # how the cases were resampled, and what that assumes
-    seed: int | None = None  # where anything was drawn
-    why: str = ""  # why some or all have no p value
+    rule: Annotated[str, "The scoring rule."]
+    level: Annotated[float, "The level of confidence."]
+    members: Annotated[tuple[str, ...], "The models in it, best first."]
+    p: Annotated[Mapping[str, float], "Of each model: it is a member where p is above one minus the level."]
+    cases: Annotated[int, "Cases that all models have."]
+    method: Annotated[str, "How cases were drawn, and what that assumes."]
+    seed: Annotated[int | None, "Of the draws; null where nothing was drawn."] = None
+    reason: Annotated[str, "Why some or all have no p value of their own; empty where all have."] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialPath:
-    """Two models, looked at after every case: what may be said at any time, however often one looks.
+    """Two models looked at after every case: what may be said at any time, however often one looks.
 
     The columns have one entry for each number of cases in `at`, which ends with all of them and skips some where
     there are many.
     """
 
-    rule: str
-    candidate: str
-    baseline: str
-    level: float
-    cases: int
-    at: tuple[int, ...]
-    mean: tuple[float, ...]  # mean difference so far, candidate minus baseline: below zero is better; a case where both
-    # are infinite counts nothing
-    low: tuple[float, ...]  # of the confidence sequence for the average difference; empty where there is none
-    high: tuple[float, ...]
-    better: tuple[float, ...]  # log of the e-value against "the candidate was never better in expectation"
-    worse: tuple[float, ...]  # log of the e-value against "the baseline was never better in expectation"
-    separated: int | None  # after how many cases the sequence first excluded zero
-    shown_better: int | None  # after how many cases the first e-value first reached 1 / (1 - level)
-    shown_worse: int | None
-    method: str
-    why: str = ""  # why there is no sequence, or where no bet was possible
-    unit: str = "case"  # what `at`, `separated` and the others count: "moment" where cases share one
+    rule: Annotated[str, "The scoring rule."]
+    candidate: Annotated[str, "The model that is looked at."]
+    baseline: Annotated[str, "The one that it is compared with."]
+    level: Annotated[float, "The level of confidence, at all times at once."]
+    cases: Annotated[int, "All cases."]
+    at: Annotated[tuple[int, ...], "Numbers of cases, or moments, at which the path is given; the last is all of them."]
+    mean: Annotated[
+        tuple[float, ...],
+        "Mean difference so far, candidate minus baseline: below zero, the candidate is better; a case where both are "
+        "infinite counts nothing.",
+    ]
+    low: Annotated[tuple[float, ...], "Where the confidence sequence begins; empty where there is none."]
+    high: Annotated[tuple[float, ...], "Where it ends."]
+    log_evidence_better: Annotated[
+        tuple[float, ...], "Log of the e-value against: the candidate was never better in expectation."
+    ] = field(metadata=SPELLED)
+    log_evidence_worse: Annotated[
+        tuple[float, ...], "Log of the e-value against: the candidate was never worse in expectation."
+    ] = field(metadata=SPELLED)
+    separated: Annotated[int | None, "After how many cases the sequence first excluded zero."]
+    shown_better: Annotated[
+        int | None, "After how many cases the first e-value first reached one over one minus the level."
+    ]
+    shown_worse: Annotated[int | None, "The same for the second."]
+    method: Annotated[str, "How it was made, and what that assumes."]
+    reason: Annotated[str, "Why there is no sequence, or where no bet was possible; empty where all is well."] = ""
+    unit: Annotated[
+        str,
+        "What the path is looked at after, and what its numbers count: a moment is all cases that share a value of the "
+        "order, with the mean of their differences.",
+    ] = "case"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
     """Where a model's lists came from, and what was done to them."""
 
-    name: str
-    source: str
-    layout: str
-    cases: int
-    filled: int = 0  # absent predictions taken as empty lists
-    left_out: int = 0  # cases that were not compared
-    repairs: Mapping[str, int] = field(default_factory=dict)  # cases per repair that was asked for
-    reading: str = ""  # how the file was read: layout, which column is what, which are ignored
+    name: Annotated[str, "The model."]
+    source: Annotated[str, "The file or object that the lists were read from."]
+    layout: Annotated[str, "How the lists were laid out there."]
+    cases: Annotated[int, "Cases found there."]
+    filled: Annotated[int, "Missing predictions that were taken as empty lists."] = 0
+    left_out: Annotated[int, "Cases that were not compared."] = 0
+    repairs: Annotated[Mapping[str, int], "Cases changed by each repair that was asked for, by its name."] = field(
+        default_factory=dict
+    )
+    reading: Annotated[
+        str,
+        "How the file was read: its layout, which column is what, which are ignored. Empty for predictions in memory.",
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,44 +177,62 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class BoardWarning:
-    """A reason to doubt that the right things were compared. `sentence` follows the names of the models."""
+    """A reason to doubt that the right things were compared."""
 
-    kind: str
-    sentence: str
-    models: tuple[str, ...]  # that it is about, in the order of the table
+    kind: Annotated[
+        str,
+        "What is doubtful: never listed, perfect, worse than uniform, below chance, same scores, leader beaten, leader "
+        "with few cases or little mass.",
+    ]
+    sentence: Annotated[str, "It in words, to be read after the names of the models."]
+    models: Annotated[tuple[str, ...], "Whom it is about, in the order of the table."]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that a leaderboard shows."""
+    """All that a leaderboard shows. Lower scores are better."""
 
-    rules: tuple[str, ...]  # the first decides the order
-    classes: str  # how many there are
-    cases: int  # of the truth
-    compared: int  # cases that count: fewer where missing="common" left some out
-    missing: str  # "error", "common", "pairwise" or "reject"
-    weighted: bool
-    reference: str | None
-    penalty: float | None  # None: the default of each rule
-    level: float  # of the intervals
-    method: str  # how the intervals were made, and what that assumes
-    by: str | None  # what the groups are
-    clusters: str | None  # by what cases belong together: a name, empty where they were given without one
-    order: str | None  # by what cases follow each other
-    origins: tuple[SourceSummary, ...]
-    overall: Group
-    groups: tuple[Group, ...] = ()
-    pairs: tuple[Pair, ...] = ()  # of all models, by rule
-    confidence_set: ConfidenceSet | None = None  # where it was asked for
-    paths: tuple[SequentialPath, ...] = ()  # where they were asked for
-    seed: int | None = None  # where anything was drawn
-    weight: str | None = None  # what the weights are
-    unit: str = "case"  # what is taken as independent, or follows in time: "case", "cluster" or "moment"
-    units: int = 0  # how many there are
-    truth_reading: str = ""  # how the truth was read
-    truth_repairs: Mapping[str, int] = field(default_factory=dict)  # cases per repair of a truth with distributions
-    warnings: tuple[BoardWarning, ...] = ()  # why the board may not be right, shown before anything else
-    min_cases: int | None = None  # models with fewer compared cases are not ranked
+    rules: Annotated[tuple[str, ...], "The scoring rules; the first decides the order."]
+    k: Annotated[tuple[int, ...], "The k of top-k errors."]
+    classes: Annotated[str, "How many classes there are, in words where it is no single number."]
+    cases: Annotated[int, "Cases of the truth."]
+    compared: Annotated[int, "Cases that count: fewer than cases where missing is common and some were left out."]
+    missing: Annotated[
+        str,
+        "What was done about missing predictions: error refuses them, common compares cases that every model has, "
+        "pairwise those that two have, reject takes them as empty lists.",
+    ]
+    weighted: Annotated[bool, "Whether cases have weights."]
+    baseline: Annotated[str | None, "The model that baseline_skill refers to; null if none was named."]
+    penalty: Annotated[
+        float | None, "What an invalid list pays: a number, the word infinite, or null for the default of each rule."
+    ] = field(metadata=SPELLED)
+    level: Annotated[float, "The level of the intervals."]
+    method: Annotated[str, "How the intervals were made, and what that assumes."]
+    by: Annotated[str | None, "What the groups are; null if there are none."]
+    clusters: Annotated[str | None, "What makes cases belong together, empty if it has no name; null if nothing does."]
+    order: Annotated[
+        str | None, "What says how cases follow each other in time, empty if it has no name; null if nothing does."
+    ]
+    origins: Annotated[tuple[SourceSummary, ...], "Where the models' lists came from."]
+    overall: Annotated[Group, "The models over all cases."]
+    groups: Annotated[tuple[Group, ...], "The models over each group of cases."] = ()
+    pairs: Annotated[tuple[Pair, ...], "Every two models under every rule, over all cases."] = ()
+    confidence_set: Annotated[ConfidenceSet | None, "The model confidence set, where it was asked for."] = None
+    paths: Annotated[tuple[SequentialPath, ...], "Anytime-valid paths, where they were asked for."] = ()
+    seed: Annotated[int | None, "Of what was drawn for the intervals; null where nothing was."] = None
+    weight: Annotated[str | None, "What the weights are, empty if they have no name; null if there are none."] = None
+    unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or moment."] = "case"
+    units: Annotated[int, "How many units there are."] = 0
+    truth_reading: Annotated[
+        str,
+        "How the truth was read: outcomes in a column, or a distribution per case. Empty for outcomes in memory.",
+    ] = ""
+    truth_repairs: Annotated[
+        Mapping[str, int], "What was repaired in a truth with a distribution per case, and in how many cases."
+    ] = field(default_factory=dict)
+    warnings: Annotated[tuple[BoardWarning, ...], "Why the board may not be right: read these first."] = ()
+    min_cases: Annotated[int | None, "Models with fewer compared cases are not ranked; null where all are."] = None
 
 
 KINDS = ("empty list", "hard label", "top list", "distribution")

@@ -16,7 +16,7 @@ from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopLists, require_lists
 from toplist.lists.outcomes import as_happened
-from toplist.scoring.accuracy import places
+from toplist.scoring.accuracy import outcome_ranks
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
 
@@ -149,7 +149,7 @@ def deciding_cases(a: TopLists, b: TopLists, y: Any, *, rule: Any = "brier", mos
     chosen = as_rule(rule)
     ids = a.ids if a.ids is not None else b.ids
     scores = [np.asarray(score(one, y, rule=chosen), np.float64) for one in (a, b)]
-    right = [np.asarray(places(one, y)[0], np.float64) for one in (a, b)]
+    right = [np.asarray(outcome_ranks(one, y).within(1), np.float64) for one in (a, b)]
     return split(*scores, *right, rule=name_of(chosen), most=most, names=ids)
 
 

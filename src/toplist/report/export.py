@@ -1,7 +1,4 @@
-"""Leaderboards for programs: JSON, CSV, frames.
-
-What the JSON of a leaderboard looks like, for those who read it.
-"""
+"""Results for programs: plain values, JSON with its schema, CSV, frames."""
 
 from __future__ import annotations
 
@@ -9,64 +6,58 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
-from importlib.resources import files
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from toplist._optional import load
-from toplist.inference.results import (
-    BoardWarning,
-    Comparison,
-    ConfidenceSet,
-    Estimate,
-    Group,
-    ModelRow,
-    Pair,
-    RuleScore,
-    SequentialPath,
-    SourceSummary,
-)
+from toplist.inference.results import Comparison, Estimate, RuleScore
+from toplist.scoring.case_scores import metrics_for
 
 SCHEMA = "toplist.leaderboard/1"
 _RUNS = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet take text for a formula
+_PARTS = {  # of estimates, beside their values, in rows
+    "mean": ("low", "high", "reason"),
+    "skill": ("low", "high"),
+    "baseline_skill": ("low", "high"),
+    "difference": ("low", "high", "p", "reason"),
+    "relative": ("low", "high"),
+}
+_COUNTS = ("rank", "cases", "missing", "invalid", "infinite")
+
+
+def to_plain(value: Any, infinity: str | None = None) -> Any:
+    """A value in types that JSON has: dataclasses are objects under the names of their fields.
+
+    JSON has no infinity: what is infinite or not a number is null, unless the metadata of a field (`infinity`) says by
+    which word infinite values go.
+
+    >>> to_plain(Estimate(math.inf, reason="infinite scores have no interval"))["value"] is None
+    True
+    """
+    if is_dataclass(value):
+        return {one.name: to_plain(getattr(value, one.name), one.metadata.get("infinity")) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {_text(str(key)): to_plain(one, infinity) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_plain(one, infinity) for one in value]
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        x = float(value)
+        return _finite(x) if infinity is None or not math.isinf(x) else infinity if x > 0 else f"-{infinity}"
+    raise TypeError(f"a {type(value).__name__} is no plain value.")
 
 
 def as_dict(results: Comparison) -> dict[str, Any]:
-    """All of the results in types that JSON has, as `schema()` describes them.
-
-    JSON has no infinity: a mean that is infinite is null, and `infinite` beside it is above zero. What does not exist
-    is null too.
-    """
-    return {
-        "schema": SCHEMA,
-        "rules": [_text(rule) for rule in results.rules],
-        "classes": _text(results.classes),
-        "cases": int(results.cases),
-        "compared": int(results.compared),
-        "missing": results.missing,
-        "weighted": bool(results.weighted),
-        "weight": _text(results.weight),
-        "reference": _text(results.reference),
-        "penalty": "infinite" if results.penalty == math.inf else results.penalty,
-        "level": float(results.level),
-        "method": _text(results.method),
-        "by": _text(results.by),
-        "clusters": _text(results.clusters),
-        "order": _text(results.order),
-        "unit": _text(results.unit),
-        "units": int(results.units),
-        "seed": results.seed,
-        "min_cases": results.min_cases,
-        "warnings": [_warning(one) for one in results.warnings],
-        "origins": [_origin(origin) for origin in results.origins],
-        "truth_reading": _text(results.truth_reading),
-        "truth_repairs": {_text(name): int(n) for name, n in results.truth_repairs.items()},
-        "overall": _section(results.overall),
-        "groups": [_section(section) for section in results.groups],
-        "pairs": [_pair(pair) for pair in results.pairs],
-        "confidence_set": None if results.confidence_set is None else _confidence_set(results.confidence_set),
-        "paths": [path_record(path) for path in results.paths],
-    }
+    """All of the results in types that JSON has, as `schema()` describes them."""
+    return {"schema": SCHEMA, **to_plain(results)}
 
 
 def as_json(results: Comparison) -> str:
@@ -74,9 +65,71 @@ def as_json(results: Comparison) -> str:
     return json.dumps(as_dict(results), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
 
 
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of `as_dict`, from the fields of the results and their descriptions.
+
+    >>> schema()["title"]
+    'toplist.leaderboard/1'
+    """
+    kinds: dict[str, Any] = {}
+    made = _object(Comparison, kinds)
+    name = {"description": "The name and version of this format.", "const": SCHEMA}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:{SCHEMA.replace('.', ':').replace('/', ':')}",
+        "title": SCHEMA,
+        **made,
+        "description": "A leaderboard. Lower scores are better. JSON has no infinity: a number that is infinite, or "
+        "that does not exist, is null.",
+        "required": ["schema", *made["required"]],
+        "properties": {"schema": name, **made["properties"]},
+        "$defs": kinds,
+    }
+
+
+def _object(kind: type, kinds: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a dataclass; those of the dataclasses in it go to `kinds`."""
+    hints = get_type_hints(kind, include_extras=True)
+    found = {}
+    for one in fields(kind):
+        hint, description = get_args(hints[one.name])
+        found[one.name] = {"description": description, **_kind(hint, one.metadata.get("infinity"), kinds)}
+    return {
+        "description": (kind.__doc__ or "").partition("\n")[0],
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(found),
+        "properties": found,
+    }
+
+
+def _kind(hint: Any, infinity: str | None, kinds: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a type."""
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return {"anyOf": [_kind(one, infinity, kinds) for one in inner]}
+    if origin is Literal:
+        return {"enum": list(inner)}
+    if origin is tuple:
+        return {"type": "array", "items": _kind(inner[0], infinity, kinds)}
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _kind(inner[1], infinity, kinds)}
+    if isinstance(hint, type) and is_dataclass(hint):
+        if hint.__name__ not in kinds:
+            kinds[hint.__name__] = {}  # before its own fields, which may have it in them
+            kinds[hint.__name__] = _object(hint, kinds)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    if hint is float:
+        number: dict[str, Any] = {"type": ["number", "null"]}
+        return number if infinity is None else {"anyOf": [number, {"enum": [infinity, f"-{infinity}"]}]}
+    return {"type": {int: "integer", str: "string", bool: "boolean", NoneType: "null"}[hint]}
+
+
 def rows(results: Comparison) -> list[dict[str, Any]]:
     """A flat record for each group, model and rule; those over all cases have neither `by` nor `group`."""
-    sizes = _sizes(results)
+    metrics = [metric.name for metric in metrics_for(results.k)]
     return [
         {
             "by": None if section is results.overall else _text(results.by),
@@ -85,19 +138,40 @@ def rows(results: Comparison) -> list[dict[str, Any]]:
             "model": _text(row.name),
             "cases": int(row.cases),
             "missing": int(row.missing),
-            **_flat(mark),
-            "accuracy": _known(row.accuracy),
-            **{f"top_{k}_error": _known(row.top_k_error.get(k)) for k in sizes},
-            "coverage": _known(row.coverage),
-            "mean_size": _known(row.mean_size),
-            "mean_mass": _known(row.mean_mass),
             "invalid": int(row.invalid),
-            "invalid_rate": _known(row.invalid_rate),
+            **_flat(score),
+            **{name: _known(row.metrics[name].value) for name in metrics},
         }
         for section in (results.overall, *results.groups)
-        for row in section.standings
-        for mark in row.marks
+        for row in section.rows
+        for score in row.scores.values()
     ]
+
+
+def _flat(score: RuleScore) -> dict[str, Any]:
+    """A score with its estimates side by side."""
+    found: dict[str, Any] = {}
+    for one in fields(RuleScore):
+        value = getattr(score, one.name)
+        if one.name not in _PARTS:
+            found[one.name] = value if isinstance(value, int) else _plain(value)
+            continue
+        estimate = Estimate(math.nan) if value is None else value
+        found[one.name] = _known(estimate.value)
+        found |= {f"{one.name}_{part}": _plain(getattr(estimate, part)) for part in _PARTS[one.name]}
+    return found
+
+
+def _types(results: Comparison) -> dict[str, type]:
+    """The fields of a row, in order."""
+    names = ["by", "group", "rank", "model", "cases", "missing", "invalid"]
+    for one in fields(RuleScore):
+        names += [one.name, *(f"{one.name}_{part}" for part in _PARTS.get(one.name, ()))]
+    names += [metric.name for metric in metrics_for(results.k)]
+    texts = ("by", "group", "model", "rule")
+    return {
+        name: str if name in texts or name.endswith("_reason") else int if name in _COUNTS else float for name in names
+    }
 
 
 def as_csv(results: Comparison) -> str:
@@ -126,49 +200,9 @@ def as_polars(results: Comparison) -> Any:
     )
 
 
-def _types(results: Comparison) -> dict[str, type]:
-    """The fields of a row, in order."""
-    texts = dict.fromkeys(("by", "group", "model", "rule", "why", "behind_why"), str)
-    counts = dict.fromkeys(("rank", "cases", "missing", "infinite", "invalid"), int)
-    known: dict[str, type] = {**texts, **counts}
-    order = ["by", "group", "rank", "model", "cases", "missing", *_FLAT, "accuracy"]
-    order += [f"top_{k}_error" for k in _sizes(results)]
-    order += ["coverage", "mean_size", "mean_mass", "invalid", "invalid_rate"]
-    return {name: known.get(name, float) for name in order}
-
-
 def _columns(results: Comparison) -> dict[str, list[Any]]:
     found = rows(results)
     return {name: [row[name] for row in found] for name in _types(results)}
-
-
-def _sizes(results: Comparison) -> list[int]:
-    return sorted({int(k) for s in (results.overall, *results.groups) for row in s.standings for k in row.top_k_error})
-
-
-def _flat(mark: RuleScore) -> dict[str, Any]:
-    behind = mark.behind or Estimate(math.nan)
-    values = (
-        *(_text(mark.rule), _known(mark.score.value), _known(mark.score.low), _known(mark.score.high)),
-        *(_text(mark.score.why), _known(mark.unpenalised), int(mark.infinite), _known(mark.finite)),
-        *_ends(mark.skill),
-        *_ends(mark.reference_skill),
-        *(_known(behind.value), _known(behind.low), _known(behind.high), _known(behind.p), _text(behind.why)),
-        *_ends(mark.relative),
-    )
-    return dict(zip(_FLAT, values, strict=True))
-
-
-_FLAT = (
-    *("rule", "mean", "low", "high", "why", "unpenalised", "infinite", "mean_of_finite"),
-    *("skill", "skill_low", "skill_high", "reference_skill", "reference_skill_low", "reference_skill_high"),
-    *("behind", "behind_low", "behind_high", "behind_p", "behind_why"),
-    *("relative", "relative_low", "relative_high"),
-)
-
-
-def _ends(found: Estimate | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if found is None else (_known(found.value), _known(found.low), _known(found.high))
 
 
 def _harmless(cell: Any) -> Any:
@@ -181,135 +215,13 @@ def _line(cells: Iterable[Any]) -> str:
     return buffer.getvalue()[:-2]
 
 
-def _warning(found: BoardWarning) -> dict[str, Any]:
-    return {
-        "kind": _text(found.kind),
-        "sentence": _text(found.sentence),
-        "models": [_text(name) for name in found.models],
-    }
-
-
-def _section(section: Group) -> dict[str, Any]:
-    standings = [_standing(row) for row in section.standings]
-    return {"group": _text(section.group), "cases": int(section.cases), "standings": standings}
-
-
-def _standing(row: ModelRow) -> dict[str, Any]:
-    return {
-        "rank": row.rank,
-        "name": _text(row.name),
-        "cases": int(row.cases),
-        "missing": int(row.missing),
-        "marks": [_mark(mark) for mark in row.marks],
-        "accuracy": _finite(row.accuracy),
-        "top_k_error": {str(int(k)): _finite(value) for k, value in row.top_k_error.items()},
-        "coverage": _finite(row.coverage),
-        "mean_size": _finite(row.mean_size),
-        "mean_mass": _finite(row.mean_mass),
-        "invalid": int(row.invalid),
-        "invalid_rate": _finite(row.invalid_rate),
-    }
-
-
-def _mark(mark: RuleScore) -> dict[str, Any]:
-    return {
-        "rule": _text(mark.rule),
-        "score": _estimate(mark.score),
-        "unpenalised": _finite(mark.unpenalised),
-        "infinite": int(mark.infinite),
-        "finite": _finite(mark.finite),
-        **_interval("skill", mark.skill),
-        **_interval("reference_skill", mark.reference_skill),
-        "behind": None if mark.behind is None else _estimate(mark.behind),
-        **_interval("relative", mark.relative),
-    }
-
-
-def _interval(name: str, found: Estimate | None) -> dict[str, float | None]:
-    """A number with its interval beside it."""
-    values = (None, None, None) if found is None else (found.value, found.low, found.high)
-    return {key: _finite(x) for key, x in zip((name, f"{name}_low", f"{name}_high"), values, strict=True)}
-
-
-def _pair(pair: Pair) -> dict[str, Any]:
-    return {
-        "rule": _text(pair.rule),
-        "a": _text(pair.a),
-        "b": _text(pair.b),
-        "cases": int(pair.cases),
-        "difference": _estimate(pair.difference),
-        "adjusted_p": _finite(pair.adjusted),
-        "further": pair.more,
-    }
-
-
-def _confidence_set(found: ConfidenceSet) -> dict[str, Any]:
-    return {
-        "rule": _text(found.rule),
-        "level": float(found.level),
-        "members": [_text(name) for name in found.members],
-        "p": {_text(name): float(p) for name, p in found.p.items()},
-        "cases": int(found.cases),
-        "method": _text(found.method),
-        "seed": found.seed,
-        "why": _text(found.why),
-    }
-
-
-def path_record(path: SequentialPath) -> dict[str, Any]:
-    """An anytime-valid path in types that JSON has: evidence that is infinite is the word."""
-    return {
-        "rule": _text(path.rule),
-        "candidate": _text(path.candidate),
-        "baseline": _text(path.baseline),
-        "level": float(path.level),
-        "cases": int(path.cases),
-        "unit": path.unit,
-        "at": [int(n) for n in path.at],
-        "mean": [_finite(x) for x in path.mean],
-        "low": [_finite(x) for x in path.low],
-        "high": [_finite(x) for x in path.high],
-        "log_evidence_better": [_evidence(x) for x in path.better],
-        "log_evidence_worse": [_evidence(x) for x in path.worse],
-        "separated": path.separated,
-        "shown_better": path.shown_better,
-        "shown_worse": path.shown_worse,
-        "method": _text(path.method),
-        "why": _text(path.why),
-    }
-
-
-def _evidence(x: float) -> float | str:
-    return "infinite" if math.isinf(x) else float(x)
-
-
-def _estimate(e: Estimate) -> dict[str, Any]:
-    return {
-        "value": _finite(e.value),
-        "low": _finite(e.low),
-        "high": _finite(e.high),
-        "why": _text(e.why),
-        "error": _finite(e.error),
-        "p": _finite(e.p),
-    }
-
-
-def _origin(origin: SourceSummary) -> dict[str, Any]:
-    return {
-        "name": _text(origin.name),
-        "source": _text(origin.source),
-        "layout": _text(origin.layout),
-        "cases": int(origin.cases),
-        "filled": int(origin.filled),
-        "left_out": int(origin.left_out),
-        "repairs": {_text(name): int(n) for name, n in origin.repairs.items()},
-        "reading": _text(origin.reading),
-    }
-
-
 def _text(text: str | None) -> str | None:
     """Names of files may hold bytes that are no text, which neither frames nor files take."""
     return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _plain(value: Any) -> Any:
+    return _text(value) if isinstance(value, str) else _known(value)
 
 
 def _known(x: float | None) -> float | None:
@@ -318,14 +230,3 @@ def _known(x: float | None) -> float | None:
 
 def _finite(x: float | None) -> float | None:
     return None if x is None or not math.isfinite(x) else float(x)
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of `records.as_dict`.
-
-    >>> schema()["title"]
-    'toplist.leaderboard/1'
-    """
-    text = files("toplist.report").joinpath("leaderboard.schema.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found

@@ -79,14 +79,14 @@ def notes(results: Comparison) -> tuple[str, ...]:
     """The sentences below the main table of a terminal."""
     basis = f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}"
     found: list[Words] = [f"{basis}{extent(results)}.", *_intervals(results), penalty(results), policy(results, PLAIN)]
-    few = [row for row in results.overall.standings if row.rank is None]
+    few = [row for row in results.overall.rows if row.rank is None]
     if few and results.min_cases is not None:
         who = listed(f"{plain(row.name)} ({count(row.cases)})" for row in few)
         found.append(f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {who}.")
     found += [f"{plain(o.name)} was read on the {plain(scale)} scale." for o in results.origins for scale in read_in(o)]
     files = [(o.name, repaired(o)) for o in results.origins] + [("the truth", results.truth_repairs)]
     found += [f"Repaired in {plain(file)}: {done}." for file, counts in files if (done := repairs(counts))]
-    if any(mark.infinite for row in _rows(results) for mark in row.marks):
+    if any(mark.infinite for row in _rows(results) for mark in row.scores.values()):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
     found += [*reasons(results.overall), *_apart(results), *best(results, PLAIN)[:1]]
     if results.confidence_set is not None and results.confidence_set.members:
@@ -113,7 +113,7 @@ def sections(results: Comparison) -> tuple[Group, ...]:
 
 
 def _rows(results: Comparison) -> list[ModelRow]:
-    return [row for section in sections(results) for row in section.standings]
+    return [row for section in sections(results) for row in section.rows]
 
 
 def size(results: Comparison, section: Group) -> str:
@@ -136,8 +136,8 @@ def classes(results: Comparison) -> str:
 
 
 def _intervals(results: Comparison) -> list[str]:
-    marks = [mark for row in _rows(results) for mark in row.marks]
-    if not any(_has_interval(e) for mark in marks for e in (mark.score, mark.behind)):
+    marks = [mark for row in _rows(results) for mark in row.scores.values()]
+    if not any(_has_interval(e) for mark in marks for e in (mark.mean, mark.difference)):
         return []
     method = stripped(results.method)
     return [f"Intervals are at {percent(results.level)}{': ' if method else ''}{method}."]
@@ -193,15 +193,16 @@ def reasons(section: Group, *, detail: bool = False) -> tuple[str, ...]:
 def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> list[Sentence]:
     """Why intervals are missing, each reason once; of differences for the first rule, in detail for all."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for row in section.standings:
-        marks = [(mark, mark.score) for mark in row.marks]
-        marks += [(mark, mark.behind) for mark in row.marks[: None if detail else 1] if mark.behind is not None]
+    for row in section.rows:
+        own = list(row.scores.values())
+        marks = [(mark, mark.mean) for mark in own]
+        marks += [(mark, mark.difference) for mark in own[: None if detail else 1] if mark.difference is not None]
         for mark, estimate in marks:
-            why = "" if _has_interval(estimate) else stripped(estimate.why)
+            why = "" if _has_interval(estimate) else stripped(estimate.reason)
             if why:
                 who, rules = found.setdefault(why, ({}, {}))
                 who[row.name] = rules[mark.rule] = None
-    every, all_rules = len(section.standings), {mark.rule for row in section.standings for mark in row.marks}
+    every, all_rules = len(section.rows), {mark.rule for row in section.rows for mark in row.scores.values()}
     return [
         sentence(
             "No interval for ",
@@ -217,7 +218,7 @@ def without_spread(results: Comparison, shown: Shown) -> list[Sentence]:
     """Whose scores do not vary, and between whom the difference does not."""
     found, unit = [], results.unit
     for i, rule in enumerate(results.rules):
-        who = [shown[row.name] for row in results.overall.standings if flat(row.marks[i].score)]
+        who = [shown[row.name] for row in results.overall.rows if flat(row.scores[results.rules[i]].mean)]
         end = f" are the same in every {unit}, so there is no spread to make an interval of. That does not make the"
         if who:
             found.append(sentence(f"The {kind(rule)} scores of ", *series(who), f"{end} mean precise."))
@@ -235,12 +236,12 @@ def without_spread(results: Comparison, shown: Shown) -> list[Sentence]:
 
 def lede(results: Comparison, shown: Shown) -> list[Sentence]:
     """The first lines: who is ahead, how sure that is, and on how many cases."""
-    rows = results.overall.standings
+    rows = results.overall.rows
     if not rows:
         return [sentence("Nothing was compared.")]
-    first, mark = rows[0], rows[0].marks[0]
+    first, mark = rows[0], rows[0].scores[results.rules[0]]
     if len(rows) == 1:
-        score = fixed(mark.score.value, decimals([mark.score]))
+        score = fixed(mark.mean.value, decimals([mark.mean]))
         return [sentence(shown[first.name], f" has a mean {kind(mark.rule)} score of {score}{_over(results)}.")]
     said = [_leads(results, shown)]
     own = [v for v in verdicts(results, results.rules[0]) if first.name in (v.pair.a, v.pair.b)]
@@ -260,7 +261,7 @@ def lede(results: Comparison, shown: Shown) -> list[Sentence]:
         said.append(sentence("On the cases of both it is surely worse than ", *series(ahead, 3), "."))
     said += [  # nobody should overlook infinite scores under another rule
         sentence(f"Under {scores(m.rule)} its mean is infinite, because of {_of_cases(m.infinite, first)}.")
-        for m in first.marks[1:]
+        for m in list(first.scores.values())[1:]
         if m.infinite
     ]
     members = () if results.confidence_set is None else results.confidence_set.members
@@ -273,20 +274,20 @@ def _of_cases(n: int, row: ModelRow) -> str:
 
 
 def _leads(results: Comparison, shown: Shown) -> Sentence:
-    first, mark = results.overall.standings[0], results.overall.standings[0].marks[0]
+    first, mark = results.overall.rows[0], results.overall.rows[0].scores[results.rules[0]]
     rule = kind(mark.rule)
     if mark.infinite:
         how = f"the fewest infinite {rule} scores, {count(mark.infinite)}"
     elif results.missing == "pairwise" and mark.relative is not None:
         how = f"a relative {rule} score of {fixed(mark.relative.value, 3)}, where below 1 is better,"
     else:
-        how = f"the lowest mean {rule} score, {fixed(mark.score.value, decimals([mark.score]))},"
+        how = f"the lowest mean {rule} score, {fixed(mark.mean.value, decimals([mark.mean]))},"
     return sentence(shown[first.name], f" leads with {how}{_over(results)}.")
 
 
 def _over(results: Comparison) -> str:
     """On how many cases, in how many clusters or at how many moments."""
-    own = results.overall.standings[0].cases
+    own = results.overall.rows[0].cases
     if own != results.compared:  # clusters are of all cases, so they say nothing about some of these
         return f" over {count(own)} of {number_of(results.compared, 'case')}"
     among = {"cluster": " in ", "moment": " at "}.get(results.unit, "")
@@ -298,8 +299,10 @@ def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
     """Who has infinite scores, by rule."""
     found = []
     for i, rule in enumerate(results.rules):
-        hit = [row for row in results.overall.standings if row.marks[i].infinite]
-        who = series(sentence(shown[row.name], f" ({_of_cases(row.marks[i].infinite, row)})") for row in hit)
+        hit = [row for row in results.overall.rows if row.scores[results.rules[i]].infinite]
+        who = series(
+            sentence(shown[row.name], f" ({_of_cases(row.scores[results.rules[i]].infinite, row)})") for row in hit
+        )
         first = "" if i else ", and ranking counts these cases first"
         means = f". Such a mean is infinite, has no interval and cannot be tested{first}."
         if hit:
@@ -315,15 +318,15 @@ def best(results: Comparison, shown: Shown) -> list[Sentence]:
     if chosen is None:
         return []
     if not chosen.members:
-        why = stripped(chosen.why) or "nobody is in it"
+        why = stripped(chosen.reason) or "nobody is in it"
         return [sentence(f"There is no confidence set for the best under {scores(chosen.rule)}: {why}.")]
-    why = visible(chosen.why).strip()
+    why = visible(chosen.reason).strip()
     end = "" if why.endswith((".", "!", "?")) else "."
     return [_members(results, chosen, shown), *([sentence(f"{why[:1].upper()}{why[1:]}{end}")] if why else [])]
 
 
 def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Sentence:
-    members, every = [shown[who] for who in chosen.members], [row.name for row in results.overall.standings]
+    members, every = [shown[who] for who in chosen.members], [row.name for row in results.overall.rows]
     rule, level = scores(chosen.rule), percent(chosen.level)
     if len(members) == 1 and chosen.seed is None:  # nothing was tested
         return sentence(
@@ -361,8 +364,8 @@ def _apart(results: Comparison) -> list[str]:
     tested, sure = sum(v.tested for v in found), sum(v.sure for v in found)
     how = f"under {scores(results.rules[0])} (Holm, {percent(results.level)})"
     said = [f"{different(tested, sure, len(found))} {how}."] if tested and len(found) > 1 else []
-    if found and (first := found[0].pair).more:
-        few = needed(first.more, results.unit, results.units)
+    if found and (first := found[0].pair).extra_units:
+        few = needed(first.extra_units, results.unit, results.units)
         said.append(f"{plain(first.a)} and {plain(first.b)} may be equal; {few}.")
     return said
 
@@ -385,7 +388,7 @@ def needed(more: int, unit: str, units: int) -> str:
 def tally(results: Comparison, rule: str) -> str:
     """How many pairs are sure, and what that means."""
     found = verdicts(results, rule)
-    if not found and len(results.overall.standings) < 2:
+    if not found and len(results.overall.rows) < 2:
         return "There is one model only, so there is nothing to tell apart."
     if not found:
         return f"Pairs were not tested under {scores(rule)}."
@@ -412,7 +415,7 @@ def sure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     wins: dict[str, set[str]] = {}
     for better, worse in _wins(results, rule):
         wins.setdefault(better, set()).add(worse)
-    order = [row.name for row in results.overall.standings]
+    order = [row.name for row in results.overall.rows]
     return [
         sentence(shown[who], " is surely better than ", *_beaten(who, wins[who], order, shown), ".")
         for who in order
@@ -453,15 +456,15 @@ def _unsure(results: Comparison, v: PairwiseVerdict, shown: Shown, tested: int) 
         return sentence(*both, f" have the same {kind(pair.rule)} score in every {unit}.")
     value, low, high = (fixed(x, decimals([d]), signed=True) for x in (d.value, d.low, d.high))
     interval = f" ({low} to {high})" if _has_interval(d) else ""
-    if pair.more is None:
+    if pair.extra_units is None:
         takes = f"How many more {unit}s would tell them apart cannot be said"
-    elif pair.more == 0:
+    elif pair.extra_units == 0:
         takes = f"Alone they would be told apart, but not among {number_of(tested, 'pair')}"
     else:  # two digits: it is a guess
-        more = round(pair.more, 2 - len(str(pair.more))) if pair.more >= 100 else pair.more
+        more = round(pair.extra_units, 2 - len(str(pair.extra_units))) if pair.extra_units >= 100 else pair.extra_units
         few = needed(more, unit, results.units)
         takes = f"{few[:1].upper()}{few[1:]}"
-    found = f" may be equal: difference {value}{interval}, adjusted p {small(pair.adjusted)}. {takes}."
+    found = f" may be equal: difference {value}{interval}, adjusted p {small(pair.adjusted_p)}. {takes}."
     return sentence(*both, found)
 
 
@@ -470,14 +473,14 @@ def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     found: dict[str, list[Sentence]] = {}
     for v in verdicts(results, rule):
         if v.kind == "untested":
-            why = stripped(v.pair.difference.why) or "there is no p value"
+            why = stripped(v.pair.difference.reason) or "there is no p value"
             found.setdefault(why, []).append(sentence(shown[v.pair.a], " and ", shown[v.pair.b]))
     return [sentence("Not tested: ", *series(who), f". The reason: {why}.") for why, who in found.items()]
 
 
 def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
     """Pairs whose lower one is surely better on the cases of both: ranks go by all others, pairs by two."""
-    place = {row.name: i for i, row in enumerate(results.overall.standings)}
+    place = {row.name: i for i, row in enumerate(results.overall.rows)}
     wins = [v for v in verdicts(results, results.rules[0]) if v.sure and v.better is not None and v.worse is not None]
     found = [v for v in wins if place.get(v.better or "", 0) > place.get(v.worse or "", len(place))]
     said = []
@@ -515,7 +518,7 @@ def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
     Accuracies are compared on the same cases or not at all: a difference of zero-one scores is on the cases of both.
     """
     guesses = {(v.pair.a, v.pair.b): v for v in verdicts(results, _GUESS)} if _GUESS in results.rules else {}
-    rows = {row.name: row for row in results.overall.standings}
+    rows = {row.name: row for row in results.overall.rows}
     found, left_out = [], 0
     for v in verdicts(results, results.rules[0]):
         if v.better is None or v.worse is None or not math.isfinite(v.pair.difference.value):
@@ -523,7 +526,7 @@ def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
         guess = guesses.get((v.pair.a, v.pair.b))
         alike = rows[v.pair.a].cases == rows[v.pair.b].cases == v.pair.cases
         if alike:
-            gap = rows[v.worse].accuracy - rows[v.better].accuracy
+            gap = rows[v.worse].metrics["accuracy"].value - rows[v.better].metrics["accuracy"].value
         elif guess is None:
             left_out += 1
             continue
@@ -550,10 +553,10 @@ def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
 
 def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Sentence:
     v, guess, better, worse = one.verdict, one.guess, one.verdict.better or "", one.verdict.worse or ""
-    rows = {row.name: row for row in results.overall.standings}
+    rows = {row.name: row for row in results.overall.rows}
     but = f", but has the worse {kind(v.pair.rule)} score ({'surely' if v.sure else 'not surely'})."
     if one.alike:
-        own, other = rate(rows[worse].accuracy), rate(rows[better].accuracy)
+        own, other = rate(rows[worse].metrics["accuracy"].value), rate(rows[better].metrics["accuracy"].value)
         said = sentence(f" is right more often ({own} of all cases, against {other} for ", shown[better], ")")
     else:
         by = f" by {rate(one.gap)} on the {number_of(v.pair.cases, 'case')} of both"
@@ -566,7 +569,7 @@ def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Senten
 
 def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
     """What each further rule says of the leader, and who wins surely under one rule and loses surely under another."""
-    said = [_leader(results, shown, i) for i in range(1, len(results.rules)) if len(results.overall.standings) > 1]
+    said = [_leader(results, shown, i) for i in range(1, len(results.rules)) if len(results.overall.rows) > 1]
     wins = {rule: _wins(results, rule) for rule in results.rules}
     for one, other in combinations(results.rules, 2):
         crossed = [(a, b) for a, b in wins[one] if (b, a) in wins[other]]
@@ -579,22 +582,26 @@ def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
 
 def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
     rule, pairwise = scores(results.rules[i]), results.missing == "pairwise"
-    rows = [row for row in results.overall.standings if row.cases]
+    rows = [row for row in results.overall.rows if row.cases]
 
     def place(row: ModelRow) -> tuple[float, float, float]:
-        mark = row.marks[i]
-        mean = mark.score.value if math.isfinite(mark.score.value) else mark.finite
+        mark = row.scores[results.rules[i]]
+        mean = mark.mean.value if math.isfinite(mark.mean.value) else mark.finite
         ratio = math.inf if mark.relative is None else mark.relative.value
         return mark.infinite, ratio if pairwise else 0.0, math.inf if math.isnan(mean) else mean
 
     if not rows:
         return sentence(f"Under {rule} nobody has cases.")
     lead, tail = min(rows, key=place), _tested(results, results.rules[i])
-    whole = sum(not row.marks[i].infinite for row in rows)
-    mark, who = lead.marks[i], shown[lead.name]
-    score = fixed(mark.score.value, 4)
+    whole = sum(not row.scores[results.rules[i]].infinite for row in rows)
+    mark, who = lead.scores[results.rules[i]], shown[lead.name]
+    score = fixed(mark.mean.value, 4)
     if not whole:
-        few = "has the fewest" if len({row.marks[i].infinite for row in rows}) > 1 else "comes first by the finite ones"
+        few = (
+            "has the fewest"
+            if len({row.scores[results.rules[i]].infinite for row in rows}) > 1
+            else "comes first by the finite ones"
+        )
         return sentence(f"Under {rule} every model has infinite scores; ", who, f" {few}.{tail}")
     if whole == 1 and len(rows) > 1:
         return sentence(f"Under {rule}, ", who, f" alone has no infinite scores; its mean is {score}.{tail}")
@@ -602,7 +609,7 @@ def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
     what, value = "mean", score
     if pairwise and mark.relative is not None:
         what, value = "relative score", fixed(mark.relative.value, 3)
-    if lead.name == results.overall.standings[0].name:
+    if lead.name == results.overall.rows[0].name:
         return sentence(f"Under {rule}, ", who, f" leads as well{among}, {what} {value}.{tail}")
     return sentence(f"Under {rule}, ", who, f" has the lowest {what}{among}, {value}.{tail}")
 
@@ -694,9 +701,9 @@ def assumed(paths: Sequence[SequentialPath]) -> str:
 def ending(path: SequentialPath) -> Estimate:
     """The mean difference after all cases, with the interval that holds however often one looks."""
     if not path.mean:
-        return Estimate(math.nan, why=path.why or "there are no cases")
+        return Estimate(math.nan, reason=path.reason or "there are no cases")
     low, high = (path.low[-1], path.high[-1]) if path.low else (None, None)
-    return Estimate(path.mean[-1], low, high, path.why)
+    return Estimate(path.mean[-1], low, high, path.reason)
 
 
 def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
@@ -721,7 +728,7 @@ def _steps(n: int, path: SequentialPath) -> str:
 
 def path_story(path: SequentialPath, shown: Shown) -> list[Sentence]:
     """What the path says at its end, when it first said so, and why it does not say more."""
-    why, a, b = stripped(path.why), shown[path.candidate], shown[path.baseline]
+    why, a, b = stripped(path.reason), shown[path.candidate], shown[path.baseline]
     if not path.at:
         return [sentence(a, " against ", b, f": {why or 'there are no cases'}.")]
     end = ending(path)
@@ -735,7 +742,7 @@ def path_story(path: SequentialPath, shown: Shown) -> list[Sentence]:
 
 def conclusions(path: SequentialPath) -> list[str]:
     """What may be said of the candidate in a terminal, and why not more."""
-    who, why = plain(path.candidate), stripped(path.why)
+    who, why = plain(path.candidate), stripped(path.reason)
     return [f"{who}: {'; '.join(map(str, findings(path, PLAIN)))}.", *([f"{who}: {why}."] if why else [])]
 
 
@@ -754,7 +761,7 @@ def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
     rows = tuple(
         (
             *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if moments else [])),
-            *(shown, e_value(path.better[-1]), e_value(path.worse[-1])),
+            *(shown, e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
         )
         for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
     )

@@ -15,9 +15,10 @@ from toplist.report.columns import Column, TextTable
 from toplist.report.numbers import MOST, NOTHING, decimals, excludes_zero, fixed, rate, small, spans, value_of
 from toplist.report.statements import notes, paths_table, reasons, sections, size, warnings
 from toplist.report.text import cells, count, listed, percent, plain, shorten, visible
+from toplist.scoring.case_scores import Metric, metrics_for
 
 RULE = 30  # characters of a rule's name in a header
-REFERENCE = 16
+BASELINE = 16
 
 
 Filled = tuple[Column, list[str]]
@@ -56,12 +57,12 @@ def title(results: Comparison, section: Group) -> str:
 
 def table(title: str, section: Group, filled: list[Filled]) -> TextTable:
     """Columns side by side, after those that every table begins with."""
-    filled = [*names(section.standings), *filled]
+    filled = [*names(section.rows), *filled]
     return TextTable(
         title,
         tuple(column for column, _ in filled),
         tuple(zip(*(found for _, found in filled), strict=True)),
-        leaders=frozenset(i for i, row in enumerate(section.standings) if row.rank == 1),
+        leaders=frozenset(i for i, row in enumerate(section.rows) if row.rank == 1),
     )
 
 
@@ -78,36 +79,30 @@ def names(rows: Iterable[ModelRow]) -> list[Filled]:
     ]
 
 
-def listing(results: Comparison, rows: Iterable[ModelRow]) -> list[Filled]:
-    """What people know, and what the lists are like."""
-    rows = list(rows)
-    return [(Column(name), [of(row) for row in rows]) for name, of in _known(results).items()]
-
-
-def _known(results: Comparison) -> dict[str, Callable[[ModelRow], str]]:
-    """What a row says beside its scores, by column. Of no more classes than k, all are among the first k."""
-    sizes = sorted({k for s in sections(results) for row in s.standings for k in row.top_k_error})
+def shown_metrics(results: Comparison) -> list[Metric]:
+    """The metrics that say something: of no more classes than k, all are among the first k."""
     most = int(results.classes) if results.classes.isdecimal() else None
-    return {
-        "accuracy": lambda row: rate(row.accuracy),
-        **{
-            f"top-{k} error": lambda row, k=k: rate(row.top_k_error.get(k))  # type: ignore[misc]
-            for k in sizes
-            if most is None or k < most
-        },
-        "coverage": lambda row: rate(row.coverage),
-        "mean k": lambda row: fixed(row.mean_size, 2),
-        "mean mass": lambda row: rate(row.mean_mass),
-        "invalid": lambda row: rate(row.invalid_rate),
-    }
+    return [one for one in metrics_for(results.k) if one.k is None or most is None or one.k < most]
+
+
+def metric_cell(metric: Metric, row: ModelRow) -> str:
+    """What a row says under a metric."""
+    value = value_of(row.metrics.get(metric.name))
+    return rate(value) if metric.style == "share" else fixed(value, 2)
+
+
+def listing(results: Comparison, rows: Iterable[ModelRow]) -> list[Filled]:
+    """Accuracy and the other metrics."""
+    rows = list(rows)
+    return [(Column(one.heading), [metric_cell(one, row) for row in rows]) for one in shown_metrics(results)]
 
 
 def alike(results: Comparison) -> dict[str, str]:
     """The columns that say the same of several models everywhere, with what they say; accuracy is always shown."""
-    rows = [row for s in sections(results) for row in s.standings]
-    if len(results.overall.standings) < 2:
+    rows = [row for s in sections(results) for row in s.rows]
+    if len(results.overall.rows) < 2:
         return {}
-    found = {name: {of(row) for row in rows} for name, of in _known(results).items() if name != "accuracy"}
+    found = {one.heading: {metric_cell(one, row) for row in rows} for one in shown_metrics(results)[1:]}
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
 
 
@@ -120,58 +115,62 @@ def _alike(results: Comparison) -> tuple[str, ...]:
 
 def _columns(results: Comparison, section: Group) -> list[Filled]:
     """The columns of the main table; the tables of groups have the same ones."""
-    rows = section.standings
-    everywhere = [row for s in sections(results) for row in s.standings]
-    firsts = [row.marks[0] for row in rows]
+    rows = section.rows
+    everywhere = [row for s in sections(results) for row in s.rows]
+    firsts = [row.scores[results.rules[0]] for row in rows]
 
     def known(value: Callable[[RuleScore], object]) -> bool:
-        return any(value(row.marks[0]) is not None for row in everywhere)
+        return any(value(row.scores[results.rules[0]]) is not None for row in everywhere)
 
     found: list[Filled] = []
-    if results.missing == "pairwise" or any(len({row.cases for row in s.standings}) > 1 for s in sections(results)):
+    if results.missing == "pairwise" or any(len({row.cases for row in s.rows}) > 1 for s in sections(results)):
         found.append((Column("cases"), [count(row.cases) for row in rows]))
     if results.missing == "pairwise":
         note = (
             "relative decides the order: the geometric mean of the ratios of mean scores to all models, itself "
             "included, on the cases of both; below 1 is better."
         )
-        cells = spans([mark.relative for mark in firsts])
+        cells = spans([score.relative for score in firsts])
         found.append((Column("relative", "left", essential=True, note=note), cells))
     for i, rule in enumerate(results.rules):
         header = plain(rule, RULE)
-        found.append((Column(header, "left", essential=not i), spans([row.marks[i].score for row in rows])))
-        if not i and known(lambda mark: mark.behind):
-            note = f"behind is the mean {header} difference to the leader, case by case"
-            note += "; * marks an interval without zero." if known(lambda m: excludes_zero(m.behind) or None) else "."
-            cells = spans([mark.behind for mark in firsts], signed=True)
-            found.append((Column("behind", "left", essential=True, note=note), cells))
-    found += _skills(results, firsts, known(lambda mark: mark.skill))
+        found.append((Column(header, "left", essential=not i), spans([row.scores[rule].mean for row in rows])))
+        if not i and known(lambda score: score.difference):
+            note = f"difference is the mean {header} score minus that of the leader, case by case"
+            note += (
+                "; * marks an interval without zero." if known(lambda s: excludes_zero(s.difference) or None) else "."
+            )
+            cells = spans([score.difference for score in firsts], signed=True)
+            found.append((Column("difference", "left", essential=True, note=note), cells))
+    found += _skills(results, firsts, known(lambda score: score.skill))
     same = alike(results)
     found += [(column, cells) for column, cells in listing(results, rows) if column.header not in same]
     if any(row.invalid for row in everywhere):
-        digits = decimals(mark.score for mark in firsts)
+        digits = decimals(score.mean for score in firsts)
         note = "unpenalised is the mean without the penalty for invalid lists."
-        found.append((Column("unpenalised", note=note), [fixed(mark.unpenalised, digits) for mark in firsts]))
-    for i, rule in enumerate(results.rules):
-        if any(row.marks[i].infinite for row in everywhere):
+        found.append((Column("unpenalised", note=note), [fixed(score.unpenalised, digits) for score in firsts]))
+    for rule in results.rules:
+        if any(row.scores[rule].infinite for row in everywhere):
             header = "infinite" if len(results.rules) == 1 else f"infinite {plain(rule, RULE)}"
-            found.append((Column(header), [count(row.marks[i].infinite) for row in rows]))
+            found.append((Column(header), [count(row.scores[rule].infinite) for row in rows]))
     return found
 
 
-def _skills(results: Comparison, marks: list[RuleScore], known: bool) -> list[Filled]:
+def _skills(results: Comparison, scores: list[RuleScore], known: bool) -> list[Filled]:
     found: list[Filled] = []
     if known:
         note = "skill is one minus the mean score over that of the empty list."
-        found.append((Column("skill", note=note), [fixed(value_of(mark.skill), 3) for mark in marks]))
-    if results.reference is not None:
-        header = f"vs {plain(results.reference, REFERENCE)}"
-        note = f"{header} is one minus the mean score over that of {plain(results.reference)}, on the cases of both."
-        found.append((Column(header, note=note), [fixed(value_of(mark.reference_skill), 3) for mark in marks]))
+        found.append((Column("skill", note=note), [fixed(value_of(score.skill), 3) for score in scores]))
+    if results.baseline is not None:
+        header = f"vs {plain(results.baseline, BASELINE)}"
+        note = f"{header} is one minus the mean score over that of {plain(results.baseline)}, on the cases of both."
+        found.append((Column(header, note=note), [fixed(value_of(score.baseline_skill), 3) for score in scores]))
     return found
 
 
-_BEHIND = "behind is the mean difference to the leader, case by case, with its interval; * marks one without zero."
+_DIFFERENCE = (
+    "difference is the mean score minus that of the leader, case by case, with its interval; * marks one without zero."
+)
 
 
 def details(results: Comparison) -> list[TextTable]:
@@ -189,11 +188,11 @@ def details(results: Comparison) -> list[TextTable]:
 
 
 def _section(results: Comparison, section: Group) -> list[TextTable]:
-    rows = section.standings
+    rows = section.rows
     about = title(results, section)
     found = [
-        table(f"{about}, {plain(rule, RULE)}", section, _numbers([row.marks[i] for row in rows]))
-        for i, rule in enumerate(results.rules)
+        table(f"{about}, {plain(rule, RULE)}", section, _numbers([row.scores[rule] for row in rows]))
+        for rule in results.rules
     ]
     counts = [
         (Column("cases"), [count(row.cases) for row in rows]),
@@ -204,23 +203,23 @@ def _section(results: Comparison, section: Group) -> list[TextTable]:
     return [*found, table(f"{about}, lists", section, counts)]
 
 
-def _numbers(marks: Sequence[RuleScore]) -> list[Filled]:
-    behind = [mark.behind or Estimate(float("nan")) for mark in marks]
-    stars = ["*" if excludes_zero(mark.behind) else " " for mark in marks]
-    differences = _fixed([e.value for e in behind], signed=True)
+def _numbers(scores: Sequence[RuleScore]) -> list[Filled]:
+    away = [score.difference or Estimate(float("nan")) for score in scores]
+    stars = ["*" if excludes_zero(score.difference) else " " for score in scores]
+    differences = _fixed([e.value for e in away], signed=True)
     return [
-        (Column("mean", essential=True), _fixed([mark.score.value for mark in marks])),
-        (Column("low"), _fixed([mark.score.low for mark in marks])),
-        (Column("high"), _fixed([mark.score.high for mark in marks])),
-        (Column("behind", note=_BEHIND), [x + star for x, star in zip(differences, stars, strict=True)]),
-        (Column("from"), _fixed([e.low for e in behind], signed=True)),
-        (Column("to"), _fixed([e.high for e in behind], signed=True)),
-        (Column("unpenalised"), _fixed([mark.unpenalised for mark in marks])),
-        (Column("infinite"), [count(mark.infinite) for mark in marks]),
-        (Column("mean of finite"), _fixed([mark.finite for mark in marks])),
-        (Column("skill", "left"), spans([mark.skill for mark in marks])),
-        (Column("vs reference", "left"), spans([mark.reference_skill for mark in marks])),
-        (Column("relative", "left"), spans([mark.relative for mark in marks])),
+        (Column("mean", essential=True), _fixed([score.mean.value for score in scores])),
+        (Column("low"), _fixed([score.mean.low for score in scores])),
+        (Column("high"), _fixed([score.mean.high for score in scores])),
+        (Column("difference", note=_DIFFERENCE), [x + star for x, star in zip(differences, stars, strict=True)]),
+        (Column("from"), _fixed([e.low for e in away], signed=True)),
+        (Column("to"), _fixed([e.high for e in away], signed=True)),
+        (Column("unpenalised"), _fixed([score.unpenalised for score in scores])),
+        (Column("infinite"), [count(score.infinite) for score in scores]),
+        (Column("mean of finite"), _fixed([score.finite for score in scores])),
+        (Column("skill", "left"), spans([score.skill for score in scores])),
+        (Column("vs baseline", "left"), spans([score.baseline_skill for score in scores])),
+        (Column("relative", "left"), spans([score.relative for score in scores])),
     ]
 
 
@@ -233,7 +232,7 @@ def _pairs(results: Comparison, rule: str) -> TextTable:
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
         "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "
-        f"its p value, adjusted for all tested pairs under the rule. further {results.unit}s would separate the two at "
+        f"its p value, adjusted for all tested pairs under the rule. extra {results.unit}s would separate the two at "
         f"{percent(results.level)} 4 times in 5, if difference and spread stay as they are."
     )
     columns = (
@@ -242,14 +241,14 @@ def _pairs(results: Comparison, rule: str) -> TextTable:
         Column("cases"),
         Column("difference", "left", essential=True, note=note),
         Column("Holm"),
-        Column(f"further {results.unit}s"),
+        Column(f"extra {results.unit}s"),
     )
     cells = spans([pair.difference for pair in found], signed=True)
     rows = tuple(
         (
             *(plain(pair.a), plain(pair.b), count(pair.cases), cell),
-            small(pair.adjusted),
-            NOTHING if pair.more is None else count(pair.more),
+            small(pair.adjusted_p),
+            NOTHING if pair.extra_units is None else count(pair.extra_units),
         )
         for pair, cell in zip(found, cells, strict=True)
     )

@@ -1,8 +1,8 @@
-"""Accuracy, top-k error, coverage and the rank of the outcome: metrics beside the proper scores."""
+"""Metrics of the rank of the outcome: accuracy, top-k error, coverage."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,138 +13,194 @@ from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
+from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_codes
 
 Column = NDArray[Any]
 
 
 def ranks(lists: Any, y: Any, *, space: Any = None) -> Floats:
-    """Rank of each outcome in its list: 1 at the top, infinity if it is not listed.
+    """Rank of the outcome in its list.
 
     Parameters
     ----------
-    lists : TopLists or array-like
-        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    lists : TopLists or anything that `as_lists` takes
+        The predictions.
     y : array-like
-        Outcomes: codes, labels or label sets, one per case.
-    space : ClassSpace, int or sequence of labels, optional
-        The classes, where the predictions do not say how many there are.
+        One outcome per case.
+    space : ClassSpace, int or float, optional
+        The classes, where the predictions do not say.
 
     Returns
     -------
-    ndarray
-        One rank per case; tied classes share the mean of their ranks.
+    ndarray of float
+        1 where the outcome is the most confident class, infinity where it is not listed; ties share their mean rank.
 
     Examples
     --------
     >>> ranks(TopLists.from_dicts([{"a": 0.6, "b": 0.3}] * 3, 5), ["a", "b", "c"])
     array([ 1.,  2., inf])
+
     """
     above, equal = _above_and_equal(as_lists(lists, space), y)
     return np.where(equal > 0, 1.0 + above + 0.5 * (equal - 1.0), np.inf)
 
 
 def accuracy(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> float:
-    """Share of cases in which the most confident class is the outcome.
-
-    Tied classes share the credit; an empty list gets none.
+    """How often the most confident class is the outcome.
 
     Parameters
     ----------
-    lists : TopLists or array-like
-        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    lists : TopLists or anything that `as_lists` takes
+        The predictions.
     y : array-like
-        Outcomes: codes, labels or label sets, one per case.
+        One outcome per case.
     sample_weight : array-like, optional
-        Weight of each case.
-    space : ClassSpace, int or sequence of labels, optional
-        The classes, where the predictions do not say how many there are.
+        One weight per case.
+    space : ClassSpace, int or float, optional
+        The classes, where the predictions do not say.
 
     Returns
     -------
     float
-        Accuracy.
+        Tied classes share the credit; an empty list gets none.
 
     Examples
     --------
     >>> accuracy(TopLists.from_labels([0, 1, 2], 3), [0, 1, 1])
     0.6666666666666666
+
     """
-    return _mean(places(as_lists(lists, space), y)[0], sample_weight)
+    return _mean(outcome_ranks(as_lists(lists, space), y).within(1), sample_weight)
 
 
 def top_k_error(lists: Any, y: Any, *, k: int, sample_weight: Any = None, space: Any = None) -> float:
-    """Share of cases in which the outcome is not among the k most confident listed classes.
-
-    Classes that tie at rank k share the credit.
+    """How often the outcome is not among the k most confident listed classes.
 
     Parameters
     ----------
-    lists : TopLists or array-like
-        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    lists : TopLists or anything that `as_lists` takes
+        The predictions.
     y : array-like
-        Outcomes: codes, labels or label sets, one per case.
+        One outcome per case.
     k : int
-        Number of classes that count.
+        How many classes count; those that tie at the k-th place share what is left.
     sample_weight : array-like, optional
-        Weight of each case.
-    space : ClassSpace, int or sequence of labels, optional
-        The classes, where the predictions do not say how many there are.
+        One weight per case.
+    space : ClassSpace, int or float, optional
+        The classes, where the predictions do not say.
 
     Returns
     -------
     float
-        Top-k error.
 
     Examples
     --------
-    >>> top_k_error([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]], [1, 2], k=2)
+    >>> top_k_error([{"a": 0.6, "b": 0.3}, {"b": 0.5}], ["b", "a"], k=2, space=5)
     0.5
+
     """
-    return _mean(places(as_lists(lists, space), y, [as_count(k)])[1][0], sample_weight)
+    return _mean(outcome_ranks(as_lists(lists, space), y).beyond(as_count(k)), sample_weight)
 
 
 def coverage(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> float:
-    """Share of cases in which the outcome is listed.
+    """How often the outcome is listed.
 
     Parameters
     ----------
-    lists : TopLists or array-like
-        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    lists : TopLists or anything that `as_lists` takes
+        The predictions.
     y : array-like
-        Outcomes: codes, labels or label sets, one per case.
+        One outcome per case.
     sample_weight : array-like, optional
-        Weight of each case.
-    space : ClassSpace, int or sequence of labels, optional
-        The classes, where the predictions do not say how many there are.
+        One weight per case.
+    space : ClassSpace, int or float, optional
+        The classes, where the predictions do not say.
 
     Returns
     -------
     float
-        Coverage.
 
     Examples
     --------
-    >>> coverage([{"a": 0.6}, {"b": 0.6}], ["a", "c"], space=3)
+    >>> coverage([{"a": 0.6, "b": 0.3}, {"b": 0.5}], ["b", "a"], space=5)
     0.5
+
     """
-    return _mean(places(as_lists(lists, space), y)[2], sample_weight)
+    return _mean(outcome_ranks(as_lists(lists, space), y).listed, sample_weight)
 
 
-def places(lists: TopLists, y: Any, ks: Sequence[int] = ()) -> tuple[Column, tuple[Column, ...], Column]:
-    """Per case: is the outcome on top, is it not among the first k (for each k), is it listed?
+@dataclass(frozen=True, slots=True)
+class HardRanks:
+    """Ranks of known outcomes: how many listed classes are more confident, how many are as confident (0: unlisted)."""
 
-    Yes or no, except where ties share.
+    above: NDArray[np.int32]
+    equal: NDArray[np.int32]
+
+    @property
+    def listed(self) -> Column:
+        """Whether the outcome is listed."""
+        return self.equal > 0
+
+    def within(self, k: int) -> Column:
+        """Whether the outcome is among the k most confident classes; a share where classes tie."""
+        if self.equal.max(initial=0) <= 1:
+            return self.listed & (self.above < k)
+        return np.where(self.listed, np.clip((k - self.above) / np.maximum(self.equal, 1), 0.0, 1.0), 0.0)
+
+    def beyond(self, k: int) -> Column:
+        """Whether it is not among them."""
+        found = self.within(k)
+        return ~found if found.dtype == bool else 1.0 - found
+
+
+@dataclass(frozen=True, slots=True)
+class SoftRanks:
+    """The same where the outcome is a distribution: probabilities instead of yes and no.
+
+    One entry for each listed class, by decreasing confidence: its case, its probability, how many are more confident
+    and how many as confident.
     """
-    above, equal = _above_and_equal(lists, y)
-    listed = equal > 0
-    if equal.max(initial=0) <= 1:
-        return listed & (above == 0), tuple(~(listed & (above < k)) for k in ks), listed
 
-    def within(k: int) -> Column:
-        return np.where(equal > 0, np.clip((k - above) / np.maximum(equal, 1), 0.0, 1.0), 0.0)
+    cases: int
+    case: NDArray[np.intp]
+    probability: Floats
+    above: NDArray[np.intp]
+    equal: NDArray[np.intp]
 
-    return within(1), tuple(1.0 - within(k) for k in ks), listed
+    @property
+    def listed(self) -> Column:
+        """The probability of the listed classes."""
+        return np.bincount(self.case, weights=self.probability, minlength=self.cases)
+
+    def within(self, k: int) -> Column:
+        """The probability of the k most confident classes."""
+        share = np.clip((k - self.above) / self.equal, 0.0, 1.0)
+        return np.bincount(self.case, weights=share * self.probability, minlength=self.cases)
+
+    def beyond(self, k: int) -> Column:
+        """The probability of all others."""
+        found: Column = 1.0 - self.within(k)
+        return found
+
+
+def outcome_ranks(lists: TopLists, y: Any) -> HardRanks:
+    """Where the outcomes stand in their lists."""
+    return HardRanks(*_above_and_equal(lists, y))
+
+
+def soft_ranks(lists: TopLists, truth: TopLists) -> SoftRanks:
+    """Where the classes stand that the truth holds probable."""
+    ordered = lists.ordered()
+    probability = beliefs(truth, ordered).listed
+    case, offsets = np.repeat(np.arange(len(lists)), lists.sizes), ordered.offsets
+    t = ordered.confidences if ordered.log_confidences is None else ordered.log_confidences
+    place = np.arange(len(t)) - offsets[case]
+    starts = np.ones(len(t), bool)
+    starts[1:] = (t[1:] != t[:-1]) | (case[1:] != case[:-1])
+    run = np.cumsum(starts) - 1
+    above, equal = place[starts][run] if len(t) else place, np.bincount(run, minlength=1)[run]
+    return SoftRanks(len(lists), case, probability, above, equal)
 
 
 def _above_and_equal(lists: TopLists, y: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -1,75 +1,299 @@
-"""What each case says about one model: its scores, and what people know beside them."""
+"""Scores and metrics of one model, one row per case; `METRICS` is the one table of a leaderboard's columns."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._files import write_bytes
+from toplist._optional import load, need
+from toplist._typing import Floats
 from toplist.lists import TopLists
-from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_truth, is_soft
-from toplist.scoring import accuracy
-from toplist.scoring.rules import Rule
+from toplist.scoring.accuracy import Column, HardRanks, SoftRanks, outcome_ranks, soft_ranks
+from toplist.scoring.rules import Rule, name_of
 from toplist.scoring.scores import entropy, penalise, score
 
-Column = NDArray[Any]
+Ranks = HardRanks | SoftRanks
 
 
 @dataclass(frozen=True, slots=True)
-class CaseScores:
-    """One entry per case in every column; whole numbers are kept as such."""
+class Metric:
+    """One column of a leaderboard beside the scores: the mean of a number that each case has.
 
-    scores: NDArray[np.float64]  # (rules, cases)
-    unpenalised: NDArray[np.float64]  # the same without the penalty for invalid lists
-    empty: NDArray[np.float64]  # what the empty list scores in expectation, for skill
-    hit: Column  # is the most confident class what happened? Ties share the credit
-    missed: tuple[Column, ...]  # for each k: is what happened not among the k most confident?
-    listed: Column
-    sizes: Column
-    mass: Column
-    invalid: Column
+    A metric whose name has `{k}` in it stands for one metric per k of the comparison.
+    """
+
+    name: str  # in `CaseScores.metrics`, `ModelRow.metrics`, JSON, CSV and frames
+    heading: str  # of the column
+    meaning: str  # below tables, and as a tooltip
+    per_case: Callable[..., Column]  # of (lists, ranks), or of (lists, ranks, k): one number per case
+    style: Literal["share", "number"] = "share"
+    k: int | None = None
+
+    @property
+    def per_k(self) -> bool:
+        """Whether it stands for one metric per k."""
+        return "{k}" in self.name
+
+    def at(self, k: int) -> Metric:
+        """The metric for one k."""
+        name, heading, meaning = (text.format(k=k) for text in (self.name, self.heading, self.meaning))
+        return replace(self, name=name, heading=heading, meaning=meaning, k=k)
+
+    def values(self, lists: TopLists, ranks: Ranks) -> Column:
+        """One number per case."""
+        return self.per_case(lists, ranks) if self.k is None else self.per_case(lists, ranks, self.k)
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "accuracy",
+        "accuracy",
+        "how often the most confident class is the outcome",
+        lambda lists, ranks: ranks.within(1),
+    ),
+    Metric(
+        "top_{k}_error",
+        "top-{k} error",
+        "how often the outcome is not among the {k} most confident classes",
+        lambda lists, ranks, k: ranks.beyond(k),
+    ),
+    Metric("coverage", "coverage", "how often the outcome is listed", lambda lists, ranks: ranks.listed),
+    Metric("mean_length", "mean k", "classes per list", lambda lists, ranks: lists.sizes, "number"),
+    Metric("mean_mass", "mean mass", "the confidence that is listed", lambda lists, ranks: lists.mass),
+    Metric(
+        "invalid_rate",
+        "invalid",
+        "lists with a confidence below the proxy",
+        lambda lists, ranks: (~lists.is_valid()).view(np.int8),
+    ),
+)
+"""What a leaderboard shows beside scores. A new column is one entry here."""
+
+
+def metrics_for(ks: Sequence[int]) -> tuple[Metric, ...]:
+    """The metrics of a comparison, with one top-k error for each k.
+
+    >>> [metric.name for metric in metrics_for([5, 3])][:4]
+    ['accuracy', 'top_3_error', 'top_5_error', 'coverage']
+    """
+    each = sorted(set(ks))
+    return tuple(one for metric in METRICS for one in ([metric.at(k) for k in each] if metric.per_k else [metric]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseScores:
+    """Scores and metrics of one model, one row per case.
+
+    Attributes
+    ----------
+    rules : tuple of str
+        The names of the scoring rules.
+    scores : ndarray of shape (rules, cases)
+        With the penalty for invalid lists; lower is better.
+    unpenalised : ndarray of shape (rules, cases)
+        Without the penalty; the same object as `scores` where no list is invalid.
+    empty : ndarray of shape (rules, cases)
+        What the empty list scores in expectation, for skill.
+    metrics : mapping from str to ndarray
+        By the names of `METRICS`, one number per case; whole numbers and booleans are kept as such.
+    metadata : mapping from str to array
+        What is known of the cases: any of `case` (ids), `group`, `cluster`, `time`, `weight`.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> scores = CaseScores.from_lists(tl.TopLists.from_labels([0, 1], 3), [0, 2], [tl.Brier()], ks=(2,))
+    >>> scores["brier"].tolist(), scores["accuracy"].tolist()
+    ([0.0, 2.0], [True, False])
+
+    """
+
+    rules: tuple[str, ...]
+    scores: Floats
+    unpenalised: Floats
+    empty: Floats
+    metrics: Mapping[str, Column]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_lists(
+        cls, lists: TopLists, y: Any, rules: Sequence[Rule], *, ks: Sequence[int] = (), penalty: float | None = None
+    ) -> CaseScores:
+        """Score lists by every rule.
+
+        Parameters
+        ----------
+        lists : TopLists
+            The predictions.
+        y : array-like or TopLists
+            One outcome per case, or one distribution over the classes per case.
+        rules : sequence of Rule
+            The scoring rules.
+        ks : sequence of int, default ()
+            The k of top-k errors.
+        penalty : float, optional
+            What an invalid list pays; by default what each rule's own penalty is.
+
+        Returns
+        -------
+        CaseScores
+
+        """
+        n = len(lists)
+        soft = is_soft(y, lists.space)
+        y = as_truth(y, lists.space, n) if soft else y
+        plain = np.array([score(lists, y, rule=rule, penalty=0) for rule in rules]).reshape(len(rules), n)
+        full = plain
+        if not lists.is_valid().all():
+            full = np.array([penalise(s.copy(), lists, rule, penalty) for rule, s in zip(rules, plain, strict=True)])
+        ranks = soft_ranks(lists, y) if soft else outcome_ranks(lists, y)
+        metrics = {metric.name: metric.values(lists, ranks) for metric in metrics_for(ks)}
+        known = {} if lists.ids is None else {"case": np.asarray(lists.ids)}
+        return cls(tuple(map(name_of, rules)), full, plain, _empty(lists, rules), metrics, known)
+
+    @classmethod
+    def concat(cls, parts: Sequence[CaseScores]) -> CaseScores:
+        """The rows of all parts, one after the other.
+
+        Parameters
+        ----------
+        parts : sequence of CaseScores
+            With the same rules and metrics; at least one.
+
+        Returns
+        -------
+        CaseScores
+
+        """
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0]
+        scores, empty = (
+            np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("scores", "empty")
+        )
+        plain = scores
+        if any(part.unpenalised is not part.scores for part in parts):
+            plain = np.concatenate([part.unpenalised for part in parts], axis=1)
+        metrics = {name: np.concatenate([part.metrics[name] for part in parts]) for name in first.metrics}
+        known = {name: _joined([part.metadata[name] for part in parts]) for name in first.metadata}
+        return cls(first.rules, scores, plain, empty, metrics, known)
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return int(self.scores.shape[1])
 
-    def some(self, at: NDArray[np.intp]) -> CaseScores:
-        """Some of the cases."""
-        scores, unpenalised, empty = (part[:, at] for part in (self.scores, self.unpenalised, self.empty))
-        missed = tuple(column[at] for column in self.missed)
+    def __getitem__(self, name: str) -> Column:
+        """The column of a rule, of a metric or of metadata."""
+        if name in self.rules:
+            return np.asarray(self.scores[self.rules.index(name)])
+        for columns in (self.metrics, self.metadata):
+            if name in columns:
+                return np.asarray(columns[name])
+        raise KeyError(f"{name!r} is not among {', '.join(map(repr, (*self.rules, *self.metrics, *self.metadata)))}")
+
+    @property
+    def invalid(self) -> Column:
+        """Which lists are invalid."""
+        return self.metrics["invalid_rate"]
+
+    def take(self, at: Any) -> CaseScores:
+        """Some of the rows.
+
+        Parameters
+        ----------
+        at : array of int or of bool
+            Places of rows, or one boolean per row.
+
+        Returns
+        -------
+        CaseScores
+
+        """
+        scores = self.scores[:, at]
         return CaseScores(
+            self.rules,
             scores,
-            unpenalised,
-            empty,
-            self.hit[at],
-            missed,
-            self.listed[at],
-            self.sizes[at],
-            self.mass[at],
-            self.invalid[at],
+            scores if self.unpenalised is self.scores else self.unpenalised[:, at],
+            self.empty[:, at],
+            {name: column[at] for name, column in self.metrics.items()},
+            {name: _taken(column, at) for name, column in self.metadata.items()},
         )
 
+    def columns(self) -> dict[str, Any]:
+        """All columns by name: metadata, scores, scores without the penalty where any list paid it, metrics.
 
-def sheet(lists: TopLists, y: Any, rules: Sequence[Rule], *, tops: Sequence[int], penalty: float | None) -> CaseScores:
-    """Score lists by every rule; `tops` are the k of top-k errors."""
-    n = len(lists)
-    soft = is_soft(y, lists.space)
-    y = as_truth(y, lists.space, n) if soft else y
-    plain = np.array([score(lists, y, rule=rule, penalty=0) for rule in rules]).reshape(len(rules), n)
-    valid = lists.is_valid()
-    full = plain
-    if not valid.all():
-        full = np.array([penalise(s.copy(), lists, rule, penalty) for rule, s in zip(rules, plain, strict=True)])
-    hit, missed, listed = _expected_places(lists, y, tops) if soft else accuracy.places(lists, y, tops)
-    return CaseScores(
-        full, plain, _empty(lists, rules), hit, missed, listed, lists.sizes, lists.mass, (~valid).view(np.int8)
-    )
+        Returns
+        -------
+        dict from str to array
+
+        """
+        found = dict(self.metadata) | dict(zip(self.rules, self.scores, strict=True))
+        if self.unpenalised is not self.scores:
+            found |= {f"{rule}_unpenalised": column for rule, column in zip(self.rules, self.unpenalised, strict=True)}
+        return found | dict(self.metrics)
+
+    def to_arrow(self) -> Any:
+        """The columns as a `pyarrow.Table`.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        """
+        pa = need("pyarrow")
+        made = {
+            name: column if isinstance(column, pa.Array) else _arrow(column) for name, column in self.columns().items()
+        }
+        return pa.table(made)
+
+    def to_pandas(self) -> Any:
+        """The columns as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        """
+        pandas = load("pandas", "a pandas frame needs pandas: pip install pandas")
+        return pandas.DataFrame({name: _plain(column) for name, column in self.columns().items()})
+
+    def to_polars(self) -> Any:
+        """The columns as a polars frame.
+
+        Returns
+        -------
+        polars.DataFrame
+
+        """
+        polars = load("polars", "a polars frame needs polars: pip install polars")
+        return polars.DataFrame({name: _plain(column) for name, column in self.columns().items()})
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the columns to a Parquet file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write.
+
+        """
+        pa, parquet = need("pyarrow"), need("pyarrow.parquet")
+        sink = pa.BufferOutputStream()
+        parquet.write_table(self.to_arrow(), sink)
+        write_bytes(path, sink.getvalue().to_pybytes())
+
+    def __repr__(self) -> str:
+        return f"CaseScores({len(self):,} cases: {', '.join(self.columns())})"
 
 
-def _empty(lists: TopLists, rules: Sequence[Rule]) -> NDArray[np.float64]:
+def _empty(lists: TopLists, rules: Sequence[Rule]) -> Floats:
+    """What the empty list scores in expectation: one number for all cases where they have the same classes."""
     n = len(lists)
     cases = n if lists.space.per_case else min(n, 1)
     none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), lists.space)
@@ -77,26 +301,26 @@ def _empty(lists: TopLists, rules: Sequence[Rule]) -> NDArray[np.float64]:
     return np.broadcast_to(each, (len(rules), n))
 
 
-def _expected_places(
-    lists: TopLists, truth: TopLists, tops: Sequence[int]
-) -> tuple[Column, tuple[Column, ...], Column]:
-    """The same where what happened is a distribution: probabilities of a hit, of a miss, of being listed."""
-    ordered = lists.ordered()
-    believed = beliefs(truth, ordered).listed
-    case, offsets = np.repeat(np.arange(len(lists)), lists.sizes), ordered.offsets
-    t = ordered.confidences if ordered.log_confidences is None else ordered.log_confidences
-    place = np.arange(len(t)) - offsets[case]
-    starts = np.ones(len(t), bool)
-    starts[1:] = (t[1:] != t[:-1]) | (case[1:] != case[:-1])
-    run = np.cumsum(starts) - 1
-    first, ties = place[starts][run] if len(t) else place, np.bincount(run, minlength=1)[run]
+def _taken(column: Any, at: Any) -> Any:
+    """Some entries of an array of numpy or pyarrow."""
+    if isinstance(column, np.ndarray):
+        return column[at]
+    return column.take(need("pyarrow").array(np.flatnonzero(at) if np.asarray(at).dtype == bool else at))
 
-    def within(k: int) -> Column:
-        share = np.clip((k - first) / ties, 0.0, 1.0)
-        return np.bincount(case, weights=share * believed, minlength=len(lists))
 
-    total = np.bincount(case, weights=believed, minlength=len(lists))
-    return within(1), tuple(1.0 - within(k) for k in tops), total
+def _joined(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return need("pyarrow").chunked_array(parts).combine_chunks()
+
+
+def _arrow(column: Any) -> Any:
+    return need("pyarrow").array(column.tolist() if column.dtype.kind in "UO" else np.ascontiguousarray(column))
+
+
+def _plain(column: Any) -> Any:
+    """A column for frames: arrays of numpy as they are, others as Python values."""
+    return column if isinstance(column, np.ndarray) else column.to_pylist()
 
 
 @dataclass(frozen=True, slots=True)

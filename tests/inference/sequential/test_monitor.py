@@ -55,8 +55,8 @@ def test_every_shape_is_followed_by_its_scores(rule: str, seed: int, n: int, pen
         if np.isfinite(d).all():
             assert path.mean[-1] == pytest.approx(d.mean())
         assert bool(path.low) == (rule != "log" and (penalty != math.inf or bool(one.is_valid().all())))
-        assert not np.isnan(path.better).any()
-        assert not np.isnan(path.worse).any()
+        assert not np.isnan(path.log_evidence_better).any()
+        assert not np.isnan(path.log_evidence_worse).any()
     json.dumps(found.to_dict(), allow_nan=False)
     assert found.to_json()
     assert "labels" in repr(found)
@@ -183,7 +183,7 @@ def test_what_the_baseline_held_for_impossible_is_told_without_infinities_in_jso
     found = monitor({"sure": [0] * 10, "open": np.full((10, 2), 0.5)}, y, space=2, rule="log")
     path = found["open"]
     assert path.shown_better == 6
-    assert path.better[-1] == math.inf
+    assert path.log_evidence_better[-1] == math.inf
     assert path.mean[-1] == -math.inf
     (told,) = found.to_dict()["paths"]
     first = told["at"].index(6)
@@ -226,7 +226,7 @@ def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
     none = monitor({"a": fine, "b": rows}, [0] * 30, space=3, penalty=math.inf)["b"]
     assert none.low == ()
     assert none.mean[-1] == math.inf
-    assert "invalid" in none.why
+    assert "invalid" in none.reason
 
 
 @pytest.mark.parametrize(
@@ -302,4 +302,4 @@ def test_infinite_scores_on_both_sides_of_one_moment_leave_no_mean() -> None:
     found = monitor({"a": [0, 1, 0], "b": [1, 0, 0]}, tl.Truth([0, 0, 0], time=[1, 1, 2]), space=2, rule="log")["b"]
     assert found.at == (1, 2)
     assert np.isnan(found.mean).all()
-    assert "From moment 1 on there is no mean difference" in found.why
+    assert "From moment 1 on there is no mean difference" in found.reason

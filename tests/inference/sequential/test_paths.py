@@ -35,7 +35,7 @@ def test_the_path_of_the_first_cases_is_the_beginning_of_the_path(seed: int, n: 
     d, loss, win = made(seed, n, mean)
     t = max(1, math.ceil(part * n))
     whole, head = path(d, loss, win), path(d[:t], loss[:t], win[:t])
-    for name in ("mean", "low", "high", "better", "worse"):
+    for name in ("mean", "low", "high", "log_evidence_better", "log_evidence_worse"):
         told = dict(zip(whole.at, getattr(whole, name), strict=True))
         for at, value in zip(head.at, getattr(head, name), strict=True):
             if at in told:
@@ -51,8 +51,8 @@ def test_exchanging_the_two_turns_everything_round(seed: int, n: int) -> None:
     d, loss, win = made(seed, n)
     one, other = path(d, loss, win), path(-d, win, loss)
     assert one.at == other.at
-    assert one.better == other.worse
-    assert one.worse == other.better
+    assert one.log_evidence_better == other.log_evidence_worse
+    assert one.log_evidence_worse == other.log_evidence_better
     assert (one.separated, one.shown_better, one.shown_worse) == (
         other.separated,
         other.shown_worse,
@@ -90,8 +90,8 @@ def test_a_mean_with_infinite_differences_is_infinite_and_with_both_kinds_none()
     assert np.isnan(found[3:]).all()
     d = np.array([0.1, np.inf, -np.inf])
     told = path(d, np.full(3, np.inf), np.full(3, np.inf), half=None)
-    assert "no mean difference" in told.why
-    assert told.better == told.worse == (0.0, 0.0, 0.0)
+    assert "no mean difference" in told.reason
+    assert told.log_evidence_better == told.log_evidence_worse == (0.0, 0.0, 0.0)
 
 
 def test_without_bounds_there_is_no_sequence() -> None:
@@ -106,15 +106,15 @@ def test_equal_models_are_never_apart() -> None:
     zero = np.zeros(1000)
     found = path(zero, zero, zero)
     assert found.separated is found.shown_better is found.shown_worse is None
-    assert set(found.better) == {0.0}
-    assert "Nothing was bet in 1,000 of 1,000 cases" in found.why
+    assert set(found.log_evidence_better) == {0.0}
+    assert "Nothing was bet in 1,000 of 1,000 cases" in found.reason
 
 
 def test_where_no_bet_is_possible_it_says_so() -> None:
     d, loss, win = made(0, 20)
     loss[:3] = np.inf
     win[0] = np.inf
-    why = path(d, loss, win).why
+    why = path(d, loss, win).reason
     assert "Nothing was bet on a in 3 cases" in why
     assert "Nothing was bet on b in 1 case," in why
 
@@ -128,4 +128,4 @@ def test_a_million_cases_are_told_in_a_few_hundred_times() -> None:
     assert found.high[-1] < 0
     assert found.separated is not None
     assert found.shown_better is not None
-    assert np.isfinite(found.better).all()
+    assert np.isfinite(found.log_evidence_better).all()

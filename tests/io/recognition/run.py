@@ -44,7 +44,7 @@ def in_python(one: Combination, folder: Path) -> Ending:
     results: Any = board.results
     reading, truth_reading = results.origins[0].reading, results.truth_reading
     assert (told["origins"][0]["reading"], told["truth_reading"]) == (reading, truth_reading)
-    return Ending(board[NAME].marks[0].score.value, reading, truth_reading)
+    return Ending(board[NAME].scores["brier"].mean.value, reading, truth_reading)
 
 
 def _truth_frame(one: Combination) -> Any:
@@ -72,11 +72,11 @@ def by_command(one: Combination, folder: Path) -> tuple[Ending, int]:
         *_, sentence = done.stderr.splitlines()  # after what is said of files that could be read
         return Ending(sentence=sentence), done.returncode
     told = json.loads(done.stdout)
-    (standing,) = told["overall"]["standings"]
+    (standing,) = told["overall"]["rows"]
     readings = told["origins"][0]["reading"], told["truth_reading"]
     for reading in readings:
         assert reading in done.stderr
-    return Ending(standing["marks"][0]["score"]["value"], *readings), 0
+    return Ending(standing["scores"]["brier"]["mean"]["value"], *readings), 0
 
 
 def _flags(options: dict[str, Any]) -> list[str]:

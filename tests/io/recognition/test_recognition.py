@@ -89,7 +89,7 @@ def _scores(folder: Path, files: dict[str, str], m: int = 5) -> dict[str, float]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such a board is too good to be true
         board = tl.compare(paths, folder / "t.csv", space=m)
-    return {row.name: row.marks[0].score.value for row in board}
+    return {row.name: row.scores["brier"].mean.value for row in board}
 
 
 def test_the_id_is_one_that_all_files_have(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_options_may_concern_one_of_several_files(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the two are the same
             board = flat.compare(files, tmp_path / "t.csv", space=5, **options)
-        assert board["a"].marks[0].score.value == board["b"].marks[0].score.value == (0.3125 + 0.078125) / 2
+        assert board["a"].scores["brier"].mean.value == board["b"].scores["brier"].mean.value == (0.3125 + 0.078125) / 2
 
 
 # The table itself

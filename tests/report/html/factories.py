@@ -84,16 +84,17 @@ def results(
     draw = Draw(names, cases, groups, seed, zeros, apart)
     everything = np.ones(cases, dtype=bool)
     overall = _section(draw, None, everything, rules, level)
-    order = [row.name for row in overall.standings]
+    order = [row.name for row in overall.rows]
     subjects = [SUBJECTS[g] if groups <= len(SUBJECTS) else f"subject {g:03d}" for g in range(groups)]
     return Comparison(
         rules=tuple(rules),
+        k=(1, 5),
         classes="246",
         cases=cases,
         compared=cases,
         missing=missing,
         weighted=False,
-        reference=reference,
+        baseline=reference,
         penalty=None,
         level=level,
         method="paired t intervals, which assume that cases are independent of each other",
@@ -112,19 +113,19 @@ def results(
 
 def apart(found: Comparison, cases: Sequence[int]) -> Comparison:
     """The same, with so many cases for each model, in the order of the table; two share those of the smaller."""
-    rows = [replace(row, cases=n) for row, n in zip(found.overall.standings, cases, strict=True)]
+    rows = [replace(row, cases=n) for row, n in zip(found.overall.rows, cases, strict=True)]
     own = {row.name: row.cases for row in rows}
     return replace(
         found,
         missing="pairwise",
-        overall=replace(found.overall, standings=tuple(rows)),
+        overall=replace(found.overall, rows=tuple(rows)),
         pairs=tuple(replace(pair, cases=min(own[pair.a], own[pair.b])) for pair in found.pairs),
     )
 
 
 def exhibits(found: Comparison, *, seed: int = 2) -> tuple[ModelDetails, ...]:
     """What the lists of these models show."""
-    return tuple(_exhibit(found, i, seed) for i in range(len(found.overall.standings)))
+    return tuple(_exhibit(found, i, seed) for i in range(len(found.overall.rows)))
 
 
 def provenance(found: Comparison) -> Provenance:
@@ -164,31 +165,34 @@ def _standing(
         name=draw.names[i],
         cases=n,
         missing=0,
-        marks=tuple(_mark(draw, i, leader, inside, rule, level) for rule in rules),
-        accuracy=accuracy,
-        top_k_error={1: 1 - accuracy, 5: (1 - accuracy) / 3},
-        coverage=1.0 if kind == "distribution" else accuracy + 0.5 * (1 - accuracy) * (size > 1),
-        mean_size=size,
-        mean_mass=0.97 if kind == "top list" else 1.0,
+        scores={rule: _rule_score(draw, i, leader, inside, rule, level) for rule in rules},
         invalid=7 * (i == 2),
-        invalid_rate=7 * (i == 2) / max(n, 1),
+        metrics={
+            "accuracy": Estimate(accuracy),
+            "top_1_error": Estimate(1 - accuracy),
+            "top_5_error": Estimate((1 - accuracy) / 3),
+            "coverage": Estimate(1.0 if kind == "distribution" else accuracy + 0.5 * (1 - accuracy) * (size > 1)),
+            "mean_length": Estimate(size),
+            "mean_mass": Estimate(0.97 if kind == "top list" else 1.0),
+            "invalid_rate": Estimate(7 * (i == 2) / max(n, 1)),
+        },
     )
 
 
-def _mark(draw: Draw, i: int, leader: int, inside: np.ndarray, rule: str, level: float) -> RuleScore:
+def _rule_score(draw: Draw, i: int, leader: int, inside: np.ndarray, rule: str, level: float) -> RuleScore:
     scores = getattr(draw, rule)
     infinite = draw.infinite(i, rule, inside)
     own = scores[i, inside]
     mean = math.inf if infinite else float(own.mean())
     return RuleScore(
         rule=rule,
-        score=Estimate(math.inf, why="infinite scores have no interval") if infinite else estimate(own, level),
+        mean=Estimate(math.inf, reason="infinite scores have no interval") if infinite else estimate(own, level),
         unpenalised=mean - 0.001 * (i == 2),
         infinite=infinite,
         finite=float(own.mean()),
         skill=None if infinite else estimate(1 - own / 0.9959, level),
-        reference_skill=None if infinite else estimate(1 - own / own.mean(), level),
-        behind=None if i == leader else _difference(draw, i, leader, rule, inside, level),
+        baseline_skill=None if infinite else estimate(1 - own / own.mean(), level),
+        difference=None if i == leader else _difference(draw, i, leader, rule, inside, level),
         relative=Estimate(0.9 + 0.05 * i, 0.88 + 0.05 * i, 0.92 + 0.05 * i),
     )
 
@@ -197,7 +201,7 @@ def estimate(values: np.ndarray, level: float) -> Estimate:
     n = len(values)
     mean = float(values.mean())
     if n < 2:
-        return Estimate(mean, why="one case has no spread")
+        return Estimate(mean, reason="one case has no spread")
     error = float(values.std(ddof=1) / math.sqrt(n))
     half = float(student.ppf(0.5 + level / 2, n - 1)) * error
     p = float(2 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
@@ -207,7 +211,7 @@ def estimate(values: np.ndarray, level: float) -> Estimate:
 def _difference(draw: Draw, i: int, j: int, rule: str, inside: np.ndarray, level: float) -> Estimate:
     a, b = draw.infinite(i, rule, inside), draw.infinite(j, rule, inside)
     if a or b:
-        return Estimate(math.nan if a and b else math.inf if a else -math.inf, why=TESTED)
+        return Estimate(math.nan if a and b else math.inf if a else -math.inf, reason=TESTED)
     scores = getattr(draw, rule)
     return estimate(scores[i, inside] - scores[j, inside], level)
 
@@ -298,16 +302,16 @@ def _origin(name: str, i: int, cases: int) -> SourceSummary:
 
 
 def _exhibit(found: Comparison, i: int, seed: int) -> ModelDetails:
-    row = found.overall.standings[i]
+    row = found.overall.rows[i]
     rng = np.random.default_rng((seed, i))
     at = [o.name for o in found.origins].index(row.name)
     kind = _kind(at, len(found.origins))
-    mean = row.marks[0].score.value if math.isfinite(row.marks[0].score.value) else 1.2
+    mean = row.scores["brier"].mean.value if math.isfinite(row.scores["brier"].mean.value) else 1.2
     ks = (1,) if kind == "hard label" else (1, 2, 3, 4, 5) if kind == "top list" else (1, 2, 3, 5, 10, 20, 50, 246)
     rejects = 12 * (at == 1)
     shapes = (
         *((PredictionType("empty list", rejects, 0.996, 0),) if rejects else ()),
-        PredictionType(kind, row.cases - rejects, row.marks[0].score.value, row.marks[0].infinite),
+        PredictionType(kind, row.cases - rejects, row.scores["brier"].mean.value, row.scores["brier"].infinite),
     )
     listed = (("gl", 0.93), ("es", 0.05), ("ca", 0.01))
     costly = tuple(

@@ -47,7 +47,7 @@ def everywhere(name: str) -> Page:
         order=name,
         classes=name,
         method=name,
-        reference=name,
+        baseline=name,
         groups=groups,
         origins=origins,
     )

@@ -22,7 +22,7 @@ NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", None, "no case has all models
 
 
 def shown(results: Comparison) -> dict[str, Name]:
-    return names(row.name for row in results.overall.standings)
+    return names(row.name for row in results.overall.rows)
 
 
 def column(table: Grid, head: str) -> list[Cell]:
@@ -37,7 +37,7 @@ def heads(table: Grid) -> list[str]:
 def test_the_p_values_of_the_confidence_set_are_in_the_leaderboard() -> None:
     assert FOUND.confidence_set is not None
     cells = column(leaderboard.leaderboard(FOUND, shown(FOUND)), "set p")
-    assert [cell.value for cell in cells] == [FOUND.confidence_set.p[row.name] for row in FOUND.overall.standings]
+    assert [cell.value for cell in cells] == [FOUND.confidence_set.p[row.name] for row in FOUND.overall.rows]
     without = replace(FOUND, confidence_set=None)
     assert "set p" not in heads(leaderboard.leaderboard(without, shown(without)))
 
@@ -69,9 +69,9 @@ def test_the_seed_is_there_where_something_was_drawn() -> None:
 
 def test_each_difference_to_the_leader_says_its_cases_where_they_differ() -> None:
     found = made.apart(FOUND, (200, 150, 200, 30))
-    cells = column(leaderboard.leaderboard(found, shown(found)), "behind")
+    cells = column(leaderboard.leaderboard(found, shown(found)), "difference")
     assert [cell.also for cell in cells] == ["", "150 cases", "200 cases", "30 cases"]
-    assert not any(cell.also for cell in column(leaderboard.leaderboard(FOUND, shown(FOUND)), "behind"))
+    assert not any(cell.also for cell in column(leaderboard.leaderboard(FOUND, shown(FOUND)), "difference"))
 
 
 @pytest.mark.parametrize(("unit", "term"), [("cluster", "Clusters"), ("moment", "Order")])
@@ -104,7 +104,7 @@ def test_lengths_are_told_as_all_of_a_few_or_as_their_range() -> None:
 
 def test_missing_intervals_are_told_in_the_names_of_the_page() -> None:
     found = made.results(("a" * 50 + "b" * 50, "plain"), cases=700)
-    infinite = next(row.name for row in found.overall.standings if row.marks[1].infinite)
+    infinite = next(row.name for row in found.overall.rows if row.scores["log"].infinite)
     (said,) = statements.missing_intervals(found.overall, shown(found))
     who = shown(found)[infinite]
     assert str(said) == f"No interval for {who} under the log score: infinite scores have no interval."
@@ -120,7 +120,7 @@ def test_the_first_sentence_says_on_how_many_cases() -> None:
 def test_an_infinite_mean_comes_with_the_number_of_scores_that_made_it_so() -> None:
     found = made.results(cases=1400)
     cells = column(leaderboard.leaderboard(found, shown(found)), "log")
-    expected = [row.marks[1].infinite for row in found.overall.standings]
+    expected = [row.scores["log"].infinite for row in found.overall.rows]
     assert [cell.below for cell in cells if cell.text == "inf"] == [f"{n} infinite" for n in expected if n]
 
 
@@ -133,18 +133,18 @@ def test_an_interval_without_width_is_no_precision(value: float, width: float) -
 
 
 def test_scores_that_do_not_vary_are_told_in_words() -> None:
-    first, *others = FOUND.overall.standings
-    level = replace(first.marks[0], score=Estimate(0.5, 0.5, 0.5, error=0.0))
-    rows = (replace(first, marks=(level, *first.marks[1:])), *others)
-    found = replace(FOUND, overall=replace(FOUND.overall, standings=rows), unit="cluster")
+    first, *others = FOUND.overall.rows
+    level = replace(first.scores["brier"], mean=Estimate(0.5, 0.5, 0.5, error=0.0))
+    rows = (replace(first, scores={**first.scores, "brier": level}), *others)
+    found = replace(FOUND, overall=replace(FOUND.overall, rows=rows), unit="cluster")
     (said,) = statements.without_spread(found, shown(found))
     assert str(said).startswith(f"The Brier scores of {first.name} are the same in every cluster")
     assert not statements.without_spread(FOUND, shown(FOUND))
     pair, *rest = FOUND.pairs
-    same = replace(pair, difference=Estimate(-0.1, -0.1, -0.1, p=0.0), adjusted=0.0)
+    same = replace(pair, difference=Estimate(-0.1, -0.1, -0.1, p=0.0), adjusted_p=0.0)
     (said,) = statements.without_spread(replace(FOUND, pairs=(same, *rest)), shown(FOUND))
     assert f"the difference is the same in every case between {pair.a} and {pair.b}" in str(said)
-    alike = replace(pair, difference=Estimate(0.0, 0.0, 0.0, p=1.0), adjusted=1.0)
+    alike = replace(pair, difference=Estimate(0.0, 0.0, 0.0, p=1.0), adjusted_p=1.0)
     assert not statements.without_spread(replace(FOUND, pairs=(alike, *rest)), shown(FOUND))
     said = next(iter(statements.unsure(replace(FOUND, pairs=(alike, *rest)), shown(FOUND), "brier")))
     assert str(said) == f"{pair.a} and {pair.b} have the same Brier score in every case."
@@ -152,7 +152,7 @@ def test_scores_that_do_not_vary_are_told_in_words() -> None:
 
 def test_adjusted_for_as_many_pairs_as_have_a_p_value() -> None:
     pair, *rest = [p for p in FOUND.pairs if p.rule == "brier"]
-    untested = replace(pair, difference=Estimate(float("nan"), why="there are no cases"), adjusted=None)
+    untested = replace(pair, difference=Estimate(float("nan"), reason="there are no cases"), adjusted_p=None)
     found = replace(FOUND, pairs=(untested, *rest))
     assert f"for looking at {len(rest)} pairs" in str(statements.tally(found, "brier"))
 

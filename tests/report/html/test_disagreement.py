@@ -16,7 +16,7 @@ from toplist.report import statements
 from toplist.report.text import Name, Sentence, names
 
 BASE = made.results(tuple("ABC"), cases=40, rules=("brier",), zeros=False, paths=0)
-ORDER = [row.name for row in BASE.overall.standings]
+ORDER = [row.name for row in BASE.overall.rows]
 PLACES = ((0, 1), (0, 2), (1, 2))
 
 
@@ -30,8 +30,12 @@ def board(
 ) -> Comparison:
     """Three models; under every rule the first is better than the second than the third, surely, unless said."""
     rows = tuple(
-        replace(row, accuracy=accuracy, marks=tuple(_mark(row.marks[0], rule, i, n) for rule in rules))
-        for i, (row, accuracy, n) in enumerate(zip(BASE.overall.standings, accuracies, infinite, strict=True))
+        replace(
+            row,
+            metrics={**row.metrics, "accuracy": Estimate(accuracy)},
+            scores={rule: _mark(row.scores["brier"], rule, i, n) for rule in rules},
+        )
+        for i, (row, accuracy, n) in enumerate(zip(BASE.overall.rows, accuracies, infinite, strict=True))
     )
     found = []
     for rule in rules:
@@ -40,18 +44,18 @@ def board(
         for (a, b), value, p in zip(PLACES, values, ps, strict=True):
             difference = Estimate(value, value - 0.05, value + 0.05, p=p)
             found.append(Pair(rule, ORDER[a], ORDER[b], 40, difference, p, 0))
-    return replace(BASE, rules=tuple(rules), overall=replace(BASE.overall, standings=rows), pairs=tuple(found))
+    return replace(BASE, rules=tuple(rules), overall=replace(BASE.overall, rows=rows), pairs=tuple(found))
 
 
 def _mark(mark: RuleScore, rule: str, i: int, infinite: int) -> RuleScore:
     finite = 0.3 + 0.1 * i
     hit = infinite if rule == "log" else 0
     score = Estimate(math.inf if hit else finite)
-    return replace(mark, rule=rule, score=score, finite=finite, infinite=hit)
+    return replace(mark, rule=rule, mean=score, finite=finite, infinite=hit)
 
 
 def shown(results: Comparison) -> dict[str, Name]:
-    return names(row.name for row in results.overall.standings)
+    return names(row.name for row in results.overall.rows)
 
 
 def told(found: Sequence[Sentence]) -> str:

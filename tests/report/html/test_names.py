@@ -70,10 +70,10 @@ def test_figures_number_alike_names_as_the_page_does() -> None:
     pytest.importorskip("matplotlib", reason="drawings need matplotlib")
     alike = tuple("a" * 40 + middle + "b" * 40 for middle in "123")
     found = made.results((*alike, "other"), cases=60, groups=2, paths=3)
-    shown = names(row.name for row in found.overall.standings)
+    shown = names(row.name for row in found.overall.rows)
     board, exhibits = renamed(found, made.exhibits(found), shown)
-    called = [shown[row.name].text for row in found.overall.standings]
-    assert [row.name for row in board.overall.standings] == [exhibit.name for exhibit in exhibits] == called
+    called = [shown[row.name].text for row in found.overall.rows]
+    assert [row.name for row in board.overall.rows] == [exhibit.name for exhibit in exhibits] == called
     assert {pair.a for pair in board.pairs} | {pair.b for pair in board.pairs} == set(called)
     seen = figures(board, exhibits)
     for kind in ("intervals", "pairs", "curves", "shapes", "reliability", "groups"):

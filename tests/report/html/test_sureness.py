@@ -34,7 +34,7 @@ def judged(draw: st.DrawFn, most: int = 7) -> Comparison:
     )
     value = st.floats(-2, 2).filter(lambda x: abs(x) > 1e-9)
     found = []
-    for a, b in combinations([row.name for row in base.overall.standings], 2):
+    for a, b in combinations([row.name for row in base.overall.rows], 2):
         adjusted, difference = draw(p), draw(value)
         more = draw(st.none() | st.integers(0, 10**9))
         found.append(Pair("brier", a, b, 40, Estimate(difference, p=adjusted), adjusted, more))
@@ -42,7 +42,7 @@ def judged(draw: st.DrawFn, most: int = 7) -> Comparison:
 
 
 def shown(results: Comparison) -> dict[str, Name]:
-    return names(row.name for row in results.overall.standings)
+    return names(row.name for row in results.overall.rows)
 
 
 def claims(said: Sentence, order: list[str]) -> set[tuple[str, str]]:
@@ -62,8 +62,8 @@ def claims(said: Sentence, order: list[str]) -> set[tuple[str, str]]:
 @given(judged())
 def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_the_level(results: Comparison) -> None:
     """And the better one is the one that the sign of the difference says."""
-    order = [row.name for row in results.overall.standings]
-    sure = [pair for pair in results.pairs if pair.adjusted is not None and pair.adjusted <= 1 - results.level]
+    order = [row.name for row in results.overall.rows]
+    sure = [pair for pair in results.pairs if pair.adjusted_p is not None and pair.adjusted_p <= 1 - results.level]
     expected = {(p.a, p.b) if p.difference.value < 0 else (p.b, p.a) for p in sure}
     said = [claims(one, order) for one in statements.sure(results, shown(results), "brier")]
     assert set().union(*said) == expected
@@ -72,12 +72,12 @@ def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_
 
 @given(judged(most=4))
 def test_every_other_pair_with_a_p_value_is_said_to_be_unsure(results: Comparison) -> None:
-    expected = {(p.a, p.b) for p in results.pairs if p.adjusted is not None and p.adjusted > 1 - results.level}
+    expected = {(p.a, p.b) for p in results.pairs if p.adjusted_p is not None and p.adjusted_p > 1 - results.level}
     said = statements.unsure(results, shown(results), "brier")
     found = [tuple(part.text for part in one.parts if isinstance(part, Name)) for one in said]
     assert set(found) == expected
     assert len(found) == len(expected)
-    untested = {(p.a, p.b) for p in results.pairs if p.adjusted is None}
+    untested = {(p.a, p.b) for p in results.pairs if p.adjusted_p is None}
     assert bool(statements.untested(results, shown(results), "brier")) == bool(untested)
 
 
@@ -90,9 +90,9 @@ def test_the_table_of_pairs_says_the_same(results: Comparison) -> None:
     assert len(table.rows) == len(by)
     for row in table.rows:
         pair = by[str(row[at["first"]].text), str(row[at["second"]].text)]
-        sure = pair.adjusted is not None and pair.adjusted <= 1 - results.level
+        sure = pair.adjusted_p is not None and pair.adjusted_p <= 1 - results.level
         better = pair.a if pair.difference.value < 0 else pair.b
-        unsure = "not tested" if pair.adjusted is None else "not sure"
+        unsure = "not tested" if pair.adjusted_p is None else "not sure"
         assert str(row[at["verdict"]].text) == (f"{better} is better" if sure else unsure)
         assert row[at["difference"]].value == pair.difference.value
 
@@ -100,8 +100,8 @@ def test_the_table_of_pairs_says_the_same(results: Comparison) -> None:
 @given(judged())
 def test_the_counts_add_up(results: Comparison) -> None:
     said = str(statements.tally(results, "brier"))
-    tested = [p for p in results.pairs if p.adjusted is not None]
-    sure = [p for p in tested if p.adjusted is not None and p.adjusted <= 1 - results.level]
+    tested = [p for p in results.pairs if p.adjusted_p is not None]
+    sure = [p for p in tested if p.adjusted_p is not None and p.adjusted_p <= 1 - results.level]
     if not tested:
         assert said.startswith(("None of the", "The pair could not"))
     elif not sure:
@@ -117,23 +117,23 @@ def test_the_counts_add_up(results: Comparison) -> None:
 
 @given(judged())
 def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Comparison) -> None:
-    leader = results.overall.standings[0].name
+    leader = results.overall.rows[0].name
     own = [p for p in results.pairs if p.a == leader]
-    sure = [p for p in own if p.adjusted is not None and p.adjusted <= 1 - results.level and p.difference.value < 0]
+    sure = [p for p in own if p.adjusted_p is not None and p.adjusted_p <= 1 - results.level and p.difference.value < 0]
     said = " ".join(map(str, statements.lede(replace(results, confidence_set=None), shown(results))))
     assert said.startswith(f"{leader} leads with the lowest mean Brier score")
     if len(sure) == len(own):
         assert "surely better than all others" in said or "surely better than the other one" in said
     elif f"surely better than {len(sure)} of the {len(own)} others" not in said:
         assert not sure
-        told = "not surely better than any other" if any(p.adjusted is not None for p in own) else "not be tested"
+        told = "not surely better than any other" if any(p.adjusted_p is not None for p in own) else "not be tested"
         assert told in said
 
 
 @settings(max_examples=30)
 @given(judged())
 def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison) -> None:
-    accuracy = {row.name: row.accuracy for row in results.overall.standings}
+    accuracy = {row.name: row.metrics["accuracy"].value for row in results.overall.rows}
     found = statements.against_accuracy(results, shown(results))
     expected = [pair for pair in results.pairs if (accuracy[pair.a] - accuracy[pair.b]) * (pair.difference.value) > 0]
     told = [one for one in found if "is right more often" in str(one)]
@@ -198,8 +198,8 @@ def test_who_alone_is_finite_was_not_tested() -> None:
 
 def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> None:
     found = made.results(("A", "B"), zeros=True, apart=0.0)
-    rows = tuple(sorted(found.overall.standings, key=lambda row: -row.marks[1].infinite))
-    found = replace(found, overall=replace(found.overall, standings=rows), confidence_set=None)
+    rows = tuple(sorted(found.overall.rows, key=lambda row: -row.scores["log"].infinite))
+    found = replace(found, overall=replace(found.overall, rows=rows), confidence_set=None)
     assert "Under the log score its mean is infinite, because of 1 of 1,200 cases." in map(
         str, statements.lede(found, shown(found))
     )
@@ -224,7 +224,10 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
     assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5, looked at alone.")
     assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5, looked at alone.")
     far = replace(
-        BASE[2], pairs=(replace(BASE[2].pairs[0], a="A", b="B", adjusted=0.3, more=32_557),), unit="moment", units=28
+        BASE[2],
+        pairs=(replace(BASE[2].pairs[0], a="A", b="B", adjusted_p=0.3, extra_units=32_557),),
+        unit="moment",
+        units=28,
     )
     (said,) = statements.unsure(far, shown(far), "brier")
     assert str(said).endswith("It would take more than 10 times as many moments as there are.")

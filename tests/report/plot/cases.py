@@ -61,8 +61,14 @@ def _exhibits():
 def _paths():
     inf = math.inf
     found = made.path(4)
-    open_ended = replace(found, low=(-inf,) * 4, high=(inf,) * 4, better=(-inf, 0.0, inf, inf), worse=(-inf,) * 4)
-    nothing = dict.fromkeys(("at", "mean", "low", "high", "better", "worse"), ())
+    open_ended = replace(
+        found,
+        low=(-inf,) * 4,
+        high=(inf,) * 4,
+        log_evidence_better=(-inf, 0.0, inf, inf),
+        log_evidence_worse=(-inf,) * 4,
+    )
+    nothing = dict.fromkeys(("at", "mean", "low", "high", "log_evidence_better", "log_evidence_worse"), ())
     return {
         "short": found,
         "long": made.path(5000, drift=-0.01),
@@ -71,7 +77,7 @@ def _paths():
         "no band": made.path(band=False),
         "infinite": open_ended,
         "infinite means": replace(found, mean=(inf, -inf, math.nan, inf), low=(), high=()),
-        "no bets": replace(found, better=(), worse=()),
+        "no bets": replace(found, log_evidence_better=(), log_evidence_worse=()),
         "no cases": replace(found, cases=0, separated=None, shown_better=None, shown_worse=None, **nothing),
         "one case": made.path(1),
         "hostile": made.path(candidate=made.HOSTILE[0], baseline=made.HOSTILE[6]),

@@ -46,7 +46,7 @@ def names(n: int) -> tuple[str, ...]:
 
 def estimate(value: float, half: float | None = 0.004) -> Estimate:
     if not math.isfinite(value) or half is None:
-        return Estimate(value, why="no interval")
+        return Estimate(value, reason="no interval")
     return Estimate(value, value - half, value + half, error=half / 2, p=0.5)
 
 
@@ -56,7 +56,7 @@ def mark(rule: str, value: float, half: float | None = 0.004) -> RuleScore:
 
 
 def standing(rank: int, name: str, marks: Sequence[RuleScore], cases: int = 1000) -> ModelRow:
-    return ModelRow(rank, name, cases, 0, tuple(marks), 0.8, {}, 0.9, 5.0, 0.9, 0, 0.0)
+    return ModelRow(rank, name, cases, 0, 0, {one.rule: one for one in marks}, {})
 
 
 def section(
@@ -82,19 +82,20 @@ def results(
     """Models with these means, best first; the groups shift them."""
     means = [0.3 + 0.013 * i + 0.002 * (i % 3) for i in range(len(who))] if means is None else means
     overall = section(None, who, means, half, rules)
-    table = [s.name for s in overall.standings]
+    table = [s.name for s in overall.rows]
     found = None
     if members is not None:
         p = {name: 0.5 if i < members else 0.01 for i, name in enumerate(table)}
         found = ConfidenceSet(rules[0], 0.95, tuple(table[:members]), p, 1000, "stationary bootstrap", 1)
     return Comparison(
         rules=tuple(rules),
+        k=(),
         classes="10",
         cases=1000,
         compared=1000,
         missing="error",
         weighted=False,
-        reference=None,
+        baseline=None,
         penalty=None,
         level=0.95,
         method="normal approximation, cases are independent",
@@ -118,20 +119,24 @@ def related(found: Comparison, first: float) -> Comparison:
     def of(part: Group) -> Group:
         rows = tuple(
             replace(
-                row, marks=tuple(replace(m, relative=None if m.infinite else estimate(first + i)) for m in row.marks)
+                row,
+                scores={
+                    rule: replace(one, relative=None if one.infinite else estimate(first + i))
+                    for rule, one in row.scores.items()
+                },
             )
-            for i, row in enumerate(part.standings)
+            for i, row in enumerate(part.rows)
         )
-        return replace(part, standings=rows)
+        return replace(part, rows=rows)
 
     return replace(found, missing="pairwise", overall=of(found.overall), groups=tuple(map(of, found.groups)))
 
 
 def pairs(overall: Group, rules: Sequence[str]) -> tuple[Pair, ...]:
     made = []
-    for r, rule in enumerate(rules):
-        for a, b in combinations(overall.standings, 2):
-            value = a.marks[r].score.value - b.marks[r].score.value
+    for rule in rules:
+        for a, b in combinations(overall.rows, 2):
+            value = a.scores[rule].mean.value - b.scores[rule].mean.value
             adjusted = min(1.0, 3 * math.exp(-abs(value) / 0.004)) if math.isfinite(value) else None
             made.append(Pair(rule, a.name, b.name, 1000, estimate(value), adjusted, 0))
     return tuple(made)
@@ -204,11 +209,11 @@ def path(
         mean=mean,
         low=low if band else (),
         high=high if band else (),
-        better=better,
-        worse=worse,
+        log_evidence_better=better,
+        log_evidence_worse=worse,
         separated=next((i for i, a, b in zip(at, low, high, strict=True) if a > 0 or b < 0), None) if band else None,
         shown_better=next((i for i, e in zip(at, better, strict=True) if e >= limit), None),
         shown_worse=next((i for i, e in zip(at, worse, strict=True) if e >= limit), None),
         method="empirical Bernstein",
-        why="" if band else "scores have no known bound",
+        reason="" if band else "scores have no known bound",
     )

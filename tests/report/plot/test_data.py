@@ -36,11 +36,11 @@ def same(a, b):
 @given(board=boards())
 def test_rows_are_the_marks_of_the_table_in_its_order(board):
     data = plot.intervals(board).data
-    assert [row.name for row in data.rows] == [s.name for s in board.overall.standings]
-    for row, standing in zip(data.rows, board.overall.standings, strict=True):
-        score = standing.marks[0].score
+    assert [row.name for row in data.rows] == [s.name for s in board.overall.rows]
+    for row, standing in zip(data.rows, board.overall.rows, strict=True):
+        score = standing.scores["brier"].mean
         assert same(row.score, score.value)
-        assert (row.low, row.high, row.infinite) == (score.low, score.high, standing.marks[0].infinite)
+        assert (row.low, row.high, row.infinite) == (score.low, score.high, standing.scores["brier"].infinite)
 
 
 @given(board=boards())
@@ -61,12 +61,12 @@ def test_a_confidence_set_of_another_rule_is_not_shown():
 
 def test_under_another_rule_models_come_in_its_order():
     board = made.results(("a", "b"), rules=("brier", "log"))
-    first, second = board.overall.standings
-    worse = replace(first, marks=(first.marks[0], made.mark("log", 9.0)))
-    infinite = replace(second, marks=(second.marks[0], made.mark("log", math.inf)))
-    ranked = replace(board, overall=replace(board.overall, standings=(worse, second)))
+    first, second = board.overall.rows
+    worse = replace(first, scores={**first.scores, "log": made.mark("log", 9.0)})
+    infinite = replace(second, scores={**second.scores, "log": made.mark("log", math.inf)})
+    ranked = replace(board, overall=replace(board.overall, rows=(worse, second)))
     assert [row.name for row in plot.intervals(ranked, "log").data.rows] == ["b", "a"]
-    ranked = replace(board, overall=replace(board.overall, standings=(worse, infinite)))
+    ranked = replace(board, overall=replace(board.overall, rows=(worse, infinite)))
     assert [row.name for row in plot.intervals(ranked, "log").data.rows] == ["a", "b"]
 
 
@@ -97,7 +97,7 @@ def test_sure_is_what_is_adjusted_to_at_most_one_minus_the_level(board):
         cell = cells[place[pair.a], place[pair.b]]
         assert same(cell.difference, pair.difference.value)
         assert cell.sure == (
-            pair.adjusted is not None and pair.adjusted <= 1 - board.level and pair.difference.value != 0
+            pair.adjusted_p is not None and pair.adjusted_p <= 1 - board.level and pair.difference.value != 0
         )
 
 
@@ -112,10 +112,10 @@ def test_written_differences_have_at_most_three_digits(board):
 @given(board=boards())
 def test_groups_hold_the_mean_of_every_model_in_the_order_of_the_table(board):
     data = plot.groups(board).data
-    assert data.names == tuple(s.name for s in board.overall.standings)
+    assert data.names == tuple(s.name for s in board.overall.rows)
     assert tuple(g.name for g in data.groups) == tuple(s.group for s in board.groups)
     for group, section in zip(data.groups, board.groups, strict=True):
-        means = {s.name: s.marks[0].score.value for s in section.standings}
+        means = {s.name: s.scores["brier"].mean.value for s in section.rows}
         assert all(same(mean, means[name]) for mean, name in zip(group.means, data.names, strict=True))
         known = [m for m in group.means if math.isfinite(m)]
         assert group.best is None if not known else group.means[group.best] == min(known)
@@ -123,7 +123,7 @@ def test_groups_hold_the_mean_of_every_model_in_the_order_of_the_table(board):
 
 def test_a_model_without_cases_in_a_group_has_no_mean_there():
     board = made.results(groups=("x",))
-    short = replace(board.groups[0], standings=board.groups[0].standings[1:])
+    short = replace(board.groups[0], rows=board.groups[0].rows[1:])
     (group,) = plot.groups(replace(board, groups=(short,))).data.groups
     assert math.isnan(group.means[0])
     assert (group.low, group.high) == (None, None)
@@ -147,7 +147,7 @@ def test_e_values_are_powers_of_ten_and_the_threshold_is_one_over_one_minus_the_
     found = made.path()
     data = plot.path(found).data
     assert 10**data.threshold == pytest.approx(20)
-    assert [10**x for x in data.better[:5]] == pytest.approx([math.exp(x) for x in found.better[:5]])
+    assert [10**x for x in data.better[:5]] == pytest.approx([math.exp(x) for x in found.log_evidence_better[:5]])
     assert data.of == found
     assert plot.paths([found, found]).data.paths == (data, data)
 
@@ -213,10 +213,15 @@ def pairwise(board, ratios):
 
     def related(section):
         rows = tuple(
-            replace(row, marks=tuple(replace(m, relative=None if r is None else made.estimate(r)) for m in row.marks))
-            for row, r in zip(section.standings, ratios, strict=True)
+            replace(
+                row,
+                scores={
+                    m.rule: replace(m, relative=None if r is None else made.estimate(r)) for m in row.scores.values()
+                },
+            )
+            for row, r in zip(section.rows, ratios, strict=True)
         )
-        return replace(section, standings=rows)
+        return replace(section, rows=rows)
 
     groups = tuple(related(section) for section in board.groups)
     return replace(board, missing="pairwise", overall=related(board.overall), groups=groups)

@@ -64,13 +64,15 @@ def follow(
         mean=tuple(mean[where].tolist()),
         low=tuple((middle - radius).tolist()),
         high=tuple((middle + radius).tolist()),
-        better=tuple(better[where].tolist()),
-        worse=tuple(worse[where].tolist()),
+        log_evidence_better=tuple(better[where].tolist()),
+        log_evidence_worse=tuple(worse[where].tolist()),
         separated=separated,
         shown_better=shown_better,
         shown_worse=shown_worse,
         method=_method(sequence is not None),
-        why=" ".join(filter(None, (why, _undefined(mean, unit), _without_bets(loss, win, candidate, baseline, unit)))),
+        reason=" ".join(
+            filter(None, (why, _undefined(mean, unit), _without_bets(loss, win, candidate, baseline, unit)))
+        ),
     )
 
 

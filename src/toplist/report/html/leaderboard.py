@@ -12,35 +12,36 @@ from dataclasses import replace
 from toplist.inference.pairwise import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Group, ModelRow
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
-from toplist.report.numbers import decimals, small
-from toplist.report.tables import alike
+from toplist.report.numbers import decimals, small, value_of
+from toplist.report.tables import alike, shown_metrics
 from toplist.report.text import Shown, Words, count, kind, name, names, number_of, percent, scores, sentence
+from toplist.scoring.case_scores import METRICS, Metric
 
 _RULE = 30  # characters of a rule's name in a head
 
 
 def leaderboard(results: Comparison, shown: Shown) -> Grid:
     """Who came where."""
-    rows = results.overall.standings
-    firsts = [row.marks[0] for row in rows]
+    rows = results.overall.rows
+    firsts = [row.scores[results.rules[0]] for row in rows]
     columns = [*_places(rows, shown)]
     if len({row.cases for row in rows}) > 1:
         means = "they differ: scores, skill and accuracy are over each model's own cases"
         columns.append((Head("cases", means=means), [counted(row.cases) for row in rows]))
     columns += _relative(results, rows)
     for i, rule in enumerate(results.rules):
-        columns.append(_scores(rows, i, rule))
+        columns.append(_scores(rows, rule))
         if not i:
-            columns += _behind(rows, _shared(results))
-    if any(mark.skill is not None for mark in firsts):
+            columns += _difference(rows, rule, _shared(results))
+    if any(score.skill is not None for score in firsts):
         means = "1 minus the mean score over that of the list that says nothing; 1 is perfect, 0 is no better"
-        columns.append((Head("skill", means=means), estimated([mark.skill for mark in firsts], digits=3)))
-    if results.reference is not None:
-        means = "the same against the reference, on the cases of both"
-        versus = name(results.reference, 16)
-        cells = estimated([mark.reference_skill for mark in firsts], digits=3)
+        columns.append((Head("skill", means=means), estimated([score.skill for score in firsts], digits=3)))
+    if results.baseline is not None:
+        means = "the same against the baseline, on the cases of both"
+        versus = name(results.baseline, 16)
+        cells = estimated([score.baseline_skill for score in firsts], digits=3)
         columns.append((Head(f"skill vs {versus}", means=means), cells))
-    columns.append((Head("accuracy"), [shared(row.accuracy) for row in rows]))
+    columns.append(_metric(METRICS[0], rows))
     columns += _chosen(results)
     caption = f"Leaderboard, with {percent(results.level)} intervals below the means"
     return grid("leaderboard", caption, columns, leaders=_leaders(results.overall))
@@ -48,38 +49,22 @@ def leaderboard(results: Comparison, shown: Shown) -> Grid:
 
 def known(results: Comparison, shown: Shown) -> Grid:
     """What people know beside what is proper, and what the lists are like."""
-    rows = results.overall.standings
-    same = alike(results)
-    most = int(results.classes) if results.classes.isdecimal() else None
-    sizes = [k for k in sorted({k for row in rows for k in row.top_k_error if k > 1}) if most is None or k < most]
-    listed = "how often what happened is listed"
-    columns = [
-        *_places(rows, shown),
-        (
-            Head("accuracy", means="how often the most confident class is what happened"),
-            [shared(r.accuracy) for r in rows],
-        ),
-    ]
-    kept: dict[str, Column] = {
-        **{f"top-{k} error": (Head(f"top-{k} error"), [shared(row.top_k_error.get(k)) for row in rows]) for k in sizes},
-        "coverage": (Head("coverage", means=listed), [shared(row.coverage) for row in rows]),
-        "mean k": (Head("mean length"), [number(row.mean_size, 2) for row in rows]),
-        "mean mass": (Head("mean mass", means="the confidence that is listed"), [shared(r.mean_mass) for r in rows]),
-    }
-    columns += [column for name_, column in kept.items() if name_ not in same]
-    if any(row.invalid for row in rows):
-        digits = decimals(row.marks[0].score for row in rows)
+    rows = results.overall.rows
+    same, invalid = alike(results), any(row.invalid for row in rows)
+    metrics = [one for one in shown_metrics(results) if one.k != 1 and (invalid or one.name != "invalid_rate")]
+    told = ", ".join(f"{one.heading} {same[one.heading]}" for one in metrics if one.heading in same)
+    columns = [*_places(rows, shown), *(_metric(one, rows) for one in metrics if one.heading not in same)]
+    if invalid:
+        firsts = [row.scores[results.rules[0]] for row in rows]
+        digits = decimals(score.mean for score in firsts)
         means = f"mean {kind(results.rules[0], _RULE)} score without the penalty for invalid lists"
-        columns += [
-            (Head("invalid"), [shared(row.invalid_rate) for row in rows]),
-            (Head("unpenalised", means=means), [number(row.marks[0].unpenalised, digits) for row in rows]),
-        ]
-    for i, rule in enumerate(results.rules):
-        if any(row.marks[i].infinite for row in rows):
-            digits = decimals(row.marks[i].score for row in rows)
+        columns.append((Head("unpenalised", means=means), [number(score.unpenalised, digits) for score in firsts]))
+    for rule in results.rules:
+        own = [row.scores[rule] for row in rows]
+        if any(score.infinite for score in own):
+            digits = decimals(score.mean for score in own)
             head = Head(f"finite {kind(rule, _RULE)}", means="mean over the scores that are finite, a diagnostic only")
-            columns.append((head, [number(row.marks[i].finite, digits) for row in rows]))
-    told = ", ".join(f"{name_} {value}" for name_, value in same.items() if name_ in kept)
+            columns.append((head, [number(score.finite, digits) for score in own]))
     caption = f"Accuracy and its kin, and what the lists are like{'; the same for all: ' if told else ''}{told}"
     return grid("known", caption, columns, leaders=_leaders(results.overall))
 
@@ -88,7 +73,7 @@ def groups(results: Comparison, shown: Shown) -> Grid:
     """Every model in every group."""
     label = name(results.by or "group", 24)
     called = names(section.group or "" for section in results.groups)
-    pairs = [(section, row) for section in results.groups for row in section.standings]
+    pairs = [(section, row) for section in results.groups for row in section.rows]
     rows = [row for _, row in pairs]
     columns: list[Column] = [
         (Head(label, "name"), [named(called[section.group or ""]) for section, _ in pairs]),
@@ -96,10 +81,10 @@ def groups(results: Comparison, shown: Shown) -> Grid:
         (Head("rank"), [counted(row.rank) for row in rows]),
         (Head("cases"), [counted(row.cases) for row in rows]),
         *_relative(results, rows),
-        _scores(rows, 0, results.rules[0]),
-        *_behind(rows),
-        *(_scores(rows, i, rule, brief=True) for i, rule in enumerate(results.rules) if i),
-        (Head("accuracy"), [shared(row.accuracy) for row in rows]),
+        _scores(rows, results.rules[0]),
+        *_difference(rows, results.rules[0]),
+        *(_scores(rows, rule, brief=True) for rule in results.rules[1:]),
+        _metric(METRICS[0], rows),
     ]
     return grid("group-scores", f"Every model in every group, by {label}", columns)
 
@@ -111,15 +96,19 @@ def _places(rows: Sequence[ModelRow], shown: Shown) -> list[Column]:
     ]
 
 
-def _scores(rows: Sequence[ModelRow], i: int, rule: str, *, brief: bool = False) -> Column:
+def _metric(metric: Metric, rows: Sequence[ModelRow]) -> Column:
+    values = [value_of(row.metrics.get(metric.name)) for row in rows]
+    cells = [shared(x) if metric.style == "share" else number(x, 2) for x in values]
+    return Head(metric.heading, means=metric.meaning), cells
+
+
+def _scores(rows: Sequence[ModelRow], rule: str, *, brief: bool = False) -> Column:
     """Means with their intervals, or briefly without; an infinite one with the number of scores that made it so."""
-    marks = [row.marks[i] for row in rows]
-    cells = estimated([mark.score for mark in marks])
-    if brief:
-        cells = [number(mark.score.value, 3) for mark in marks]
+    own = [row.scores[rule] for row in rows]
+    cells = [number(score.mean.value, 3) for score in own] if brief else estimated([score.mean for score in own])
     cells = [
-        replace(cell, below=f"{count(mark.infinite)} infinite") if mark.infinite else cell
-        for cell, mark in zip(cells, marks, strict=True)
+        replace(cell, below=f"{count(score.infinite)} infinite") if score.infinite else cell
+        for cell, score in zip(cells, own, strict=True)
     ]
     return Head(kind(rule, _RULE)), cells
 
@@ -131,30 +120,32 @@ def _relative(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
         "decides the order; geometric mean of the ratios of mean scores to all models, on the cases of both; "
         "below 1 is better"
     )
-    return [(Head("relative", means=means), estimated([row.marks[0].relative for row in rows], digits=3))]
+    return [
+        (Head("relative", means=means), estimated([row.scores[results.rules[0]].relative for row in rows], digits=3))
+    ]
 
 
 def _shared(results: Comparison) -> Mapping[str, int]:
     """How many cases each has in common with the leader, where that is not the same for all."""
-    leader = results.overall.standings[0].name
+    leader = results.overall.rows[0].name
     own = [pair for pair in results.pairs if pair.rule == results.rules[0] and leader in (pair.a, pair.b)]
     found = {pair.b if pair.a == leader else pair.a: pair.cases for pair in own}
-    return found if len({row.cases for row in results.overall.standings}) > 1 else {}
+    return found if len({row.cases for row in results.overall.rows}) > 1 else {}
 
 
-def _behind(rows: Sequence[ModelRow], common: Mapping[str, int] | None = None) -> list[Column]:
-    behind = [row.marks[0].behind for row in rows]
-    if not any(behind):
+def _difference(rows: Sequence[ModelRow], rule: str, common: Mapping[str, int] | None = None) -> list[Column]:
+    found = [row.scores[rule].difference for row in rows]
+    if not any(found):
         return []
     means = "mean difference to the leader, case by case; * marks an interval without zero"
-    cells = estimated(behind, signed=True, star=True)
+    cells = estimated(found, signed=True, star=True)
     if common:
         means += "; below it, the cases of both"
         cells = [
             replace(cell, also=number_of(common[row.name], "case")) if row.name in common else cell
             for row, cell in zip(rows, cells, strict=True)
         ]
-    return [(Head("behind", means=means), cells)]
+    return [(Head("difference", means=means), cells)]
 
 
 def _chosen(results: Comparison) -> list[Column]:
@@ -166,12 +157,12 @@ def _chosen(results: Comparison) -> list[Column]:
         f"p value in the confidence set of the best under {scores(found.rule)}; with more than "
         f"{1 - found.level:.6g} a model is in it"
     )
-    ps = [found.p.get(row.name) for row in results.overall.standings]
+    ps = [found.p.get(row.name) for row in results.overall.rows]
     return [(Head("set p", means=means), [Cell(small(p), value=p) for p in ps])]
 
 
 def _leaders(section: Group) -> frozenset[int]:
-    return frozenset(i for i, row in enumerate(section.standings) if row.rank == 1)
+    return frozenset(i for i, row in enumerate(section.rows) if row.rank == 1)
 
 
 def pairs(results: Comparison, shown: Shown) -> Grid:
@@ -187,11 +178,11 @@ def pairs(results: Comparison, shown: Shown) -> Grid:
         (Head("difference", means="mean score of the first minus that of the second: below zero, the first is better"),
          differences),
         (Head("adjusted p", means="by Holm's method over all tested pairs under the rule"),
-         [Cell(small(v.pair.adjusted), value=v.pair.adjusted) for v in found]),
+         [Cell(small(v.pair.adjusted_p), value=v.pair.adjusted_p) for v in found]),
         (Head("verdict", "text"), [Cell(verdict(v, shown)) for v in found]),
-        (Head(f"more {unit}s", means=f"further {unit}s that would tell the two apart 4 times in 5, if difference and "
+        (Head(f"extra {unit}s", means=f"further {unit}s that would tell the two apart 4 times in 5, if difference and "
               "spread stay as they are; 0: told apart already, looked at alone"),
-         [counted(v.pair.more) for v in found]),
+         [counted(v.pair.extra_units) for v in found]),
     ]  # fmt: skip
     if len(results.rules) > 1:
         columns.insert(0, (Head("rule", "text"), [Cell(kind(v.pair.rule, 30)) for v in found]))

@@ -142,7 +142,7 @@ def render(page: Page) -> str:
     )
     environment.globals["trusted"] = trusted
     style, script = _text("page.css") + STYLE, _text("page.js")
-    shown = names([row.name for row in page.results.overall.standings])
+    shown = names([row.name for row in page.results.overall.rows])
     page = replace(page, exhibits=tuple(one for one in page.exhibits if one.name in shown))
     written = page.provenance.written
     found: str = environment.get_template("template.html").render(
@@ -212,8 +212,8 @@ def renamed(
         return shown[name].text if name in shown else name
 
     def section(found: Group, group: str | None) -> Group:
-        rows = tuple(replace(row, name=called(row.name)) for row in found.standings)
-        return replace(found, group=group, standings=rows)
+        rows = tuple(replace(row, name=called(row.name)) for row in found.rows)
+        return replace(found, group=group, rows=rows)
 
     def chosen(found: ConfidenceSet) -> ConfidenceSet:
         p = {called(name): value for name, value in found.p.items()}
@@ -234,7 +234,7 @@ def renamed(
 def figures(results: Comparison, details: Sequence[ModelDetails]) -> dict[str, Figure]:
     """Everything that can be drawn, by name; paths are numbered."""
     which = "Relative" if results.missing == "pairwise" else "Mean"
-    cases = {row.name: row.cases for row in results.overall.standings}
+    cases = {row.name: row.cases for row in results.overall.rows}
     apart = len(set(cases.values())) > 1 or any(one.cases != cases.get(one.name, one.cases) for one in details)
     own = f"{', each on all its own cases' if apart else ''}{', without weights' if results.weighted else ''}"
     curved = tuple(one for one in details if one.curve)

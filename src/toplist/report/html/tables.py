@@ -63,7 +63,7 @@ def facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
     """What was compared and how, a term and a sentence each."""
     said = "; ".join(_RULES.get(rule, plain(rule)) for rule in results.rules)
     order = "" if len(results.rules) == 1 else ". The first one decides the order"
-    invalid = sum(row.invalid for row in results.overall.standings)
+    invalid = sum(row.invalid for row in results.overall.rows)
     many = f" There {'is' if invalid == 1 else 'are'} {number_of(invalid, 'such list')}." if invalid else ""
     found: list[tuple[str, Words]] = [
         ("Cases", sentence(count(results.cases), extent(results), ".")),
@@ -75,8 +75,8 @@ def facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
     ]
     if results.truth_reading:
         found.insert(1, ("Truth", f"{_capital(results.truth_reading)}."))
-    if results.reference is not None:
-        found.append(("Reference", shown.get(results.reference, name(results.reference))))
+    if results.baseline is not None:
+        found.append(("Reference", shown.get(results.baseline, name(results.baseline))))
     if results.clusters is not None:
         same = sentence("Cases with the same ", name(results.clusters)) if results.clusters else "Cases of one cluster"
         found.append(("Clusters", sentence(same, f" belong together{_many(results, 'cluster')}.")))
@@ -117,7 +117,7 @@ def models(results: Comparison, details: Sequence[ModelDetails], shown: Shown) -
     """Who took part, with the shape and the source of the predictions."""
     shapes = {one.name: [s for s in one.shapes if s.cases] for one in details}
     texts = {one.name: lengths(one) for one in details}
-    rows = {row.name: row for row in results.overall.standings}
+    rows = {row.name: row for row in results.overall.rows}
     origins = [o for o in results.origins if o.name in rows]
 
     def shape(of: str) -> Cell:
@@ -177,7 +177,7 @@ def files(read: Sequence[FileRecord]) -> Grid | None:
 
 def faults(results: Comparison, shown: Shown) -> Grid | None:
     """Counts of what was odd: a row for each model that has any, a column for each thing that occurs."""
-    rows = {row.name: row for row in results.overall.standings}
+    rows = {row.name: row for row in results.overall.rows}
     origins = [o for o in results.origins if o.name in rows and not _clean(results, o)]
     columns: list[Column] = [
         (Head("model", "name"), [named(shown[o.name]) for o in origins]),
@@ -186,8 +186,8 @@ def faults(results: Comparison, shown: Shown) -> Grid | None:
         (Head("filled", means="missing predictions taken as empty lists"), [odd(o.filled) for o in origins]),
         (Head("left out", means="cases that were not compared"), [odd(o.left_out) for o in origins]),
         (Head("invalid lists"), [odd(rows[o.name].invalid) for o in origins]),
-        *((Head(f"infinite {kind(rule, 30)}"), [odd(rows[o.name].marks[i].infinite) for o in origins])
-          for i, rule in enumerate(results.rules)),
+        *((Head(f"infinite {kind(rule, 30)}"), [odd(rows[o.name].scores[rule].infinite) for o in origins])
+          for rule in results.rules),
         (Head("repairs", "text"), [Cell(repairs(repaired(o), 40) or NOTHING) for o in origins]),
     ]  # fmt: skip
     kept = [(head, cells) for head, cells in columns if head.row or any(_tells(cell) for cell in cells)]
@@ -206,14 +206,14 @@ def fault_sentences(results: Comparison, details: Sequence[ModelDetails], shown:
         if one.invalid
     ]
     clean = [shown[o.name] for o in results.origins if o.name in shown and _clean(results, o)]
-    if len(clean) == len(results.overall.standings):
+    if len(clean) == len(results.overall.rows):
         return [*found, sentence("Nothing was wrong in any file.")]
     return [*found, *([sentence("Nothing was wrong with ", *series(clean), ".")] if clean else [])]
 
 
 def _clean(results: Comparison, origin: SourceSummary) -> bool:
-    row = next(row for row in results.overall.standings if row.name == origin.name)
-    odd_lists = row.missing or row.invalid or any(mark.infinite for mark in row.marks)
+    row = next(row for row in results.overall.rows if row.name == origin.name)
+    odd_lists = row.missing or row.invalid or any(mark.infinite for mark in row.scores.values())
     return not (odd_lists or origin.filled or origin.left_out or repaired(origin))
 
 

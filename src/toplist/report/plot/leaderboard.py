@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.errors import TopListError
-from toplist.inference.pairwise import PairwiseVerdict, mark_of, verdicts
+from toplist.inference.pairwise import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.numbers import number, signed
 from toplist.report.plot import canvas
@@ -62,25 +62,25 @@ def standing_of(found: RuleScore, relative: bool) -> Estimate:
 
     Infinite where the mean is; NaN, with the reason, where there are scores but none is relative.
     """
-    if not relative or not math.isfinite(found.score.value):
-        return found.score
-    return found.relative or Estimate(math.nan, why="no relative score, because a mean score is zero")
+    if not relative or not math.isfinite(found.mean.value):
+        return found.mean
+    return found.relative or Estimate(math.nan, reason="no relative score, because a mean score is zero")
 
 
 def ordered(results: Comparison, section: Group, rule: str) -> tuple[ModelRow, ...]:
     """Best first: as in the table under its first rule, by infinite scores and then what they stand by under others."""
     if rule == results.rules[0]:
-        return section.standings
+        return section.rows
 
     def place(standing: ModelRow) -> tuple[float, float]:
-        found = mark_of(standing, rule)
+        found = standing.scores[rule]
         mean = standing_of(found, results.missing == "pairwise").value
         mean = mean if math.isfinite(mean) else found.finite
-        if math.isnan(found.score.value):
+        if math.isnan(found.mean.value):
             return math.inf, 0.0
         return found.infinite, math.inf if math.isnan(mean) else mean
 
-    return tuple(sorted(section.standings, key=place))
+    return tuple(sorted(section.rows, key=place))
 
 
 # Intervals
@@ -170,10 +170,10 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
     members = set(found.members) if found is not None and found.rule == name and found.p else None
     rows = []
     for row in ordered(results, results.overall, name):
-        mark, member = mark_of(row, name), None if members is None else row.name in members
+        mark, member = row.scores[name], None if members is None else row.name in members
         score = standing_of(mark, relative)
         numbers = (score.value, score.low, score.high, mark.infinite, row.cases)
-        rows.append(IntervalRow(row.name, *numbers, member, score.why))
+        rows.append(IntervalRow(row.name, *numbers, member, score.reason))
     set_level = found.level if found is not None and members is not None else None
     return Plot(Intervals(name, results.level, tuple(rows), set_level, relative), draw_intervals)
 
@@ -282,7 +282,7 @@ def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
     nothing = Estimate(math.nan)
     found = []
     for section in results.groups:
-        scores = {row.name: standing_of(mark_of(row, name), relative) for row in section.standings}
+        scores = {row.name: standing_of(row.scores[name], relative) for row in section.rows}
         leader = scores.get(names[0], nothing) if names else nothing
         means = tuple(scores.get(who, nothing).value for who in names)
         found.append(GroupPanel(section.group or "", section.cases, means, leader.low, leader.high))
@@ -404,7 +404,7 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
 
 def _cells(verdict: PairwiseVerdict, place: dict[str, int]) -> tuple[PairCell, PairCell]:
     pair, difference = verdict.pair, verdict.pair.difference.value
-    a, b, known = place[pair.a], place[pair.b], (pair.adjusted, verdict.sure)
+    a, b, known = place[pair.a], place[pair.b], (pair.adjusted_p, verdict.sure)
     return PairCell(a, b, difference, *known), PairCell(b, a, 0.0 - difference, *known)
 
 

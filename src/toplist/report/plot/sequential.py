@@ -100,7 +100,7 @@ def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
 
 def _path(of: SequentialPath) -> Path:
     tens = 1 / math.log(10)
-    return Path(of, tuple(x * tens for x in of.better), tuple(x * tens for x in of.worse))
+    return Path(of, tuple(x * tens for x in of.log_evidence_better), tuple(x * tens for x in of.log_evidence_worse))
 
 
 def draw_path(data: Path, theme: Theme) -> Figure:
@@ -213,6 +213,6 @@ def _path_foot(data: Path) -> list[str]:
     ]
     if any(not axes.low <= x <= axes.high for x in (*of.mean, *of.low, *of.high)):
         lines.append("the start runs beyond the upper axis")
-    if of.why:
-        lines.append(label(of.why, 46))
+    if of.reason:
+        lines.append(label(of.reason, 46))
     return lines

@@ -16,7 +16,7 @@ from toplist._arguments import as_probability, as_shares
 from toplist._typing import Floats
 from toplist.errors import SpaceError, TopListError
 from toplist.lists import TopLists, require_lists
-from toplist.scoring.accuracy import places
+from toplist.scoring.accuracy import outcome_ranks
 from toplist.scoring.scores import score as padded_score
 from toplist.scoring.topbeta.conditioning import ConditioningWarning
 from toplist.scoring.topbeta.image import in_image
@@ -129,7 +129,7 @@ def summarize(
     if not len(lists):
         raise TopListError("there are no cases to average over.")
     weight = as_shares(sample_weight, len(lists))
-    covered = _mean(places(lists, y)[2], weight)
+    covered = _mean(outcome_ranks(lists, y).listed, weight)
     low, high = _wilson(covered, 1.0 / float(weight @ weight), level)
     image = in_image(lists, mass, cap)
     shares = {reason: _mean(image.code == at, weight) for at, reason in enumerate(image.counts())}
