@@ -129,7 +129,7 @@ def test_an_interrupt_inside_the_engine_is_an_interrupt(
 def test_what_the_engine_says_of_an_interrupt_is_one() -> None:
     import duckdb
 
-    from toplist.io.duckdb_engine import connect, guarded, in_words
+    from toplist.io.duckdb_engine import connect, guarded, message_of
 
     for error in (RuntimeError("Query interrupted"), duckdb.InterruptException("INTERRUPT Error: Interrupted!")):
         with pytest.raises(KeyboardInterrupt), connect():
@@ -141,7 +141,7 @@ def test_what_the_engine_says_of_an_interrupt_is_one() -> None:
         ):
             raise error
         with pytest.raises(KeyboardInterrupt):
-            in_words(error)
+            message_of(error)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -30,7 +30,15 @@ from toplist.io.align import MISSING, AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
 from toplist.io.encoding import ClassEncoder, has_integers
-from toplist.io.lists import NEAR_ONE, class_counts, in_file, lists_of, require_all_columns, require_outcomes
+from toplist.io.lists import (
+    NEAR_ONE,
+    class_counts,
+    in_file,
+    lists_of,
+    repairs_made,
+    require_all_columns,
+    require_outcomes,
+)
 from toplist.io.metadata import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
@@ -174,9 +182,7 @@ class BatchScorer:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         with self._lock:
             self.cases += len(batch)
-            self.repaired.update(lists.repairs)
-            if batch.halves is not None and batch.halves.any():
-                self.repaired["blanks left out"] += int(np.count_nonzero(batch.halves.any(axis=1)))
+            self.repaired.update(repairs_made(lists, batch))
         return made
 
     def summary(self, cases: int, **counts: int) -> SourceSummary:

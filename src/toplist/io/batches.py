@@ -146,8 +146,7 @@ def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batc
 
     With `halves`, a class without a confidence, or a confidence without a class, is left out and counted, not refused.
     """
-    table = piece.table
-    rows = _rows(piece)
+    table, rows = piece.table, piece.row_numbers
     extra = {name: plain(table.column(name)) for name in layout.extra}
     ids = None if layout.case is None else identifiers(table.column(layout.case), piece.source, rows)
     missing = np.zeros((len(rows), 3), np.int64) if halves else None
@@ -162,7 +161,7 @@ def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = F
     """The long layout: rows of one case follow each other; lists come out with the most confident class first."""
     pa, carried = need("pyarrow"), None
     for piece in pieces:
-        table, rows = piece.table, _rows(piece)
+        table, rows = piece.table, piece.row_numbers
         if carried is not None and carried[0] != piece.source:
             yield _grouped(*carried, layout, halves)
             carried = None
@@ -175,11 +174,6 @@ def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = F
         carried = (piece.source, rows[last:], table.slice(last))
     if carried is not None and len(carried[2]):
         yield _grouped(*carried, layout, halves)
-
-
-def _rows(piece: TableChunk) -> NDArray[np.int64]:
-    start, n = piece.start, len(piece.table)
-    return np.arange(start + 1, start + n + 1, dtype=np.int64) if piece.rows is None else piece.rows
 
 
 def _last_run(table: Any, layout: Layout) -> int:

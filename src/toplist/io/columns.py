@@ -144,7 +144,7 @@ def plain(column: Any) -> Column:
 
 
 def is_list(kind: Any) -> bool:
-    """Whether values are lists, in one of the ways that Arrow lays them out; see `readers.kinds` for the others."""
+    """Whether values are lists, in one of the usual layouts of Arrow; see `readers.column_types` for the others."""
     types = need("pyarrow").types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
@@ -196,13 +196,11 @@ def text_if_none(column: Column) -> Column:
 
 def is_half(kind: Any) -> bool:
     """Whether numbers of this type, or lists of them, are half floats."""
-    types = need("pyarrow").types
-    nested = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return is_half(kind.value_type) if nested else bool(types.is_float16(kind))
+    return is_half(kind.value_type) if is_list(kind) else bool(need("pyarrow").types.is_float16(kind))
 
 
 def kind_of(kind: Any) -> str:
-    """A type of Arrow in a word that people know."""
+    """A type of Arrow in a plain word."""
     types = need("pyarrow").types
     known = (
         (types.is_boolean, "true or false"),

@@ -1,8 +1,6 @@
-"""Names of classes as codes. Scoring needs to tell the classes of a case apart: no name becomes a Python object.
+"""Names of classes as codes, batch by batch, for one model or several, and codes as names.
 
-Codes that several models share, and the way back from codes to names.
-
-Lists put together from batches, each of which numbers its classes in its own way.
+Scoring needs to tell the classes of a case apart: no name becomes a Python object.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, show_size
 
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
-_UNIT = "\x1f"  # between the labels of a set, as long as nobody sees it
+_UNIT = "\x1f"  # between the labels of a set, except in messages and files
 _EMPTY = "{}"  # the empty set, where a blank is no class
 EMPTY_REMEDY = f"The empty set is written {_EMPTY}."
 _NUMBER = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a code, or a code as a column with gaps writes it; 007 is a name
@@ -223,7 +221,7 @@ class ClassEncoder:
             )
 
     def _written(self, canonical: Any) -> list[str]:
-        """Classes as people write them."""
+        """Classes with the separator between their labels."""
         names = canonical.to_pylist()
         return names if self.sets is None else [name.replace(_UNIT, self.sets) or _EMPTY for name in names]
 
@@ -470,7 +468,7 @@ class CommonEncoder(ClassEncoder):
     def together(
         self, batches: Sequence[Batch], names: Sequence[tuple[str, ...]], truth: bool = False
     ) -> tuple[list[Codes], ClassNames]:
-        """The codes of each batch, and what they are called. With `truth`, the first batch is what happened."""
+        """The codes of each batch, and what they are called. With `truth`, the first batch holds the outcomes."""
         values = [self.values(batch, columns) for batch, columns in zip(batches, names, strict=True)]
         whole = [_is_whole(one) for one in values]
         if self._labels is not None:
@@ -512,7 +510,7 @@ def _is_whole(values: Any) -> bool:
 
 
 class Gathering:
-    """The lists of several models and what happened; a code means one class throughout."""
+    """The lists of several models and the outcomes; a code means one class in all batches."""
 
     def __init__(self, space: ClassSpace, members: int) -> None:
         self.space = ClassSpace(space.size)
@@ -531,7 +529,7 @@ class Gathering:
         self.cases += len(lists[0])
 
     def all(self) -> tuple[list[TopLists], Codes]:
-        """Everything: the lists of each model, and what happened."""
+        """The lists of each model, and the outcomes, of all batches."""
         y = np.concatenate(self.outcomes) if self.outcomes else np.zeros(0, np.int64)
         return [joined(parts, self.space) for parts in self.parts], y
 

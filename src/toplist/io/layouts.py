@@ -5,7 +5,6 @@ What could be read in two ways is refused, and the message says what to type for
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,7 +13,6 @@ from typing import Any, Literal, NoReturn, get_args
 from toplist._text import argument, closest, did_you_mean, listed, quote
 from toplist.errors import FileError
 from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
-from toplist.io.readers import Reader
 from toplist.io.tables import Table
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
@@ -63,12 +61,12 @@ class Layout:
         """The classes of a wide table, in the order of its columns."""
         return (self.names or self.classes) if self.kind == "wide" else ()
 
-    def in_words(self, *, truth: bool = False, aligned: bool = True) -> str:
+    def describe(self, *, truth: bool = False, aligned: bool = True) -> str:
         """How the table is read, in one line that names every column."""
         how = self._how()
         if truth:
             labels = self.kind == "labels"
-            how = f"labels in column {_quoted(self.classes)}" if labels else f"distributions ({how}), expected scores"
+            how = f"labels in column {listed(self.classes)}" if labels else f"distributions ({how}), expected scores"
         parts = [how]
         if self.case is not None:
             parts.append(f"case id in {quote(self.case)}")
@@ -76,17 +74,17 @@ class Layout:
             parts.append("no case id, so matched by position")
         used = [name for name in self.extra if name not in (*self.classes, self.case)]
         if used:
-            parts.append(f"also used: {_quoted(used)}")
+            parts.append(f"also used: {listed(used)}")
         if self.ignored:
-            parts.append(f"ignored: {_quoted(self.ignored)}")
+            parts.append(f"ignored: {listed(self.ignored)}")
         return "; ".join(parts)
 
     def _how(self) -> str:
-        classes, confidences = _quoted(self.classes), _quoted(self.confidences)
+        classes, confidences = listed(self.classes), listed(self.confidences)
         if self.kind == "labels":
             return f"hard labels in {classes}"
         if self.kind == "wide":
-            called = f", called {_quoted(self.names)}" if self.names else ""
+            called = f", called {listed(self.names)}" if self.names else ""
             return f"wide, a column for each of {len(self.classes):,} classes: {classes}{called}"
         if self.kind == "ranked" and len(self.classes) == 1 and self.case is None:
             return f"one class per row: class in {classes}, confidence in {confidences}"
@@ -94,18 +92,6 @@ class Layout:
         return (
             f"{self.kind}, class{'es' if many else ''} in {classes}, confidence{'s' if many else ''} in {confidences}"
         )
-
-
-def table_of(reader: Reader) -> Table:
-    """A table with names that can be told apart."""
-    try:
-        names = [str(name) for name in reader.schema.names]
-    except UnicodeDecodeError:
-        raise FileError(reader.name, "the name of a column is not UTF-8 text.") from None
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
-        raise FileError(reader.name, f"the column {quote(twice)} is there twice.")
-    return Table(reader, names)
 
 
 def require_columns(table: Table, hints: LayoutHints) -> None:
@@ -130,7 +116,7 @@ def require_header(table: Table) -> None:
     if table.reader.text and not named_so and all(_is_number(name) for name in names):
         raise FileError(
             table.source,
-            f"the first line holds nothing but numbers ({_quoted(names)}): is the header missing? Write the names of "
+            f"the first line holds nothing but numbers ({listed(names)}): is the header missing? Write the names of "
             "the columns into the first line.",
         )
 
@@ -169,7 +155,7 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
         if name is not None and name not in used and "*" not in name:
             say = "outcome" if hints.truth else what
             raise FileError(
-                table.source, f"{say}={name!r} has no effect: this is read as {layout.in_words(aligned=False)}."
+                table.source, f"{say}={name!r} has no effect: this is read as {layout.describe(aligned=False)}."
             )
     return layout
 
@@ -214,7 +200,7 @@ class _Finding:
             return self.prediction()
         outcomes = named(free, TRUTH)
         if len(outcomes) > 1:
-            self._refuse(f"{_quoted(outcomes)} may all hold outcomes. Say which: {_either('outcome', outcomes)}.")
+            self._refuse(f"{listed(outcomes)} may all hold outcomes. Say which: {_either('outcome', outcomes)}.")
         if outcomes and not self._is_one_hot(outcomes[0]):
             return self._layout("labels", outcomes)
         if outcomes:
@@ -241,22 +227,22 @@ class _Finding:
 
     def _lists(self) -> Layout | None:
         hints, table = self.hints, self.table
-        listed = [name for name in self.free if table.is_list(name) and not table.is_object(name)]
-        if hints.truth and len(listed) == 1:
+        columns = [name for name in self.free if table.is_list(name) and not table.is_object(name)]
+        if hints.truth and len(columns) == 1:
             return None  # one list per case and no confidences: a label set
         for given, words, what in (
             (hints.confidences, CONFIDENCE, "confidences"),
             (hints.classes, self._class_words, "classes"),
         ):
-            several_ = named(listed, words)
-            if given is None and len(several_) > 1:
-                self._refuse(f"{_quoted(several_)} may all hold {what}. Say which: {_either(what, several_)}.")
-        floating = [name for name in listed if _is_floating(table, name)]
-        others = [name for name in listed if name not in floating and not is_named(name, TRUTH)]
-        confidence = self._one(hints.confidences, floating, CONFIDENCE, "confidences", listed)
-        classes = self._one(hints.classes, others, self._class_words, "classes", listed)
+            able = named(columns, words)
+            if given is None and len(able) > 1:
+                self._refuse(f"{listed(able)} may all hold {what}. Say which: {_either(what, able)}.")
+        floating = [name for name in columns if _is_floating(table, name)]
+        others = [name for name in columns if name not in floating and not is_named(name, TRUTH)]
+        confidence = self._one(hints.confidences, floating, CONFIDENCE, "confidences", columns)
+        classes = self._one(hints.classes, others, self._class_words, "classes", columns)
         if classes is None or confidence is None:  # whole numbers on both sides, or empty lists: names can tell
-            rest = [name for name in listed if name not in (classes, confidence) and not is_named(name, TRUTH)]
+            rest = [name for name in columns if name not in (classes, confidence) and not is_named(name, TRUTH)]
             classes = classes or next(iter(named(rest, self._class_words)), None)
             confidence = confidence or next(iter(named([n for n in rest if n != classes], CONFIDENCE)), None)
         if classes is None or confidence is None or classes == confidence:
@@ -264,18 +250,18 @@ class _Finding:
         return self._layout("lists", [classes], [confidence])
 
     def _one(
-        self, given: str | None, some: list[str], known: Sequence[str], what: str, listed: Sequence[str]
+        self, given: str | None, some: list[str], known: Sequence[str], what: str, columns: Sequence[str]
     ) -> str | None:
         """The column for one role: as given, the only one, or the only one with a known name."""
         if given is not None:
-            return given if given in listed else None
+            return given if given in columns else None
         if len(some) <= 1:
             return some[0] if some else None
         telling = named(some, known)
         if len(telling) == 1:
             return telling[0]
         return self._refuse(
-            f"{_quoted(telling or some)} may all hold {what}. Say which: {_either(what, telling or some)}."
+            f"{listed(telling or some)} may all hold {what}. Say which: {_either(what, telling or some)}."
         )
 
     def _ranked(self) -> Layout | None:
@@ -289,7 +275,7 @@ class _Finding:
             if len(stems) > 1:
                 some = [next(iter(one.values())) for one in stems.values()]
                 left = ", ".join(argument("ignore", f"{stem}*") for stem in stems)
-                self._refuse(f"{_quoted(some)} are numbered, and only one kind of them can be used. Leave out: {left}.")
+                self._refuse(f"{listed(some)} are numbered, and only one kind of them can be used. Leave out: {left}.")
         (class_of,), (confidence_of,) = classes.values(), confidences.values()
         if class_of.keys() != confidence_of.keys():
             odd = min(class_of.keys() ^ confidence_of.keys())
@@ -312,7 +298,7 @@ class _Finding:
         if lowest == 2 or (lowest == 1 and numbered_.endswith(".1")):
             return pair
         return self._refuse(
-            f"{_quoted(pair)} have no number, unlike {quote(numbered_)} and those after it: are they the first on the "
+            f"{listed(pair)} have no number, unlike {quote(numbered_)} and those after it: are they the first on the "
             f"list? Number them, or leave them out: {argument('ignore', pair[0])}, {argument('ignore', pair[1])}."
         )
 
@@ -328,15 +314,15 @@ class _Finding:
             if hints.confidences in scalar or (stated and confidences):
                 which = _either("classes", others) if others else argument("class_column")
                 self._refuse(
-                    f"confidences are in {_quoted(confidences)}, but which column holds the classes? Say {which}."
+                    f"confidences are in {listed(confidences)}, but which column holds the classes? Say {which}."
                 )
             if stated and classes:
                 which = _either("confidences", [name for name in others if name not in classes])
-                self._refuse(f"classes are in {_quoted(classes)}, but which column holds the confidences? Say {which}.")
+                self._refuse(f"classes are in {listed(classes)}, but which column holds the confidences? Say {which}.")
             return None
         for what, some in (("confidences", confidences), ("classes", classes)):
             if len(some) > 1:
-                self._refuse(f"{_quoted(some)} may all hold {what}. Say which: {_either(what, some)}.")
+                self._refuse(f"{listed(some)} may all hold {what}. Say which: {_either(what, some)}.")
         if self.case is None:
             return self._layout("ranked", classes, confidences)  # a row is a list of one class
         return self._layout("long", classes, confidences)
@@ -354,7 +340,7 @@ class _Finding:
             return None
         if len(classes) > 1:
             what = "outcome" if hints.truth else "classes"
-            self._refuse(f"{_quoted(classes)} may all hold the labels. Say which: {_either(what, classes)}.")
+            self._refuse(f"{listed(classes)} may all hold the labels. Say which: {_either(what, classes)}.")
         doubtful = [name for name in self.free if name not in classes and self._is_doubtful(name)]
         if doubtful and not (stated and hints.classes in classes):
             self._refuse_labels(classes[0], doubtful)
@@ -377,7 +363,7 @@ class _Finding:
         few += ", ..." if len(doubtful) > 4 else ""
         if self.hints.truth:
             self._refuse(
-                f"{what} may hold outcomes, but {_quoted(doubtful)} may hold confidences. For outcomes say "
+                f"{what} may hold outcomes, but {listed(doubtful)} may hold confidences. For outcomes say "
                 f"{argument('outcome', label)}; for a distribution per case say "
                 f"{argument('confidence', doubtful[0], 'truth')}, "
                 f"or {argument('ignore', label)} for a column per class."
@@ -385,7 +371,7 @@ class _Finding:
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
             self._refuse(
-                f"{what} may be a hard label, but {_quoted(nested)} holds lists or objects that may be confidences. "
+                f"{what} may be a hard label, but {listed(nested)} holds lists or objects that may be confidences. "
                 f"For hard labels say {few}; lists are read where classes and confidences are a column of lists each."
             )
         if len(doubtful) == 1:
@@ -394,7 +380,7 @@ class _Finding:
                 f"{argument('confidence', doubtful[0])}, or for hard labels {few}."
             )
         self._refuse(
-            f"{what} may be a hard label, but {_quoted(doubtful)} may hold confidences. For a column per class say "
+            f"{what} may be a hard label, but {listed(doubtful)} may hold confidences. For a column per class say "
             f"{argument('ignore', label)}; for hard labels say {few}; if one column is the confidence of {what}, say "
             f"{argument('confidence')} with its name."
         )
@@ -443,9 +429,9 @@ class _Finding:
         few = ", ".join(argument("ignore", name) for name in others[:4]) + (", ..." if len(others) > 4 else "")
         ids = [name for name in others if self.case is None and self._is_key(name)]
         case = f" If it holds case ids, say {argument('case', ids[0])}." if ids else ""
-        seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
+        seem = f"{listed(classes)} seem to be classes, a column each, but " if classes else ""
         self._refuse(
-            f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
+            f"{seem}{listed(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
             f"class: {few}; or name the columns of classes by a pattern, such as {argument('confidence', 'prob_*')}, "
             f"or declare the labels of all classes, or their number where it is that of the columns.{case}"
         )
@@ -460,9 +446,9 @@ class _Finding:
             return
         head = names[0][: len(next(iter(heads))) + 1]
         if all(name.startswith(head) and len(name) > len(head) for name in names):
-            rest = _quoted([name[len(head) :] for name in names[:3]])
+            rest = listed([name[len(head) :] for name in names[:3]])
             self._refuse(
-                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say "
+                f"{listed(names)} begin alike. If the classes are {rest} and so on, say "
                 f"{argument('confidence', f'{head}*')}; if they are called as the columns are, say "
                 f"{argument('layout', 'wide')}."
             )
@@ -491,7 +477,7 @@ class _Finding:
         if objects:
             say = argument("outcome") if hints.truth else f"{argument('class_column')} and {argument('confidence')}"
             self._refuse(
-                f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns "
+                f"{listed(objects)} holds objects, which are not read: write classes and confidences as two columns "
                 f"of lists, or a row per class, or name other columns with {say}."
             )
         if hints.truth:
@@ -557,9 +543,5 @@ def _either(what: str, names: Sequence[str]) -> str:
     return " or ".join(argument(option, name) for name in names[:4])
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return listed(list(names))
-
-
 def _there_are(names: Sequence[str]) -> str:
-    return f" The columns are {listed(list(names))}." if names else " There are no columns."
+    return f" The columns are {listed(names)}." if names else " There are no columns."

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._optional import need
 from toplist._text import quote
@@ -16,7 +15,6 @@ from toplist.errors import CaseError, ClassError, FileError, ShapeError, TopList
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import plain
 from toplist.io.encoding import EMPTY_REMEDY
-from toplist.io.layouts import LayoutHints
 from toplist.io.options import ReadOptions, Source, hints_of
 from toplist.io.sources import OpenTable, open_source
 from toplist.lists import TopLists, flatten
@@ -80,6 +78,16 @@ def in_file(error: CaseError, batch: Batch) -> FileError:
     if error.case is not None and batch.ids is not None:
         where = f"case {quote(batch.ids[error.case].as_py())}: "
     return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
+
+
+def repairs_made(lists: TopLists, batch: Batch) -> dict[str, int]:
+    """In how many cases something was repaired, or was left out since it lacks its class or its confidence."""
+    return {**lists.repairs, **_left_out(batch)}
+
+
+def _left_out(batch: Batch) -> dict[str, int]:
+    cases = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
+    return {"blanks left out": cases} if cases else {}
 
 
 def require_outcomes(truth: Batch, sets: str | None) -> None:
@@ -149,47 +157,23 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     how = Source(data, **options).read(ReadOptions() if read is None else read)
     if how.set_separator is not None:
         raise TopListError("set_separator has no effect here: give label sets as a space of LabelSets.")
-    known = None if space is None else as_space(space)
-    offsets, named, t, declared, ids, dropped, rounding = from_table(data, space, hints_of(how, known))
-    rows, declared = flatten.ragged(offsets, named, t, declared, None)
-    rows = replace(rows, **rounding)
-    return TopLists._admit(rows, declared, ids, how.repairs, {"blanks left out": dropped} if dropped else {})
-
-
-Table = tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int, dict[str, Any]]
-
-
-def from_table(what: Any, space: Any, hints: LayoutHints) -> Table:
-    """Offsets, classes (codes or names), confidences, the space, the case ids, how many had a blank left out, rounding.
-
-    The last is what `Rows` knows of it.
-    """
-    source = open_source(what, "frame", hints)
-    batches = list(source.batches(together=True))
+    source = open_source(data, "frame", hints_of(how, None if space is None else as_space(space)))
     if space is None and not source.names:
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
     known = ClassSpace(labels=source.names) if space is None else as_space(space)
-    whole = concat(batches, source.path, source.names)
-    names = [name for batch in batches for name in _names(batch, source)]
+    batches = list(source.batches(together=True))
+    whole, ids = concat(batches, source.path, source.names), None
+    if batches and batches[0].ids is not None:
+        ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
+    names = list(source.names) * len(whole) if whole.classes is None else plain(whole.classes).to_pylist()
     if known.labels is not None and names and isinstance(names[0], str):
         names = _as_labels(names, known)
-    ids = None
-    if batches and batches[0].ids is not None:
-        pa = need("pyarrow")
-        ids = np.array(pa.chunked_array([batch.ids for batch in batches]).to_pylist())
-    dropped = 0 if whole.halves is None else int(np.count_nonzero(whole.halves.any(axis=1)))
-    rounding = {"precision": whole.precision, "shown": whole.shown}
     classes = np.array(names) if names else np.zeros(0, np.int64)
-    return whole.offsets, classes, whole.confidences, known, ids, dropped, rounding
-
-
-def _names(batch: Batch, source: OpenTable) -> list[Any]:
-    if batch.classes is None:
-        return list(source.names) * len(batch)
-    named: list[Any] = plain(batch.classes).to_pylist()
-    return named
+    rows, known = flatten.ragged(whole.offsets, classes, whole.confidences, known, None)
+    rows = replace(rows, precision=whole.precision, shown=whole.shown)
+    return TopLists._admit(rows, known, ids, how.repairs, _left_out(whole))
 
 
 def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from toplist._optional import need
@@ -11,14 +12,14 @@ from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
 from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
-from toplist.io.layouts import LayoutHints, ignored, recognise
+from toplist.io.layouts import Layout, LayoutHints, ignored, recognise
 from toplist.io.tables import FirstRows, Table, unique_values
 
 _LOOKED = 1000  # rows whose ids are compared
 _STRONG = frozenset(CASE[: CASE.index("question")])  # names that say what a case is, not what is in it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaseColumnRequest:
     """A table, and what the caller says about it."""
 
@@ -30,6 +31,15 @@ class CaseColumnRequest:
     def called(self) -> str:
         """The name of the table, for options that are about it alone."""
         return "truth" if self.hints.truth else self.name
+
+    @cached_property
+    def without_ids(self) -> Layout:
+        """The layout of the table if no column holds case ids."""
+        return recognise(self.table, self.hints, None)
+
+    def layout(self, case: str | None) -> Layout:
+        """The layout of the table if this column holds case ids, or none."""
+        return self.without_ids if case is None else recognise(self.table, self.hints, case)
 
     @property
     def files(self) -> frozenset[Any]:
@@ -149,8 +159,7 @@ def _may_be_key(one: CaseColumnRequest, name: str) -> bool:
 
 def _is_key(one: CaseColumnRequest, name: str) -> bool:
     """Whether the values tell cases apart; those of a long table are there once per class."""
-    look = one.table.look(name)
-    if not _tells_apart(look):
+    if not _tells_apart(one.table.look(name)):
         return False
     long = not one.hints.truth and bool(one.hints.confidences or named(one.table.names, CONFIDENCE))
     return long or unique_values(one.table, name)
@@ -222,14 +231,15 @@ def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
         if others:
             raise AlignmentError(
                 f"no column with case ids was found in {paths}, and rows are not matched by position unless that is "
-                f"asked for: pass {argument('by_position', True)} if all files are in the same order. Or name the ids, if "
-                f"{listed(others)} of {one.table.source} holds them: {argument('case', others[0])}.{_unique(one)}"
+                f"asked for: pass {argument('by_position', True)} if all files are in the same order. Or name the "
+                f"ids, if {listed(others)} of {one.table.source} holds them: {argument('case', others[0])}."
+                f"{_unique(one)}"
             )
 
 
 def _require_rows(one: CaseColumnRequest) -> None:
     """A row is a list of one class only where no column could say which rows belong together."""
-    layout = recognise(one.table, one.hints, None)
+    layout = one.without_ids
     if layout.kind == "ranked" and len(layout.classes) == 1 and one.hints.layout != "ranked":
         others = _unexplained(one)
         if others:
@@ -242,15 +252,13 @@ def _require_rows(one: CaseColumnRequest) -> None:
 def _unexplained(one: CaseColumnRequest) -> list[str]:
     """The columns that nothing is known of, and that could be ids."""
     table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
-    layout = recognise(table, one.hints, None)
-    return [name for name in layout.ignored if name not in left and _could_be_id(table, name)]
+    return [name for name in one.without_ids.ignored if name not in left and _could_be_id(table, name)]
 
 
 def _could_be_id(table: Table, name: str) -> bool:
     if not table.is_scalar(name) or is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE)):
         return False
-    look = table.look(name)
-    return _tells_apart(look)
+    return _tells_apart(table.look(name))
 
 
 def _tells_apart(look: FirstRows) -> bool:

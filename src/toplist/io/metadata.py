@@ -1,7 +1,4 @@
-"""What the truth says of the cases beside what happened: how much they count, what they belong to, when they were.
-
-Text that says when: only where its order as text is its order in time.
-"""
+"""Columns of the truth beside the outcomes: weights, groups, clusters and times of the cases."""
 
 from __future__ import annotations
 
@@ -86,8 +83,8 @@ def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         at = int(np.argmax(bad))
-        told = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
-        raise FileError(truth.source, f"{told}: weights are numbers, none below zero.", row=int(truth.rows[at]))
+        problem = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
+        raise FileError(truth.source, f"{problem}: weights are numbers, none below zero.", row=int(truth.rows[at]))
     return values
 
 

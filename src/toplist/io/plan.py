@@ -19,8 +19,8 @@ from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import MISSING, AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
-from toplist.io.encoding import EMPTY_REMEDY, ClassNames, CommonEncoder, Gathering, as_sets, has_integers
-from toplist.io.lists import lists_of, require_all_columns
+from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
+from toplist.io.lists import lists_of, repairs_made, require_all_columns, require_outcomes
 from toplist.io.options import ReadRequest, Truth
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import OpenTable, open_sources, tell
@@ -313,7 +313,7 @@ class AlignedFiles:
         """The lists of each file, what happened if the truth is among them, and what codes are called."""
         columns = [source.names for source in self.cases.sources]
         if self.truth:
-            _require_outcomes(batches[0], self.coder.sets)
+            require_outcomes(batches[0], self.coder.sets)
         codes, names = self.coder.together(batches, columns, truth=self.truth)
         if self.truth:
             _require_inside(codes[0], batches[0], self.space)
@@ -334,7 +334,7 @@ class AlignedFiles:
                     lists, outcomes, known = self.lists(batches)
                     everything.add(lists, outcomes, known)
                     for name, one, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
-                        self.repairs_made[name].update(repaired(one, batch))
+                        self.repairs_made[name].update(repairs_made(one, batch))
                     progress("reading", everything.cases, self.cases.total)
             except OutOfStepError:
                 continue
@@ -346,23 +346,10 @@ class AlignedFiles:
         return dict(zip(self.names, whole, strict=True)), y
 
 
-def repaired(lists: TopLists, batch: Batch) -> dict[str, int]:
-    """How many cases were repaired, and in how many something was left out that lacks its class or its confidence."""
-    halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
-    return {**lists.repairs, **({"blanks left out": halves} if halves else {})}
-
-
 def _require_labels(truth: OpenTable) -> None:
     if truth.layout.kind != "labels":
         problem = f"this is read as a distribution per case ({truth.layout.kind}); fitting needs one outcome per case"
         raise FileError(truth.path, f"{problem}. Name its column with {argument('outcome')}.")
-
-
-def _require_outcomes(truth: Batch, sets: str | None) -> None:
-    sizes = np.diff(truth.offsets)
-    if len(sizes) and sizes.min() < 1:
-        problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
-        raise FileError(truth.source, problem, row=int(truth.rows[np.argmin(sizes)]))
 
 
 def _require_inside(codes: Codes, truth: Batch, space: ClassSpace) -> None:

@@ -20,10 +20,10 @@ from toplist.io.column_names import RUN, named
 from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
 from toplist.io.duckdb_engine import connect, guarded
 from toplist.io.files import open_path
-from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header, table_of
+from toplist.io.layouts import Layout, LayoutHints, ignored, require_columns, require_header
 from toplist.io.matching import CaseColumnRequest, case_columns
 from toplist.io.readers import MemoryReader, Reader, TableChunk, open_frame
-from toplist.io.tables import sound
+from toplist.io.tables import Table, sound
 
 log = logging.getLogger("toplist")
 
@@ -52,7 +52,7 @@ class OpenTable:
     @property
     def reading(self) -> str:
         """How it is read: the layout, which column is what, and which are ignored."""
-        return self.layout.in_words(truth=self.truth, aligned=self.aligned)
+        return self.layout.describe(truth=self.truth, aligned=self.aligned)
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
@@ -64,7 +64,7 @@ class OpenTable:
         if self.layout.kind != "long":
             yield from self._rounded(_of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
-        grouped = to_batches(_together(pieces, self) if together else pieces, self.layout, halves=halves)
+        grouped = to_batches(_case_by_case(pieces, self) if together else pieces, self.layout, halves=halves)
         yield from self._rounded(_of_one_kind(grouped))
 
     def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -85,8 +85,7 @@ class OpenTable:
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and their rows, of any layout but the long one."""
         for piece in self._pieces([str(self.layout.case)]):
-            rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
-            yield identifiers(piece.table.column(0), piece.source, rows), rows
+            yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers
 
 
 def open_source(what: Any, name: str, hints: LayoutHints) -> OpenTable:
@@ -98,10 +97,10 @@ def open_sources(
     asked: Mapping[str, tuple[Any, LayoutHints]], truth: tuple[Any, LayoutHints] | None = None
 ) -> list[OpenTable]:
     """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
-    opened = [CaseColumnRequest(name, table_of(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
+    opened = [CaseColumnRequest(name, Table(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
     if truth is not None:
         what, hints = truth
-        own = CaseColumnRequest("truth", table_of(_reader(what, "truth")), hints)
+        own = CaseColumnRequest("truth", Table(_reader(what, "truth")), hints)
         opened = [own, *(_apart(one, own) for one in opened)]
     for one in opened:
         require_header(one.table)
@@ -109,7 +108,7 @@ def open_sources(
     _require_ignored(opened)
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
-        layout, reader = recognise(one.table, one.hints, case), one.table.reader
+        layout, reader = one.layout(case), one.table.reader
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -174,8 +173,8 @@ def _require_natural_order(reader: Reader) -> None:
 
 def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
-    meant = set(ignored(one.table.names, one.hints.ignore))
-    for name in named([name for name in layout.ignored if name not in meant], RUN):
+    left = set(ignored(one.table.names, one.hints.ignore))
+    for name in named([name for name in layout.ignored if name not in left], RUN):
         values = {
             value
             for piece in one.table.reader.pieces([name])
@@ -218,7 +217,7 @@ def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-def _together(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[TableChunk]:
+def _case_by_case(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[TableChunk]:
     """The rows of a long table, case by case in the order of their first rows."""
     pa, layout = need("pyarrow"), source.layout
     names = [f"c{i}" for i in range(len(layout.columns))]
@@ -232,7 +231,7 @@ def _together(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[Table
         for piece in chain([first], pieces):
             if not files or files[-1] != piece.source:
                 files.append(piece.source)
-            rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
+            rows = piece.row_numbers
             columns = [_cast(*pair, piece.source) for pair in zip(piece.table.columns, schema, strict=False)]
             columns += [pa.array(rows), pa.array(np.full(len(rows), len(files) - 1, np.int32))]
             yield pa.record_batch(columns, schema=schema)

@@ -1,7 +1,4 @@
-"""Files may be damaged: what libraries hand over unseen is looked at before it is used.
-
-A table before its layout is known: which columns there are, and what their first values look like.
-"""
+"""A table before its layout is known: whether it is damaged, which columns it has, what their first values are."""
 
 from __future__ import annotations
 
@@ -91,13 +88,17 @@ class Table:
     """The columns of a file or frame, with their types and a look at their first values."""
 
     reader: Reader
-    names: list[str]
     _looks: dict[str, FirstRows] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
-        """What the table is called."""
+        """The path, or the name of a table in memory."""
         return self.reader.name
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns."""
+        return [str(name) for name in self.schema.names]
 
     @cached_property
     def schema(self) -> Any:

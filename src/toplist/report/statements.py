@@ -664,7 +664,7 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
         key, how = str(found), f"p = {small(one.test.p)}"
         if found == "none" and alone != "none":
             key, how = "unsure", f"{how} alone, {small(p)} among {number_of(len(tested), 'model')}"
-        gap = one.mass_gap if found.startswith("mass") else one.gap
+        gap = one.mass_bias if found.startswith("mass") else one.bias
         groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)})"))
     said = [sentence(f"{_DIRECTIONS[key]}: ", *series(groups[key], 20), ".") for key in _DIRECTIONS if key in groups]
     many = f", also when adjusted by Holm's method for {number_of(len(tested), 'model')}," if len(tested) > 1 else ""

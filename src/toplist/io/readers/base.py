@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,13 @@ class TableChunk:
     table: Table
     rows: Any = None  # the rows' own numbers, counted from 1, where they do not follow each other
     entries: Entries | None = None  # in place of the columns that are classes, where there are very many
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The number of each row in the file, counted from 1."""
+        if self.rows is not None:
+            return cast("NDArray[np.int64]", self.rows)
+        return np.arange(self.start + 1, self.start + len(self.table) + 1, dtype=np.int64)
 
 
 class Reader(ABC):

@@ -88,7 +88,7 @@ _REMEDY = " All files of a folder or a pattern are one prediction: write them in
 
 
 def require_same_columns(names: Iterable[str], source: str, known: Iterable[str], home: str) -> None:
-    """A further column may be a class, or a rank, that the other files do not have: nobody can tell."""
+    """A further column may be a class, or a rank, that the other files do not have: which, cannot be known."""
     mine, theirs = dict.fromkeys(names), dict.fromkeys(known)
     lacks = next((name for name in theirs if name not in mine), None)
     more = next((name for name in mine if name not in theirs), None)

@@ -21,7 +21,7 @@ from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.column_names import CASE, CLASS, CONFIDENCE
 from toplist.io.columns import offsets_of, truths
-from toplist.io.duckdb_engine import connect, in_words, quoted, require_enough
+from toplist.io.duckdb_engine import connect, message_of, quoted, require_enough
 from toplist.io.readers.base import ENTRIES, Entries, Format, Reader, TableChunk, batch_rows, without_columns
 from toplist.io.readers.column_types import require_same_columns
 from toplist.io.readers.fasttext import FastTextReader, is_fasttext
@@ -268,7 +268,7 @@ def _query(path: Path, header: _Header, columns: Sequence[str], *, short: bool) 
 
 
 def _escaped(path: Path) -> str:
-    """The path as DuckDB takes it: not as a pattern, and nobody's home."""
+    """The path as DuckDB takes it: not as a pattern, and ~ is no home folder."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
 
@@ -296,7 +296,7 @@ def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:
     if "invalid state" in text:
         problem = "this line ends in another way than the first one: save the file with line ends of one kind."
         return FileError(str(path), problem, row=_odd_line(path, header))
-    return FileError(str(path), f"this cannot be read: {in_words(error)}", row=row)
+    return FileError(str(path), f"this cannot be read: {message_of(error)}", row=row)
 
 
 def crooked(path: Path, row: int | None, expected: int, found: int) -> FileError:

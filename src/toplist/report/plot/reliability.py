@@ -83,7 +83,7 @@ class ReliabilityPanel:
     def under(self, side: float) -> str:
         """The means below the name of a panel of this side."""
         if not self.count:
-            return "no promises"
+            return "no confidences"
         if side < 150:
             return f"{number(self.confidence, 2)} → {number(self.hit_rate, 2)}"
         return self._means(self.confidence, self.hit_rate)
