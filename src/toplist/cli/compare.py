@@ -39,7 +39,7 @@ class ScoringOptions(Printing):
 
     rule: tuple[str, ...] = option(
         ("brier", "log"),
-        f"{', '.join(RULES)}; may be given several times. The first ranks.",
+        "brier, log, spherical, zero-one, one-vs-rest; may be given several times. The first ranks.",
         choices=RULES,
         show_default="brier and log",
     )

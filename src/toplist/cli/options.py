@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +19,7 @@ from toplist.cli.errors import UsageError, flag_of, of_flags
 from toplist.cli.labels import space_of
 from toplist.io.options import TRUTH, ReadOptions, Truth
 
-
-def names_in(table: str, package: str) -> tuple[str, ...]:
-    """The keys of a table in the `__init__` of a package, read without importing it, so that help is fast.
-
-    >>> names_in("RULES", "scoring/rules")[:2]
-    ('brier', 'log')
-    """
-    source = (Path(tl.__file__).parent / package / "__init__.py").read_text(encoding="utf-8")
-    for one in ast.parse(source).body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Dict) and ast.unparse(one.target) == table:
-            return tuple(str(key.value) for key in one.value.keys if isinstance(key, ast.Constant))
-    raise LookupError(f"there is no table {table} in {package}.")
-
-
-RULES = names_in("RULES", "scoring/rules")
+RULES = "toplist.scoring.rules:RULES"  # where the names of rules are
 _FILE = "Predictions: a path, a folder or a pattern."
 _FILES = "Predictions: paths, folders, patterns; or name=path."
 _OUTCOMES = "Outcomes: a file with case ids and outcomes."

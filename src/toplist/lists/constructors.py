@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array
+from toplist._typing import Duplicates, Scale
 from toplist.core.kernel import Rows
 from toplist.errors import MassError, ShapeError
 from toplist.lists import flatten
@@ -20,7 +21,7 @@ from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.error_messages import as_a_whole, wrong_width
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space
-from toplist.lists.validation import Duplicates, Repairs, Scale, admit
+from toplist.lists.validation import Repairs, admit
 
 
 class Constructors:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_flat, as_floats
+from toplist._typing import Scale
 from toplist.core.kernel import Rows
 from toplist.errors import ClassError, ShapeError, SpaceError, TopListError
 from toplist.lists.device import DeviceLists
@@ -20,7 +21,7 @@ from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.space import ClassSpace, as_space
 from toplist.lists.toplist import TopList
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import Repairs, Scale
+from toplist.lists.validation import Repairs
 
 PREFIX = "__label__"  # of fastText's labels
 _ENTRY = frozenset(("label", "score"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._typing import Blanks, Duplicates, Scale
 from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.core.validity import doubles, inspect
@@ -16,10 +17,6 @@ from toplist.lists.columns import CheckedColumns, row_log_sums, row_sums
 from toplist.lists.error_messages import SENTINEL, bad_case, complain, first_bad
 from toplist.lists.flatten import exponentiate, from_percent, keep_logs
 from toplist.lists.space import ClassSpace
-
-Scale = Literal["probability", "percent", "log"]
-Duplicates = Literal["error", "sum"]
-Blanks = Literal["error", "drop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
