@@ -148,7 +148,7 @@ def _rounds(n: int) -> Trial:
 def _power(difference: float) -> Trial:
     n = needed(difference)
     return Trial(
-        f"difference of {difference}, n = {n} as was said to be needed",
+        f"difference of {difference}, n = {n} by extra_units",
         lambda rng: worlds.apart(rng, n, difference),
         (separates("t"),),
     )
@@ -169,7 +169,7 @@ TRIALS: tuple[Trial, ...] = (
     ),
     *(trial for kind in ("AR(1) 0.5", "MA(4)") for n in (50, 300, 1000) for trial in _timed(kind, n)),
     Trial(
-        "AR(1) 0.5, 300 moments of 5 cases",
+        "AR(1) 0.5, 300 time points of 5 cases",
         lambda rng: worlds.timed(rng, 300, "AR(1) 0.5", cases=5),
         (
             interval("hac", "hac", "short"),

@@ -1,6 +1,6 @@
 """CIFAR-10S: lists of one or two classes in percent, as people wrote them down.
 
-Nothing is mended here: what is wrong is the command's to refuse or, where it is told so, to repair. A network's
+Nothing is repaired here: the command refuses what is wrong or, on request, repairs it. A network's
 distributions for the same images stand beside, once for each list.
 """
 

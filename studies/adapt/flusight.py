@@ -32,7 +32,7 @@ BOARDS = {
 
 
 def adapt(data: Path, out: Path) -> None:
-    """Write a file per team, the weeks, and what happened."""
+    """Write a file per team, the weeks, and the outcomes."""
     loaded = np.load(data / FILES[0])
     weeks = loaded["classes"].tolist()
     dates, places = loaded["reference_date"].tolist(), loaded["location"].tolist()

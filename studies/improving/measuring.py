@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import toplist as tl
 from studies.improving.data import NETWORKS, SEED, Model
-from toplist.calibration import calibration_test, confidence_gap, decompose
+from toplist.calibration import calibration_bias, calibration_test, decompose
 from toplist.postprocess import (
     Conformal,
     ambiguity,
@@ -49,7 +49,7 @@ def _alone(one: Model) -> bool:
 def recalibration(one: Model) -> Record:
     """Diagnosed as it is, then recalibrated, each case by a choice and a fit that have not seen it."""
     test = calibration_test(one.lists, one.y, draws=DRAWS, seed=SEED, clusters=one.clusters)
-    gap = confidence_gap(one.lists, one.y, clusters=one.clusters)
+    gap = calibration_bias(one.lists, one.y, clusters=one.clusters)
     after, chosen = recalibrated(one)
     board = tl.compare({"before": one.lists, "after": after}, tl.Truth(one.y, cluster=one.clusters))
     before, better = (decompose(lists, one.y) for lists in (one.lists, after))
@@ -61,8 +61,8 @@ def recalibration(one: Model) -> Record:
         "p": test.p,
         "miscalibrated": test.p <= LEVEL,
         "gap": {"value": gap.difference, "low": gap.low, "high": gap.high},
-        "promised": gap.promised,
-        "kept": gap.kept,
+        "confidence": gap.mean_confidence,
+        "hit_rate": gap.hit_rate,
         "chosen": chosen,
         "brier": {name: board[name].scores["brier"].mean.value for name in ("before", "after")},
         "difference": _difference(board, "after", "before"),
@@ -164,14 +164,14 @@ def rejection(one: Model) -> Record:
 
 
 def conformal(one: Model, coverage: float) -> Record:
-    """Lists that promise coverage, made by one half, and how often they cover the other half."""
+    """Conformal lists fitted to one half of the cases, and their coverage on the other half."""
     learn, judge = one.halves()
     made = Conformal(coverage=coverage, seed=SEED).fit(learn.lists, learn.y)
     lists = made.transform(judge.lists)
     return {
         "data": one.data,
         "name": one.name,
-        "promised": coverage,
+        "nominal": coverage,
         "covered": tl.coverage(lists, judge.y),
         "size": float(lists.sizes.mean()),
         "top-beta": _top_beta(judge, coverage),

@@ -34,7 +34,7 @@ def binned(promised: Any, kept: Any) -> list[Bin]:
 def agree(mine: Any, theirs: list[Bin]) -> bool:
     """The same bins, up to how numpy rounds."""
     return [(b.low, b.high, b.count) for b in mine] == [(b.low, b.high, b.count) for b in theirs] and all(
-        (a.promised, a.kept) == pytest.approx((b.promised, b.kept), rel=1e-12)
+        (a.mean_confidence, a.hit_rate) == pytest.approx((b.mean_confidence, b.hit_rate), rel=1e-12)
         for a, b in zip(mine, theirs, strict=True)
     )
 

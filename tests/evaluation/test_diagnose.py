@@ -34,15 +34,15 @@ def test_the_verdict_names_the_direction(power, words):
     found = diagnose(*drawn(power=power))
     assert found.miscalibrated
     assert found.verdict.startswith(words)
-    assert found.gap is not None
-    assert (found.gap.difference > 0) == (power > 1)
+    assert found.bias is not None
+    assert (found.bias.difference > 0) == (power > 1)
 
 
 def test_a_difference_that_the_test_does_not_find_is_said_beside_it():
     """The test looks everywhere, and may miss a small shift of the first class whose interval leaves zero out."""
     for seed in range(40):
         found = diagnose(*drawn(300, power=1.2, seed=seed), draws=39)
-        sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.gap, found.mass_gap)]
+        sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.bias, found.mass_bias)]
         if not found.miscalibrated and sure[0]:
             assert found.verdict.startswith("No sign of miscalibration in 300 cases (p = 0.")
             assert ", though the first class gets" in found.verdict
@@ -73,11 +73,11 @@ def test_numbers_are_those_of_the_functions_that_have_their_names():
     lists, y = drawn(power=2.0, k=3)
     found = diagnose(lists, y, inference=0.9)
     assert found.decomposition.score == pytest.approx(tl.score(lists, y).mean())
-    assert found.gap == calibration.confidence_gap(lists, y, level=0.9)
-    assert found.mass_gap == calibration.confidence_gap(lists, y, of="mass", level=0.9)
+    assert found.bias == calibration.calibration_bias(lists, y, level=0.9)
+    assert found.mass_bias == calibration.calibration_bias(lists, y, of="mass", level=0.9)
     assert found.calibration_error == calibration.calibration_error(lists, y, level=0.9)
     assert found.test == calibration.calibration_test(lists, y, draws=199)
-    assert found.calibration.top.kept == pytest.approx(tl.accuracy(lists, y))
+    assert found.calibration.top.hit_rate == pytest.approx(tl.accuracy(lists, y))
     assert [one.of for one in found.calibration.ranks] == [1, 2, 3]
     assert found.exact
 
@@ -141,12 +141,12 @@ def test_without_outcomes_there_are_oddities_and_the_reason_for_the_rest():
 def test_hard_labels_empty_lists_and_full_distributions_are_diagnosed():
     y = [0, 1] * 10
     hard = diagnose(tl.TopLists.from_labels([0, 0] * 10, 3), y)
-    assert hard.gap.promised == 1
+    assert hard.bias.mean_confidence == 1
     assert hard.test.p < 0.05
     nothing = diagnose(tl.TopLists.from_dicts([{}] * 20, 3), y)
-    assert nothing.gap is None
+    assert nothing.bias is None
     assert nothing.calibration.top is None
-    assert nothing.calibration.mass.kept == 0
+    assert nothing.calibration.mass.hit_rate == 0
     assert any("Every list is empty" in note for note in nothing.notes)
     assert repr(nothing)
 
@@ -168,10 +168,10 @@ def test_label_sets_a_sparse_matrix_and_one_list_will_do():
 
     space = tl.LabelSets([f"label {i}" for i in range(100)])
     sets = diagnose([{"label 1"}, {"label 2", "label 3"}] * 10, [{"label 1"}, {"label 2"}] * 10, space=space)
-    assert (sets.classes, sets.gap.kept) == ("2**100 classes", 0.5)
+    assert (sets.classes, sets.bias.hit_rate) == ("2**100 classes", 0.5)
     sparse = diagnose(csr_array(np.array([[0.5, 0.2, 0.3], [0.0, 1.0, 0.0]])), [0, 1])
     assert sparse.cases == 2
-    assert diagnose(tl.TopList({0: 0.5}, 3), 0).gap.kept == 1
+    assert diagnose(tl.TopList({0: 0.5}, 3), 0).bias.hit_rate == 1
 
 
 @pytest.mark.parametrize("m", [2**10000, math.inf])
@@ -200,7 +200,7 @@ def test_confidences_that_are_only_logarithms_are_diagnosed():
 def test_one_case_has_no_interval_and_says_so():
     found = diagnose(tl.TopLists.from_topk([[0]], [[0.5]], 3), [0])
     assert found.calibration_error is None
-    assert found.gap.low is None
+    assert found.bias.low is None
     assert any("calibration error needs two cases" in note for note in found.notes)
     assert repr(found)
 
@@ -262,7 +262,7 @@ def test_many_cases_are_added_up_in_bins_and_the_diagnosis_says_so(monkeypatch):
     assert not found.exact
     assert found.tested == 500
     assert any("one case in 4:" in note for note in found.notes)
-    assert found.gap.difference == pytest.approx(exact.gap.difference)
+    assert found.bias.difference == pytest.approx(exact.bias.difference)
     assert found.decomposition.score == pytest.approx(exact.decomposition.score)
     assert found.decomposition.miscalibration == pytest.approx(exact.decomposition.miscalibration, abs=0.005)
     assert found.verdict.split(":")[0] == exact.verdict.split(":")[0]
@@ -279,7 +279,7 @@ def test_how_cases_come_in_never_shows_in_what_is_held(limit):
         for lo in range(0, 300, step):
             at = order[lo : lo + step]
             into.add(lists[at], y[at], at + 1)
-        found.append(into.held())
+        found.append(into.sample())
     one, other = found
     assert one.every == other.every
     assert one.lists == other.lists
@@ -322,7 +322,7 @@ class TestFiles:
         assert isinstance(one, Diagnosis)
         assert one.name == "preds.csv"
         assert one.test == other.test
-        assert one.gap.difference == pytest.approx(other.gap.difference)
+        assert one.bias.difference == pytest.approx(other.bias.difference)
         assert one.decomposition.score == pytest.approx(other.decomposition.score)
         assert one.exact
 

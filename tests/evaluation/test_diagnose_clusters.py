@@ -20,8 +20,8 @@ def test_the_numbers_are_those_of_the_functions_with_the_same_clusters():
     lists, y, which = repeated(40, 5, seed=3)
     found = diagnose(lists, tl.Truth(y, cluster=which), draws=39)
     assert found.clusters == 40
-    assert found.gap == calibration.confidence_gap(lists, y, clusters=which)
-    assert found.mass_gap == calibration.confidence_gap(lists, y, of="mass", clusters=which)
+    assert found.bias == calibration.calibration_bias(lists, y, clusters=which)
+    assert found.mass_bias == calibration.calibration_bias(lists, y, of="mass", clusters=which)
     assert found.calibration_error == calibration.calibration_error(lists, y, clusters=which)
     assert found.test == calibration.calibration_test(lists, y, clusters=which, draws=39)
     assert "200 cases in 40 clusters" in repr(found)
@@ -56,7 +56,7 @@ def test_too_few_draws_to_find_anything_are_told(draws, clustered, said):
 def test_one_cluster_says_nothing_for_sure():
     lists, y, which = repeated(20, 2, seed=1)
     found = diagnose(lists, tl.Truth(y, cluster=np.zeros(len(which))), draws=19)
-    assert (found.gap.low, found.gap.high, found.calibration_error) == (None, None, None)
+    assert (found.bias.low, found.bias.high, found.calibration_error) == (None, None, None)
     assert any("two clusters" in note for note in found.notes)
     assert "in 1 cluster," in repr(found)
 
@@ -85,13 +85,13 @@ def test_many_cases_keep_their_clusters(monkeypatch):
     monkeypatch.setattr("toplist.evaluation.case_sample.TESTED_EACH", 100)
     found = diagnose(lists, tl.Truth(y, cluster=which), draws=19)
     assert not found.exact
-    every = len(lists) // found.gap.cases
+    every = len(lists) // found.bias.cases
     some = slice(None, None, every)
     assert every > 1
-    assert found.gap == calibration.confidence_gap(lists[some], y[some], clusters=which[some])
-    assert any(f"of one case in {every}: {found.gap.cases} cases" in note for note in found.notes)
+    assert found.bias == calibration.calibration_bias(lists[some], y[some], clusters=which[some])
+    assert any(f"of one case in {every}: {found.bias.cases} cases" in note for note in found.notes)
     assert any("The test is of one cluster in " in note for note in found.notes)
-    assert found.tested < found.gap.cases
+    assert found.tested < found.bias.cases
 
 
 def write(folder: Path, lists: tl.TopLists, y: np.ndarray, which: np.ndarray, name: str) -> tuple[Path, Path]:
@@ -114,8 +114,8 @@ def test_files_name_a_column_of_the_truth(tmp_path, name, asked):
     said, truth = write(tmp_path, lists, y, which, name)
     found = diagnose(said, tl.Truth(truth, cluster=asked), space=lists.space.size, draws=19)
     assert found.clusters == 30
-    gap = calibration.confidence_gap(lists, y, clusters=which)
-    assert (found.gap.low, found.gap.high) == pytest.approx((gap.low, gap.high))
+    gap = calibration.calibration_bias(lists, y, clusters=which)
+    assert (found.bias.low, found.bias.high) == pytest.approx((gap.low, gap.high))
     words = () if asked is None else ("--cluster", asked)
     size = str(lists.space.size)
     done = toplist("diagnose", said, "--truth", truth, "--classes", size, "--draws", "19", "--json", *words)

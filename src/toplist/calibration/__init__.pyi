@@ -6,8 +6,8 @@ from toplist.calibration.decomposition import DecompositionTerm as Decomposition
 from toplist.calibration.decomposition import decompose as decompose
 from toplist.calibration.error import CalibrationBias as CalibrationBias
 from toplist.calibration.error import CalibrationError as CalibrationError
+from toplist.calibration.error import calibration_bias as calibration_bias
 from toplist.calibration.error import calibration_error as calibration_error
-from toplist.calibration.error import confidence_gap as confidence_gap
 from toplist.calibration.reliability_curve import Band as Band
 from toplist.calibration.reliability_curve import Reliability as Reliability
 from toplist.calibration.reliability_curve import reliability as reliability

@@ -1,7 +1,4 @@
-"""Exact sums of promises by fine bins, in units of the smallest double.
-
-Reliability that adds up: promises counted in fine bins, so that no case need be kept.
-"""
+"""Mergeable calibration: sums over fine bins by rank, from which curves, errors and decompositions follow."""
 
 from __future__ import annotations
 
@@ -17,18 +14,18 @@ from toplist.calibration.decomposition import REST, Decomposition, split, sum_up
 from toplist.calibration.error import (
     CalibrationBias,
     CalibrationError,
+    bias_of,
     error_of,
     even_bins,
-    gap_of,
     joined,
     least_variance,
 )
-from toplist.calibration.pairs import Of, as_of, promises
+from toplist.calibration.pairs import Of, as_of, calibration_pairs
 from toplist.calibration.reliability_curve import Reliability
 from toplist.core.exact_sums import UNIT, exact_sums
 from toplist.core.isotonic import pool
 from toplist.errors import TopListError
-from toplist.lists import TopLists
+from toplist.lists import as_lists
 from toplist.scoring.rules import Brier
 from toplist.scoring.scores import penalise, score
 
@@ -40,9 +37,19 @@ _COARSE = 10  # fine bins to one of the histogram
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """Promises in 200 bins of one width, by rank, of the mass and of the rest; sums are exact, and merge exactly.
+    """Pairs of confidence and hit in 200 bins of one width, by rank, of the mass and of the rest; sums are exact.
 
-    Everything here is what the exact function says of promises that were moved to the mean of their bin.
+    ``Binned.of(lists, y)`` makes one; adding two gives that of all their cases, however they were split. Each result is
+    that of the exact function with every confidence moved to the mean of its bin.
+
+    Examples
+    --------
+    >>> from toplist import TopLists
+    >>> lists = TopLists.from_dicts([{"a": 0.9}, {"a": 0.6}], 3)
+    >>> both = Binned.of(lists[:1], ["a"]) + Binned.of(lists[1:], ["b"])
+    >>> round(both.calibration_bias().difference, 6)
+    0.25
+
     """
 
     cases: int = 0
@@ -56,7 +63,6 @@ class Binned:
     unpayable: int = 0  # cases with an infinite penalty
 
     def __add__(self, other: Binned) -> Binned:
-        """Exact: how the cases were split never shows."""
         return Binned(
             self.cases + other.cases,
             tuple(a + b for a, b in zip(self.ranks, other.ranks, strict=True)),
@@ -70,26 +76,27 @@ class Binned:
         )
 
     @classmethod
-    def of(cls, lists: TopLists, y: Any, *, penalty: float | None = None) -> Binned:
-        """The bins of lists and what happened; of an invalid list, those of its largest valid sublist."""
-        made, rule = promises(lists, y), Brier()
+    def of(cls, lists: Any, y: Any, *, penalty: float | None = None, space: Any = None) -> Binned:
+        """The bins of lists with outcomes; of an invalid list, those of its largest valid sublist."""
+        lists, rule = as_lists(lists, space), Brier()
+        made = calibration_pairs(lists, y)
         if not len(lists):
             return cls()
         n = unlisted(made)
-        some, missed = n > 0, made.missed
+        some, miss = n > 0, made.miss
         due = penalise(np.zeros(len(lists)), lists, rule, penalty)
         payable = np.isfinite(due)
         columns = np.stack((
             score(lists, y, rule=rule, penalty=0.0),
-            np.where(missed, 1.0 - 1.0 / np.where(some, n, 1.0), 0.0),
+            np.where(miss, 1.0 - 1.0 / np.where(some, n, 1.0), 0.0),
             np.where(payable, due, 0.0),
         ))  # fmt: skip
         total, misses, paid = exact_sums(columns)[0].tolist()
         return cls(
             len(lists),
-            Bins.by_layer(np.minimum(made.rank, RANKS), RANKS + 1, made.confidence, made.kept, FINE),
-            Bins.by_layer(np.zeros(len(lists), np.intp), 1, made.mass, ~missed, FINE)[0],
-            Bins.weighted(made.rest[some], missed[some], 1.0 / n[some], FINE),
+            Bins.by_layer(np.minimum(made.rank, RANKS), RANKS + 1, made.confidence, made.hit, FINE),
+            Bins.by_layer(np.zeros(len(lists), np.intp), 1, made.mass, ~miss, FINE)[0],
+            Bins.weighted(made.rest[some], miss[some], 1.0 / n[some], FINE),
             int(some.sum()),
             total + paid,
             misses,
@@ -107,12 +114,12 @@ class Binned:
         of, sums = self._seen(of)
         groups = sums.groups()
         steps = pool(groups)
-        count, promised, kept, *_ = map(sum, sums.columns)
+        count, confidence, hits, *_ = map(sum, sums.columns)
         return Reliability(
             of,
             count // UNIT,
-            promised / count,
-            kept / count,
+            confidence / count,
+            hits / count,
             steps,
             groups.x,
             steps(groups.x),
@@ -149,13 +156,13 @@ class Binned:
         )
 
     def calibration_error(self, of: Of = "top", *, bins: Any = 15, level: Any = 0.95) -> CalibrationError:
-        """As `toplist.calibration.calibration_error`, with fine bins taken together instead of equal promises."""
+        """As `toplist.calibration.calibration_error`, with fine bins taken together instead of equal confidences."""
         bins, level = as_whole(bins, "bins", 1), as_probability(level, "level")
         of, sums = self._seen(of)
         if of == "listed":
             raise TopListError(
-                "bins do not say which confidences are of one list, which the error of 'listed' needs: "
-                "look at 'top', 'mass' or a rank, or use calibration_error on the lists."
+                "bins do not tell which confidences are of one list, which the error of 'listed' needs: "
+                "use 'top', 'mass' or a rank, or calibration_error of the lists."
             )
         some = np.flatnonzero(np.array(sums.columns[0], bool))
         count = np.array([sums.columns[0][at] // UNIT for at in some], float)
@@ -166,15 +173,15 @@ class Binned:
         least = np.array([_least(s) for s in whole])
         return error_of(of, means, np.diag(spread / n), least, n, int(n.sum()), level)
 
-    def gap(self, of: Of = "top", *, level: Any = 0.95) -> CalibrationBias:
-        """As `toplist.calibration.confidence_gap`: nothing is lost in bins."""
+    def calibration_bias(self, of: Of = "top", *, level: Any = 0.95) -> CalibrationBias:
+        """As `toplist.calibration.calibration_bias`: nothing is lost in bins."""
         level, named = as_probability(level, "level"), as_of(of)
         _, sums = self._seen("mass" if named == "listed" else named)
         whole = sums.merge([range(FINE)])
-        (count,), (promised,), (kept,), *_ = whole.columns
+        (count,), (confidence,), (hits,), *_ = whole.columns
         n = whole.count
         spread = max(_distance(whole)[1], n * _least(whole)) if n > 1 else math.inf
-        return gap_of(named, promised / count, kept / count, spread, n, level, cases=n)
+        return bias_of(named, confidence / count, hits / count, spread, n, level, cases=n)
 
     def _seen(self, of: Of) -> tuple[Of, Bins]:
         of = as_of(of)
@@ -188,23 +195,23 @@ class Binned:
         else:
             found = self.ranks[0 if isinstance(of, str) else of - 1]
         if not found:
-            raise TopListError(f"no list promises anything for {of!r}.")
+            raise TopListError(f"no list has a confidence for {of!r}.")
         return of, found
 
     def _require_cases(self) -> None:
         if not self.cases:
-            raise TopListError("there are no cases, and so nothing was promised or kept.")
+            raise TopListError("there are no cases.")
 
 
 def _distance(sums: Bins) -> tuple[float, float]:
-    """Of promised - kept in the first bin, its mean and the variance of one, over n - 1."""
-    (count,), (promised,), (kept,), *_ = sums.columns
-    away, n = promised - kept, sums.count
+    """Of confidence - hit in a single bin, its mean and the variance of one, over n - 1."""
+    (count,), (confidence,), (hits,), *_ = sums.columns
+    away, n = confidence - hits, sums.count
     # (sum of squares - (sum)^2 / n) / (n - 1), in whole numbers up to the last step
     return away / count, (sums.squared_distance() * count - away * away) / (count * UNIT * (n - 1))
 
 
 def _least(sums: Bins) -> float:
-    """The least variance of the mean of promised - kept in the first bin."""
-    count, promised, kept, squares, _ = (column[0] / UNIT for column in sums.columns)
-    return float(least_variance(promised - squares, kept, count))
+    """The least variance of the mean of confidence - hit in a single bin."""
+    count, confidence, hits, squares, _ = (column[0] / UNIT for column in sums.columns)
+    return float(least_variance(confidence - squares, hits, count))

@@ -19,13 +19,24 @@ BINS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The pairs of confidence and hit whose confidence is in one bin."""
+    """The pairs of confidence and hit whose confidence is in one bin.
+
+    Attributes
+    ----------
+    low, high : float
+        The bounds of the bin.
+    count : int
+        How many pairs there are.
+    mean_confidence, hit_rate : float
+        The mean of the confidences, and how often their classes are the outcome.
+
+    """
 
     low: float
     high: float
     count: int
-    promised: float  # the mean of the confidences
-    kept: float  # how often what they were given to happened
+    mean_confidence: float
+    hit_rate: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,7 @@ class Bins:
         """Means by bin; empty bins are left out.
 
         >>> Bins.of(np.array([1.0, 0.5]), np.array([True, False])).means()[0]
-        Bin(low=0.5, high=0.55, count=1, promised=0.5, kept=0.0)
+        Bin(low=0.5, high=0.55, count=1, mean_confidence=0.5, hit_rate=0.0)
         """
         n = len(self.columns[0])
         return tuple(
@@ -144,4 +155,5 @@ def averages(bins: Iterable[Bin]) -> tuple[float, float] | None:
     total = sum(b.count for b in filled)
     if not total:
         return None
-    return sum(b.count * b.promised for b in filled) / total, sum(b.count * b.kept for b in filled) / total
+    means = ([b.count * b.mean_confidence for b in filled], [b.count * b.hit_rate for b in filled])
+    return sum(means[0]) / total, sum(means[1]) / total

@@ -18,8 +18,7 @@ from toplist._typing import Progress
 from toplist.core.kernel import Rows
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
-from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place
-from toplist.evaluation.case_sample import held as sample_cases
+from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
@@ -83,7 +82,7 @@ def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, pr
     counts = replace(checks.counts, classes=seen.reader.classes)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
     many = found.classes if plan.space is None else show_size(plan.space.size)
-    return replace(found, counts=counts, issues=issues, classes=many, held=seen.reader.holding.held())
+    return replace(found, counts=counts, issues=issues, classes=many, held=seen.reader.sampler.sample())
 
 
 def _unscored(found: Sequence[Issue]) -> str:
@@ -101,17 +100,17 @@ def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) ->
 
 @dataclass(slots=True)
 class _Reader:
-    """Sees each batch as it is scored: holds its cases by place, and counts which classes are listed and happen."""
+    """Called with every scored batch: samples its cases, and counts which classes are listed and which are outcomes."""
 
     local: bool  # codes mean something else in every case
     cluster: str | None  # a column of the truth
-    holding: CaseSampler
+    sampler: CaseSampler
     classes: Classes = field(default_factory=Classes)
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
         clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
-        self.holding.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
+        self.sampler.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
         if self.local:
             return
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
@@ -121,7 +120,7 @@ class _Reader:
 
 
 class _Reading(Collector):
-    """A sink that keeps nothing of the scores: the reader has looked over the judge's shoulder."""
+    """A collector that keeps nothing of the scores; its watcher samples the cases."""
 
     __slots__ = ("name", "reader")
 
@@ -131,20 +130,20 @@ class _Reading(Collector):
 
     @property
     def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         return {self.name: self.reader}
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
 
     def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
 
 
 MISSING: Final = ("error", "common")
 _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
 _MEASURED = (
-    "calibration", "decomposition", "calibration_error", "gap", "mass_gap", "test", "tested", "clusters", "notes",
+    "calibration", "decomposition", "calibration_error", "bias", "mass_bias", "test", "tested", "clusters", "notes",
 )  # fmt: skip
 
 

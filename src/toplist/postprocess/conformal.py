@@ -39,7 +39,7 @@ from toplist._arguments import as_count, as_number, as_probability, as_whole
 from toplist._files import from_json_number, read_json, to_json_number, write_json
 from toplist._text import quote
 from toplist._typing import Bools, Floats
-from toplist.calibration.pairs import MISSED, promises
+from toplist.calibration.pairs import MISSED, calibration_pairs
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.outcomes import as_codes
@@ -199,7 +199,7 @@ class Conformal:
             raise TopListError("conformal lists need exchangeable cases, which count one each: leave weights out.")
         if coverage is not None:
             self.coverage = as_probability(coverage, "the coverage")
-        made = promises(as_lists(lists, space), y)
+        made = calibration_pairs(as_lists(lists, space), y)
         ordered, n = made.lists, len(made.lists)
         if not n:
             raise TopListError("there are no cases to calibrate on.")

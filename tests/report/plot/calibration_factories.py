@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from tests.report.plot import factories as made
+from tests.report import results as made
 from toplist.calibration import Band, Bin, Decomposition, Reliability
 from toplist.core.isotonic import pav
 from toplist.report import plot
@@ -63,8 +63,8 @@ ONE = replace(
     histogram=(Bin(0.5, 0.55, 1, 0.5, 1.0),),
 )
 EMPTY = replace(
-    reliability(), count=0, promised=math.nan, kept=math.nan, steps=pav(NONE, NONE), x=NONE, curve=NONE, band=None,
-    histogram=(),
+    reliability(), count=0, mean_confidence=math.nan, hit_rate=math.nan, steps=pav(NONE, NONE), x=NONE, curve=NONE,
+    band=None, histogram=(),
 )  # fmt: skip
 LENGTHS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 

@@ -114,7 +114,7 @@ def reading(results: Comparison) -> list[str]:
 
 
 def models(results: Comparison, details: Sequence[ModelDetails], shown: Shown) -> Grid:
-    """Who took part, with the shape and the source of the predictions."""
+    """The models, with the shape and the source of their predictions."""
     shapes = {one.name: [s for s in one.shapes if s.cases] for one in details}
     texts = {one.name: lengths(one) for one in details}
     rows = {row.name: row for row in results.overall.rows}
@@ -266,15 +266,15 @@ def reliability(details: Sequence[ModelDetails], judged: Mapping[str, Calibratio
     columns: list[Column] = [(Head("model", "name"), [named(shown[one.name]) for one in details])]
     own = [judged.get(one.name) for one in details]
     for what, bins, gaps in (
-        ("first guess", [one.top for one in details], [None if one is None else one.gap for one in own]),
-        ("listed mass", [one.mass for one in details], [None if one is None else one.mass_gap for one in own]),
+        ("first guess", [one.top for one in details], [None if one is None else one.bias for one in own]),
+        ("listed mass", [one.mass for one in details], [None if one is None else one.mass_bias for one in own]),
     ):
         means = [averages(found) or (None, None) for found in bins]
         away = [_difference(gap, *mean) for gap, mean in zip(gaps, means, strict=True)]
         columns += [
             (Head(f"{what}, mean confidence"), [shared(p) for p, _ in means]),
-            (Head(f"{what}, kept"), [shared(k) for _, k in means]),
-            (Head(f"{what}, gap"), estimated(away, digits=3, signed=True)),
+            (Head(f"{what}, hit rate"), [shared(k) for _, k in means]),
+            (Head(f"{what}, bias"), estimated(away, digits=3, signed=True)),
         ]
     return grid("reliability-means", "Mean confidence and hit rate", columns)
 
