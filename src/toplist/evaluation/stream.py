@@ -297,7 +297,7 @@ def scorers_of(
 def run(
     plan: Plan, scoring: ScoringSpec, collector: Callable[[], S], progress: Progress = lambda what, done, total: None
 ) -> tuple[S, ReadSummary]:
-    """Read, align and score. A new collector is made for a second attempt, where the first one finds no common order."""
+    """Read, align and score; a new collector is made for a second attempt, where the first finds no common order."""
     cases, to = aligned(plan), collector()
     try:
         return to, _in_step(plan, cases, scoring, to, progress)
