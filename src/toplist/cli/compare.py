@@ -31,7 +31,7 @@ from toplist.evaluation.monitor import monitor
 from toplist.evaluation.stream import ReadSummary, ScoringSpec, SumCollector, TeeCollector, run
 from toplist.evaluation.transform import score_file
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.intervals import IntervalsFromSums
+from toplist.inference.intervals import Intervals
 from toplist.inference.plausibility import warnings
 from toplist.inference.ranking import ComparisonSpec, section
 from toplist.inference.results import BoardWarning, Comparison
@@ -350,7 +350,7 @@ def _warnings(
         clusters=None,
         order=None,
         origins=read.origins,
-        overall=section(None, tally, terms, IntervalsFromSums(tally, 0.95)),
+        overall=section(None, tally, terms, Intervals(tally, 0.95)),
     )
     size = None if plan.space is None else plan.space.size
     return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))

@@ -27,8 +27,8 @@ from toplist.evaluation.stream import (
     run,
 )
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.intervals import BoundedIntervals, IntervalEstimator, IntervalsFromCases, IntervalsFromSums
-from toplist.inference.pairwise import DistinctModels, pairs
+from toplist.inference.intervals import Intervals
+from toplist.inference.pairwise import pairs
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
 from toplist.inference.ranking import ComparisonSpec, sections
 from toplist.inference.results import Comparison
@@ -177,12 +177,9 @@ def compare(
 
     bounds = tuple(_bounds(rule, penalty, tallies) for rule in chosen)
 
-    def inference(group: Hashable, tally: Aggregates) -> IntervalEstimator:
-        sums = IntervalsFromSums(tally, level, normal=assumed.how == "normal")
-        found: IntervalEstimator = sums
-        if panel is not None:
-            found = IntervalsFromCases(panel if group is None else panel.group(group), sums, assumed.how, horizon, seed)
-        return DistinctModels(BoundedIntervals(found, bounds, panel is None or len(panel.empty) == 1), tally)
+    def inference(group: Hashable, tally: Aggregates) -> Intervals:
+        matrix = panel if panel is None or group is None else panel.group(group)
+        return Intervals(tally, level, assumed.how, matrix, bounds, horizon, seed)
 
     where = None if reference is None else names.index(reference)
     everything = overall(tallies)

@@ -20,7 +20,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.confidence_set import confidence_set
-from toplist.inference.intervals import IntervalEstimator
+from toplist.inference.intervals import Intervals
 from toplist.inference.pairwise import POWER, extra_units
 from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
@@ -37,7 +37,7 @@ class Leaderboard:
     results: Comparison
     tallies: Mapping[Hashable, Aggregates]  # exact sums, by group
     terms: ComparisonSpec
-    inference: IntervalEstimator = field(compare=False)  # over all cases
+    inference: Intervals = field(compare=False)  # over all cases
     again: Callable[[Progress], CaseDetails] = field(compare=False)  # looks at the cases once more
     seed: int = 0  # of what is drawn
     inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them

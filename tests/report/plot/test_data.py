@@ -147,9 +147,7 @@ def test_e_values_are_powers_of_ten_and_the_threshold_is_one_over_one_minus_the_
     found = made.path()
     data = plot.path(found).data
     assert 10**data.threshold == pytest.approx(20)
-    assert [10**x for x in data.log_evidence_better[:5]] == pytest.approx(
-        [math.exp(x) for x in found.log_evidence_better[:5]]
-    )
+    assert [10**x for x in data.better[:5]] == pytest.approx([math.exp(x) for x in found.log_evidence_better[:5]])
     assert (data.at, data.mean, data.low, data.high) == (found.at, found.mean, found.low, found.high)
     assert plot.paths([found, found]).data.paths == (data, data)
 
@@ -260,7 +258,7 @@ def test_under_another_rule_models_come_by_their_relative_scores():
 
 def test_a_confidence_set_without_p_values_is_not_shown():
     board = made.results(members=2)
-    board = replace(board, confidence_set=replace(board.confidence_set, members=(), p={}, why="no case has all"))
+    board = replace(board, confidence_set=replace(board.confidence_set, members=(), p={}, reason="no case has all"))
     data = plot.intervals(board).data
     assert data.set_level is None
     assert {row.member for row in data.rows} == {None}
