@@ -14,7 +14,7 @@ help:
 	@echo "make oracle   a million lists against exact arithmetic"
 	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
-	@echo "make lint     format, lint, types, import contracts"
+	@echo "make lint     format, lint, types, import contracts, docstrings"
 	@echo "make docs     the documentation, as HTML in docs/_build"
 
 # One stamp per set of extras: re-used while pyproject.toml and the compiled sources have not changed.
@@ -70,6 +70,7 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.package.docstrings
 
 docs: $(VENV)/docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -1,5 +1,6 @@
 """Code in the README and in the documentation runs: every `>>>` block is a test."""
 
+import gc
 import os
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core each: threads of several workers would wait for each other
@@ -19,14 +20,27 @@ settings.load_profile("toplist")
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 
 
-class PagesWhole(LoadScopeScheduling):
-    """Tests go to workers one by one, a page of the documentation as a whole: its blocks build on each other."""
+class FilesWhole(LoadScopeScheduling):
+    """A file goes to one worker, so that what its tests share is made once, and blocks of a page are in their order.
+
+    What JAX compiles, pages of reports and studies are shared by the files of a folder.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        page, _, _ = nodeid.partition("::")
-        return page if page.endswith(".md") else nodeid
+        file, _, _ = nodeid.partition("::")
+        folder, _, _ = file.rpartition("/")
+        return folder if folder in SHARING else file
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> PagesWhole:
+SHARING = ("tests/lists/device", "tests/report/html", "tests/studies")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhole:
     """Used by `pytest -n`."""
-    return PagesWhole(config, log)
+    return FilesWhole(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: the garbage collector need not go through them again and again."""
+    gc.collect()
+    gc.freeze()

@@ -18,8 +18,8 @@ def paper_table() -> None:
     print(f"{'truth':<10} {'rule':<6} {'mode':>18} {'top-1 list':>18} {'top-2 list':>18} {'distribution':>13}")
     for rule in ("brier", "log"):
         for name, p in DISTRIBUTIONS.items():
-            best = tl.expected_score(tl.top_k(p, 5), p, rule=rule)
-            lists = [tl.TopList({0: 1.0}, 5), tl.top_k(p, 1), tl.top_k(p, 2)]
+            best = tl.expected_score(tl.lists.top_k(p, 5), p, rule=rule)
+            lists = [tl.TopList({0: 1.0}, 5), tl.lists.top_k(p, 1), tl.lists.top_k(p, 2)]
             scores = [tl.expected_score(t, p, rule=rule) for t in lists]
             shown = [f"{s:.4f} ({100 * (s / best - 1):.2f}%)" if s < math.inf else "inf" for s in scores]
             print(f"{name:<10} {rule:<6} {shown[0]:>18} {shown[1]:>18} {shown[2]:>18} {best:13.4f}")

@@ -118,7 +118,7 @@ def _timed(kind: str, n: int) -> list[Trial]:
             (
                 interval("hac", "hac", "short"),
                 interval("hac, horizon 5", "hac", "short", horizon=5),
-                interval("cosine", "cosine", "short" if n < 300 else "holds"),
+                interval("ewc", "ewc", "short" if n < 300 else "holds"),
                 interval("t, as if cases were independent", "t", "fails", apart=True),
             ),
         ),
@@ -148,7 +148,7 @@ def _rounds(n: int) -> Trial:
 def _power(difference: float) -> Trial:
     n = needed(difference)
     return Trial(
-        f"difference of {difference}, n = {n} as was said to be needed",
+        f"difference of {difference}, n = {n} by extra_units",
         lambda rng: worlds.apart(rng, n, difference),
         (separates("t"),),
     )
@@ -165,15 +165,15 @@ TRIALS: tuple[Trial, ...] = (
     Trial(
         "independent in time, n = 300",
         lambda rng: worlds.apart(rng, 300, 0.0, ordered=True),
-        (interval("hac", "hac", "short"), interval("cosine", "cosine")),
+        (interval("hac", "hac", "short"), interval("ewc", "ewc")),
     ),
     *(trial for kind in ("AR(1) 0.5", "MA(4)") for n in (50, 300, 1000) for trial in _timed(kind, n)),
     Trial(
-        "AR(1) 0.5, 300 moments of 5 cases",
+        "AR(1) 0.5, 300 time points of 5 cases",
         lambda rng: worlds.timed(rng, 300, "AR(1) 0.5", cases=5),
         (
             interval("hac", "hac", "short"),
-            interval("cosine", "cosine"),
+            interval("ewc", "ewc"),
             interval("t, as if cases were independent", "t", "fails", apart=True),
         ),
     ),

@@ -116,7 +116,7 @@ def left_out(name: str, expected: Expected, *, whom: int) -> Method:
 
 
 def separates(name: str) -> Method:
-    """Whether as many cases as were said to be needed tell two models apart."""
+    """Whether as many cases as the power calculation asks for separate two models."""
 
     def right(world: World, seed: int) -> bool:
         return _outside(world.sums().difference(0, 0, 1), 0.0)

@@ -67,9 +67,9 @@ def _figures(rows: Sequence[Row]) -> dict[str, str]:
         "hac": rate("MA(4), n = 300", "hac"),
         "hac50": rate("MA(4), n = 50", "hac"),
         "hac1000": rate("MA(4), n = 1000", "hac"),
-        "cosine": rate("MA(4), n = 300", "cosine"),
-        "cosine50": rate("MA(4), n = 50", "cosine"),
-        "cosine1000": rate("MA(4), n = 1000", "cosine"),
+        "ewc": rate("MA(4), n = 300", "ewc"),
+        "ewc50": rate("MA(4), n = 50", "ewc"),
+        "ewc1000": rate("MA(4), n = 1000", "ewc"),
         "hac_alone": rate("MA(4), n = 300", alone),
         "stationary": rate("MA(4), resampled, n = 300", "stationary bootstrap"),
         "relative50": rate("three rounds in ten missing, n = 50", "t, of relative skill"),
@@ -83,40 +83,40 @@ def _figures(rows: Sequence[Row]) -> dict[str, str]:
 
 _PAGE = """# How often intervals miss
 
-Every method was let loose on made-up scores whose true means are known, and its mistakes counted. An interval at 95%
-should miss 5% of the time; a test at 5% should find a difference where there is none 5% of the time. "Holds" means
-that it was not shown to err more often than that, by more than three Monte Carlo errors; otherwise the last column has
-the honest figure. With fewer draws less can be shown.
+Every method was applied to simulated scores whose true means are known, and its errors were counted. An interval at 95%
+should miss 5% of the time; a test at 5% should reject a true hypothesis 5% of the time. "Holds" means
+that the error rate is not above that by more than three Monte Carlo errors; otherwise the last column has
+the measured rate. With fewer draws less can be shown.
 This page is written by `{command}`.
 
-## What it says
+## Summary
 
 - **t intervals** of independent cases, skewed as Brier scores are, come close: {t30} misses with 30 cases, {t100} with
   a hundred, {t1000} with a thousand. **Normal** ones miss more with few cases ({normal30} with 30), and so does the
   **paired bootstrap** ({boot30}): it needs no formula, but more cases. Use t.
-- **Scores that are rarely other than zero** break all of this: where one case in fifty has an event, the interval of
+- **Scores that are rarely other than zero** are the exception: where one case in fifty has an event, the interval of
   the mean misses {rare} of the time with a hundred cases, which is how often there is no event at all, and no spread.
 - **Weights** that differ much leave few cases that count: with log-normal weights {weighted30} misses with 30 cases,
   {weighted1000} with a thousand.
 - **Clusters**: ignoring them misses {cluster_alone} of the time. The cluster-robust interval is right with ten even,
   normal clusters ({even10}); with skewed ones of different sizes it misses {cluster10} with ten of them, {cluster100}
   with a hundred. Thirty clusters are few, ten very few.
-- **Time**: under a moving average over five moments and n = 300, ignoring order misses {hac_alone} of the time, **hac**
-  {hac}, the **stationary bootstrap** {stationary}; hac misses {hac50} with n = 50, {hac1000} with n = 1000, because
-  dependence is never estimated in full and its quantile does not know. **cosine**, whose quantile does, misses
-  {cosine50}, {cosine} and {cosine1000} with 50, 300 and 1000 moments. Its intervals are wider.
+- **Time**: under a moving average over five time points and n = 300, ignoring time misses {hac_alone} of the time,
+  **hac** {hac}, the **stationary bootstrap** {stationary}; hac misses {hac50} with n = 50, {hac1000} with n = 1000,
+  because dependence is underestimated and its quantile does not account for that. **ewc**, whose quantile does,
+  misses {ewc50}, {ewc} and {ewc1000} with 50, 300 and 1000 time points. Its intervals are wider.
 - **Relative skill** with missing rounds: {relative50} misses with 50 rounds, {relative300} with 300.
 - **Many pairs**: among five equal models, p values as they are find a difference in {plain} of all runs, Holm's in
   {holm}.
 - **The confidence set** leaves out one of five equal models in {set} of all runs; under a moving average, in
   {set_timed}: it draws as the stationary bootstrap does.
 
-## At a time that was fixed beforehand
+## At one time that was fixed beforehand
 
 {fixed}
 
-The confidence set of five equal models must contain all five; where one is ahead, that one. "As was said to be
-needed" is what the leaderboard says about further cases.
+The confidence set of five equal models must contain all five; where one is better, that one. "By extra_units" means
+that n is the number of cases that the leaderboard computes for a power of 80%.
 
 ## Looking after every case
 

@@ -161,7 +161,7 @@ def series(rng: Rng, n: int, k: int, kind: str) -> Floats:
 
 
 def timed(rng: Rng, n: int, kind: str, *, cases: int = 1) -> World:
-    """Moments one after the other, with so many cases each, which share the difference of their moment.
+    """Time points one after the other, with so many cases each, which share the difference of their time point.
 
     How hard a case is for both differs more than that, and does not depend on the past: it hides what does.
     """

@@ -58,11 +58,10 @@ def _teams() -> tl.Leaderboard:
     weeks = Path("weeks.txt").read_text(encoding="utf-8").split()
     return tl.compare(
         {path.stem: path for path in sorted(Path("teams").iterdir())},
-        "truth.csv",
+        tl.Truth("truth.csv", cluster="location"),
         space=tl.ClassSpace(labels=weeks),
-        normalize=True,
         missing="pairwise",
-        clusters="location",
+        read=tl.ReadOptions(normalize=True),
     )
 
 

@@ -1,9 +1,4 @@
-"""Records in files: one object of JSON, written whole or not at all, and read without running anything in it.
-
-Files out: never over a file that is read, and whole or not at all.
-
-Temporary folders: gone with their process, or removed by the next one where it was killed.
-"""
+"""Files out: never over a file that is read, whole or not at all; JSON that keeps infinity; temporary folders."""
 
 from __future__ import annotations
 
@@ -25,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError, ResourceError, TopListError
 
 _BUFFER = 1 << 20
@@ -77,9 +72,11 @@ class _Place:
     def of(cls, path: PathLike) -> _Place:
         text = os.fspath(path)
         if not text or "\0" in text:
-            raise TopListError(f"{shown(text)} is no path.")
+            raise TopListError(f"{quote(text)} is no path.")
         folder, name = os.path.split(os.path.abspath(text))
-        return cls(text, frozenset((os.path.join(os.path.realpath(folder), name), _real(text))), _identity(text))
+        return cls(
+            text, frozenset((os.path.join(os.path.realpath(folder), name), os.path.realpath(text))), _identity(text)
+        )
 
     def is_same(self, other: _Place) -> bool:
         alike = self.identity is not None and self.identity == other.identity
@@ -98,9 +95,9 @@ class _Input:
             return ""
         if os.path.isdir(self.text):
             home = _identity(self.text)
-            if any(_identity(folder) == home for spot in output.spots for folder in _above(spot)):
+            if any(_identity(folder) == home for spot in output.spots for folder in Path(spot).parents):
                 return f"lies in the folder {self.text!r}, which is read: name a file elsewhere"
-            files: Iterable[str] = (entry.path for entry in _inside(self.text))
+            files: Iterable[str] = _inside(self.text)
         elif any(mark in self.text for mark in _MAGIC) and not os.path.lexists(self.text):
             if any(_matches(spot, self.text) for spot in output.spots):
                 return f"matches the pattern {self.text!r}, which is read: name a file elsewhere"
@@ -113,11 +110,7 @@ class _Input:
         return ""
 
 
-def _real(path: str) -> str:
-    return os.path.realpath(path)
-
-
-def _identity(path: str) -> tuple[int, int] | None:
+def _identity(path: PathLike) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
@@ -125,15 +118,9 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _above(path: str) -> Iterator[str]:
-    """The folders that a file is in, from the inside."""
-    yield from map(str, Path(path).parents)
-
-
-def _inside(folder: str) -> list[os.DirEntry[str]]:
+def _inside(folder: str) -> list[str]:
     try:
-        with os.scandir(folder) as entries:
-            return list(entries)
+        return [os.path.join(folder, name) for name in os.listdir(folder)]
     except OSError:
         return []
 
@@ -169,7 +156,7 @@ def require_place(path: PathLike) -> Path:
     """An output has a folder, and is no folder itself."""
     place = _Place.of(path)
     target = Path(place.text)
-    real = Path(_real(place.text))
+    real = Path(os.path.realpath(place.text))
     if not real.parent.is_dir() or not target.parent.is_dir():
         folder = target.parent if not target.parent.is_dir() else real.parent
         raise TopListError(f"there is no folder {str(folder)!r} for the output: make it first.")
@@ -190,7 +177,7 @@ class Output:
 
     def __init__(self, path: PathLike) -> None:
         self.path = require_place(path)
-        self._target = _real(os.fspath(path))
+        self._target = os.path.realpath(os.fspath(path))
         self._file: BinaryIO | None = None
         self._part: str | None = None
 
@@ -198,7 +185,7 @@ class Output:
     def file(self) -> BinaryIO:
         """Where to write: a new file, opened at the first use."""
         if self._file is None:
-            with written(self.path):
+            with write_errors_explained(self.path):
                 old = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else None
                 self._file = self._opened(0o666 if old is None else old)
                 if old is not None and hasattr(os, "fchmod"):
@@ -210,7 +197,7 @@ class Output:
         if self._file is None:
             return
         try:
-            with written(self.path):
+            with write_errors_explained(self.path):
                 self._file.flush()
                 os.fsync(self._file.fileno())
                 if self._part is None:
@@ -287,30 +274,33 @@ class Output:
 
 def write_bytes(path: PathLike, content: bytes) -> None:
     """One file, all of it or nothing."""
-    with Output(path) as output, written(output.path):
+    with Output(path) as output, write_errors_explained(output.path):
         output.file.write(content)
 
 
 @contextmanager
-def written(path: PathLike) -> Iterator[None]:
-    """What goes wrong while a file is written, in one sentence that names it."""
+def write_errors_explained(path: PathLike) -> Iterator[None]:
+    """Raises what goes wrong while a file is written as one sentence that names it."""
     try:
         yield
     except OSError as error:
-        why = os.strerror(error.errno) if error.errno else str(error)
-        raise FileError(os.fspath(path), f"this cannot be written: {why.rstrip('.')}.") from None
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise FileError(os.fspath(path), f"this cannot be written: {reason.rstrip('.')}.") from None
+
+
+# JSON
 
 
 _INFINITE = {"infinite": math.inf, "-infinite": -math.inf}
 
 
-def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
+def write_json(path: PathLike, record: Mapping[str, Any]) -> None:
     """One object of JSON as a file, all of it or nothing."""
     text = json.dumps(record, indent=1, allow_nan=False)  # ASCII: names of files need not be text
     write_bytes(path, f"{text}\n".encode("ascii"))
 
 
-def read_json(path: str | os.PathLike[str], what: str) -> Any:
+def read_json(path: PathLike, what: str) -> Any:
     """What a file of JSON says; `what` it should hold, for the error."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
@@ -322,10 +312,10 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
         raise FileError(str(path), f"this is not JSON, so not {what}.") from None
 
 
-def spell(x: float) -> float | str | None:
+def to_json_number(x: float) -> float | str | None:
     """A number as JSON has it: what is infinite is the word, and what does not exist is null.
 
-    >>> spell(0.5), spell(math.inf), spell(-math.inf), spell(math.nan)
+    >>> to_json_number(0.5), to_json_number(math.inf), to_json_number(-math.inf), to_json_number(math.nan)
     (0.5, 'infinite', '-infinite', None)
     """
     if math.isfinite(x):
@@ -333,10 +323,10 @@ def spell(x: float) -> float | str | None:
     return None if math.isnan(x) else "infinite" if x > 0 else "-infinite"
 
 
-def unspell(value: Any) -> Any:
-    """What `spell` was given, where it was infinite; anything else as it is.
+def from_json_number(value: Any) -> Any:
+    """What `to_json_number` was given, where it was infinite; anything else as it is.
 
-    >>> unspell("infinite"), unspell(0.5)
+    >>> from_json_number("infinite"), from_json_number(0.5)
     (inf, 0.5)
     """
     return _INFINITE.get(value, value) if isinstance(value, str) else value
@@ -344,6 +334,9 @@ def unspell(value: Any) -> Any:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
+
+
+# Temporary folders
 
 
 _PREFIX, _LOCK = "toplist-", ".toplist-lock"
@@ -361,9 +354,9 @@ def temporary_folder() -> Iterator[Path]:
     try:
         home = tempfile.gettempdir()
     except FileNotFoundError as error:
-        raise ResourceError(no_room(str(error.strerror))) from None
+        raise ResourceError(disk_full(str(error.strerror))) from None
     _sweep(home)
-    with room():
+    with disk_full_explained():
         place, lock = _made()
     try:
         yield place
@@ -374,25 +367,25 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def room() -> Iterator[None]:
-    """A full disk in one sentence, with the remedy."""
+def disk_full_explained() -> Iterator[None]:
+    """Raises an error about a full disk as one sentence with the remedy."""
     try:
         yield
     except OSError as error:
         if error.errno is None or error.errno not in _FULL:
             raise
-        raise ResourceError(no_room(os.strerror(error.errno))) from None
+        raise ResourceError(disk_full(os.strerror(error.errno))) from None
 
 
-def no_room(why: str) -> str:
-    """What to say where temporary files do not fit."""
+def disk_full(reason: str) -> str:
+    """The message where temporary files do not fit."""
     place = tempfile.tempdir or os.environ.get("TMPDIR", "the temporary folder")
-    return f"{place}: there is no room for temporary files ({why.rstrip('.')}). Let TMPDIR name a folder with more."
+    return f"{place}: there is no room for temporary files ({reason.rstrip('.')}). Let TMPDIR name a folder with more."
 
 
-def sized(path: Path, size: int) -> None:
-    """A new file with this many bytes on disk: to map one that has holes ends the process when the disk is full."""
-    with room(), path.open("xb") as file:
+def allocate(path: Path, size: int) -> None:
+    """Make a file with this many bytes on disk: to map one that has holes ends the process when the disk is full."""
+    with disk_full_explained(), path.open("xb") as file:
         file.truncate(size)
         if hasattr(os, "posix_fallocate") and size:
             try:

@@ -21,6 +21,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class TopListError(ValueError):
@@ -81,6 +82,7 @@ class CaseError(TopListError):
         self.problem = problem
         self.remedy = remedy
         self.more = more
+        self.detail: Any = None  # what the message was made of, to say it with other names for the classes
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (type(self), self.problem, self.remedy, self.case, self.name, self.more)

@@ -1,6 +1,6 @@
 """CIFAR-10S: lists of one or two classes in percent, as people wrote them down.
 
-Nothing is mended here: what is wrong is the command's to refuse or, where it is told so, to repair. A network's
+Nothing is repaired here: the command refuses what is wrong or, on request, repairs it. A network's
 distributions for the same images stand beside, once for each list.
 """
 
@@ -15,8 +15,8 @@ from studies.adapt import write
 
 FILES = ("cifar10s_human_top2_lists.csv", "cifar10_14nets.npz")
 NETWORK = "vgg19_bn"
-_READ = "--truth truth.csv --cluster image --units people=percent"
-_MEND = "--units first=percent --duplicates people=sum --normalize-only people --blanks people=drop"
+_READ = "--truth truth.csv --cluster image --scale people=percent"
+_MEND = "--scale first=percent --duplicates people=sum --normalize-only people --blanks people=drop"
 BOARDS = {
     "cifar10s": f"people.csv first.csv label.csv {NETWORK}.parquet {_READ} {_MEND}",
     # Only the lists that need no repair.

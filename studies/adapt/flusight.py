@@ -19,11 +19,11 @@ _READ = "--truth truth.csv --classes weeks.txt --normalize"
 _PAIRWISE = f"teams/*.csv {_READ} --missing pairwise"
 BOARDS = {
     # The outcome of a state is the same in every week, so its weeks are no independent cases: a state is the unit.
-    "flusight": f"{_PAIRWISE} --cluster location --by peak "
+    "flusight": f"{_PAIRWISE} --cluster location --group peak "
     "--report flusight.html --title 'FluSight 2024/25: peak week'",
     # The same with other units, to see what depends on that choice.
-    "flusight-cases": f"{_PAIRWISE} --by month",
-    "flusight-weeks": f"{_PAIRWISE} --order reference_date --intervals hac",
+    "flusight-cases": f"{_PAIRWISE} --group month",
+    "flusight-weeks": f"{_PAIRWISE} --time reference_date --inference hac",
     # Not one case has all seven teams; with these five there are 848.
     "flusight-common": f"{' '.join(f'teams/{name}.csv' for name in OFTEN)} {_READ} --missing common --cluster location "
     "--confidence-set --report flusight-common.html --title 'FluSight 2024/25: peak week, rounds of five teams'",
@@ -32,7 +32,7 @@ BOARDS = {
 
 
 def adapt(data: Path, out: Path) -> None:
-    """Write a file per team, the weeks, and what happened."""
+    """Write a file per team, the weeks, and the outcomes."""
     loaded = np.load(data / FILES[0])
     weeks = loaded["classes"].tolist()
     dates, places = loaded["reference_date"].tolist(), loaded["location"].tolist()

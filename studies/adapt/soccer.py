@@ -1,7 +1,7 @@
 """Football matches: win, tie or loss, as forecast by FiveThirtyEight.
 
-The forecasts are rounded to four digits and are written as they are. Beside them stands what anyone could have said:
-how often each outcome had happened in the matches of earlier days.
+The forecasts are rounded to four digits and are written as they are. The baseline is the relative
+frequency of each outcome in the matches of earlier days.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from studies.adapt import shorten, write
 FILES = ("soccer_spi_538_2016_2019.csv.gz",)
 NAMES = ("home", "tie", "away")
 _FILES = "spi.csv spi-top1.csv spi-mode.csv frequency.arrow"
-BOARDS = {"soccer": f"{_FILES} --truth truth.csv --normalize-only spi --by season --reference frequency --top 2"}
+BOARDS = {"soccer": f"{_FILES} --truth truth.csv --normalize-only spi --group season --baseline frequency -k 2"}
 
 
 def adapt(data: Path, out: Path) -> None:
-    """Write the forecasts, their short forms, the frequencies so far, and what happened, by date."""
+    """Write the forecasts, their short forms, the frequencies so far, and the outcomes, by date."""
     with gzip.open(data / FILES[0], "rt", encoding="utf-8", newline="") as file:
         rows = sorted(csv.DictReader(file), key=lambda r: r["date"])
     p = np.array([[float(r["prob1"]), float(r["probtie"]), float(r["prob2"])] for r in rows])
@@ -46,6 +46,6 @@ def season(date: str) -> str:
 
 
 def frequencies(y: NDArray[np.int64], dates: NDArray[np.str_]) -> NDArray[np.float64]:
-    """The shares of outcomes before each day, starting as if each had happened once."""
+    """The shares of outcomes before each day, starting as if each had been observed once."""
     counts = np.cumsum(np.vstack([np.ones((1, 3)), np.eye(3)[y]]), axis=0)
     return shorten.distributions(counts[np.searchsorted(dates, dates)])

@@ -62,5 +62,5 @@ def lists(path: Path, places: NDArray[np.int64], t: NDArray[np.float64], names: 
 
 
 def labels(path: Path, places: Iterable[int], names: Names) -> None:
-    """One class per case: what happened, or a hard prediction."""
+    """One class per case: the outcome, or a hard prediction."""
     table(path, ["case", "class"], ([i, names[int(y)]] for i, y in enumerate(places)))

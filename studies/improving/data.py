@@ -1,4 +1,4 @@
-"""Predictions by models that others have made, as lists with what happened, split in two."""
+"""Predictions by models that others have made, as lists with outcomes, split in two."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Differences:
 
 
 def differences(rows: Sequence[Record]) -> Plot[Differences]:
-    """A line per model, filled where the test said miscalibrated."""
+    """A line per model, filled where the test rejects calibration."""
     made = tuple(
         (
             row["data"],

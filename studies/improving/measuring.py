@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 import toplist as tl
 from studies.improving.data import NETWORKS, SEED, Model
-from toplist.calibration import calibration_test, confidence_gap, decompose
+from toplist.calibration import calibration_bias, calibration_test, decompose
 from toplist.postprocess import (
     Conformal,
     ambiguity,
     choose_k,
-    choose_recalibrator,
+    select_recalibrator,
     geometric_pool,
     linear_pool,
     pool_weights,
@@ -49,9 +49,9 @@ def _alone(one: Model) -> bool:
 def recalibration(one: Model) -> Record:
     """Diagnosed as it is, then recalibrated, each case by a choice and a fit that have not seen it."""
     test = calibration_test(one.lists, one.y, draws=DRAWS, seed=SEED, clusters=one.clusters)
-    gap = confidence_gap(one.lists, one.y, clusters=one.clusters)
+    gap = calibration_bias(one.lists, one.y, clusters=one.clusters)
     after, chosen = recalibrated(one)
-    board = tl.compare({"before": one.lists, "after": after}, one.y, clusters=one.clusters)
+    board = tl.compare({"before": one.lists, "after": after}, tl.Truth(one.y, cluster=one.clusters))
     before, better = (decompose(lists, one.y) for lists in (one.lists, after))
     return {
         "data": one.data,
@@ -61,8 +61,8 @@ def recalibration(one: Model) -> Record:
         "p": test.p,
         "miscalibrated": test.p <= LEVEL,
         "gap": {"value": gap.difference, "low": gap.low, "high": gap.high},
-        "promised": gap.promised,
-        "kept": gap.kept,
+        "confidence": gap.mean_confidence,
+        "hit_rate": gap.hit_rate,
         "chosen": chosen,
         "brier": {name: board[name].scores["brier"].mean.value for name in ("before", "after")},
         "difference": _difference(board, "after", "before"),
@@ -79,7 +79,7 @@ def recalibrated(one: Model) -> tuple[tl.TopLists, list[str]]:
     parts, places, chosen = [], [], []
     for here in (fold == number for number in range(FOLDS)):
         learn, judge = one.part(~here), one.part(here)
-        choice = choose_recalibrator(learn.lists, learn.y, seed=SEED, clusters=learn.clusters)
+        choice = select_recalibrator(learn.lists, learn.y, seed=SEED, clusters=learn.clusters)
         parts.append(choice.best.transform(judge.lists).padded())
         places.append(np.flatnonzero(here))
         chosen.append(type(choice.best).__name__)
@@ -101,10 +101,10 @@ def pool(networks: Sequence[Model]) -> Record:
     y_learn, y = next((a.y, b.y) for a, b in halves.values())
     fitted = pool_weights(learn, y_learn)
     better = {
-        name: choose_recalibrator(lists, y_learn, seed=SEED).best.transform(judge[name])
+        name: select_recalibrator(lists, y_learn, seed=SEED).best.transform(judge[name])
         for name, lists in learn.items()
     }
-    together = choose_recalibrator(fitted.transform(learn), y_learn, seed=SEED)
+    together = select_recalibrator(fitted.transform(learn), y_learn, seed=SEED)
     pools = {
         "equal weights": linear_pool(judge),
         "fitted weights": fitted.transform(judge),
@@ -164,14 +164,14 @@ def rejection(one: Model) -> Record:
 
 
 def conformal(one: Model, coverage: float) -> Record:
-    """Lists that promise coverage, made by one half, and how often they cover the other half."""
+    """Conformal lists fitted to one half of the cases, and their coverage on the other half."""
     learn, judge = one.halves()
     made = Conformal(coverage=coverage, seed=SEED).fit(learn.lists, learn.y)
     lists = made.transform(judge.lists)
     return {
         "data": one.data,
         "name": one.name,
-        "promised": coverage,
+        "nominal": coverage,
         "covered": tl.coverage(lists, judge.y),
         "size": float(lists.sizes.mean()),
         "top-beta": _top_beta(judge, coverage),

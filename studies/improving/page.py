@@ -38,8 +38,8 @@ def _recalibration(results: Record) -> str:
             [
                 "" if row["data"] in seen else row["data"],
                 row["name"],
-                f"{row['promised']:.3f}",
-                f"{row['kept']:.3f}",
+                f"{row['confidence']:.3f}",
+                f"{row['hit_rate']:.3f}",
                 f"{row['p']:.3f}",
                 _kinds(row["chosen"]),
                 f"{row['brier']['before']:.4f}",
@@ -48,7 +48,7 @@ def _recalibration(results: Record) -> str:
             ]
         )
         seen.add(row["data"])
-    header = ["data", "model", "promised", "kept", "p", "chosen", "before", "after", "difference"]
+    header = ["data", "model", "confidence", "hit rate", "p", "chosen", "before", "after", "difference"]
     return table(header, rows)
 
 
@@ -89,7 +89,7 @@ def _gain(results: Record) -> str:
     found = results["pool"]
     return (
         f"On average a network scores {found['members']:.4f}. Their mean scores {found['pool']:.4f}: the difference,\n"
-        f"{found['gain']:.4f}, is what their disagreement gains, whatever happens (`ambiguity`)."
+        f"{found['gain']:.4f}, is what their disagreement gains, whatever the outcomes (`ambiguity`)."
     )
 
 
@@ -126,7 +126,7 @@ def _conformal(results: Record) -> str:
     rows = [
         [
             row["data"],
-            f"{row['promised']:.2f}",
+            f"{row['nominal']:.2f}",
             f"{row['covered']:.4f}",
             f"{row['size']:.2f}",
             f"{row['top-beta']['covered']:.4f}",
@@ -134,7 +134,7 @@ def _conformal(results: Record) -> str:
         ]
         for row in results["conformal"]
     ]
-    header = ["data", "asked for", "conformal covers", "mean size", "own mass covers", "mean size"]
+    header = ["data", "nominal", "conformal covers", "mean size", "own mass covers", "mean size"]
     return table(header, rows)
 
 

@@ -1,4 +1,4 @@
-"""The three figures of the study: scores against length, promises before and after reranking, differences."""
+"""The three figures of the study: scores against length, calibration before and after reranking, differences."""
 
 from __future__ import annotations
 
@@ -81,32 +81,32 @@ def _curves(axes: Axes, rows: Record, methods: list[str], theme: Theme) -> None:
         axes.plot(range(len(forms)), values[method], markersize=4, markeredgewidth=0, **look)
 
 
-def promises(results: Record, before: str, after: str) -> Plot[Drawn]:
+def calibration(results: Record, before: str, after: str) -> Plot[Drawn]:
     """Confidence against frequency of the listed sets, two methods, a column per data set."""
     said = [
-        f"{name}, {method}: {promised(found['reliability'][method]['top'])} at the top"
+        f"{name}, {method}: {rates(found['reliability'][method]['top'])} at the top"
         for name, found in results.items()
         for method in (before, after)
     ]
     title = f"Confidences of sets against how often they are true, {before} and {after}"
     return Plot(
-        Drawn({"before": before, "after": after, "results": results}, title, "; ".join(said) + "."), _draw_promises
+        Drawn({"before": before, "after": after, "results": results}, title, "; ".join(said) + "."), _draw_calibration
     )
 
 
-def promised(bins: list[list[float]]) -> str:
-    """The mean confidence in some bins, and how often it was kept."""
+def rates(bins: list[list[float]]) -> str:
+    """The mean confidence in some bins, and the hit rate."""
     count = sum(b[2] for b in bins)
-    says, kept = (sum(b[2] * b[at] for b in bins) / count for at in (3, 4))
-    return f"{says:.3f}, kept {kept:.3f}"
+    confidence, hit_rate = (sum(b[2] * b[at] for b in bins) / count for at in (3, 4))
+    return f"{confidence:.3f}, hit rate {hit_rate:.3f}"
 
 
-def _draw_promises(data: Drawn, theme: Theme) -> Figure:
+def _draw_calibration(data: Drawn, theme: Theme) -> Figure:
     results, methods = data.results["results"], (data.results["before"], data.results["after"])
     left, between = 56.0, 10.0
     side = (WIDTH - left - 12 - between * (len(results) - 1)) / len(results)
     foot = [
-        "across: confidence promised, 0 to 1; up: how often it was kept, 0 to 1; on the diagonal both agree",
+        "across: confidence, 0 to 1; up: hit rate, 0 to 1; on the diagonal both agree",
         "circles, solid: the most confident set; squares, dashed: all listed sets; bins below 20 are left out",
     ]
     figure = sheet(26 + (side + 16) * 2 + LINE * len(foot) + 16, theme)

@@ -13,7 +13,7 @@ from scipy import stats
 import toplist as tl
 from studies.multilabel.data import Data
 from studies.multilabel.methods import LONGEST
-from toplist.calibration.reliability_curve import Bins
+from toplist.calibration.bins import Bins
 from toplist.multilabel import METRICS, f1_sets, instance_f1, mode_sets
 
 Record = dict[str, Any]
@@ -95,7 +95,7 @@ def compared(board: tl.Leaderboard, lists: Mapping[str, tl.TopLists], y: tl.mult
 
 
 def crossing(pairs: Iterable[Record]) -> list[Record]:
-    """Pairs that the padded Brier score surely ranks one way, and set accuracy or instance F1 surely the other."""
+    """Pairs that the padded Brier score significantly ranks one way, and set accuracy or instance F1 the other."""
     sure = [pair for pair in pairs if pair["brier"]["adjusted"] is not None and pair["brier"]["adjusted"] <= LEVEL]
     return [pair for pair in sure if contradicted(pair, "zero-one") or contradicted(pair, "f1")]
 
@@ -143,7 +143,7 @@ def _reliability(lists: tl.TopLists, y: tl.multilabel.Sets) -> Record:
     first = np.zeros(len(t), dtype=bool)
     first[lists.offsets[:-1][lists.sizes > 0]] = True
     return {
-        what: [[b.low, b.high, b.count, b.promised, b.kept] for b in Bins.of(t[at], kept[at]).findings()]
+        what: [[b.low, b.high, b.count, b.mean_confidence, b.hit_rate] for b in Bins.of(t[at], kept[at]).means()]
         for what, at in (("listed", slice(None)), ("top", first))
     }
 

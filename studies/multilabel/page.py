@@ -39,7 +39,7 @@ def pictures(results: Record) -> dict[str, Any]:
     """The figures by the names of their files."""
     return {
         "multilabel-lengths.svg": figures.lengths(results),
-        "multilabel-reliability.svg": figures.promises(results, REFERENCE, RERANK),
+        "multilabel-reliability.svg": figures.calibration(results, REFERENCE, RERANK),
         "multilabel-differences.svg": figures.differences(results, REFERENCE),
     }
 
@@ -113,17 +113,17 @@ def _crossed(results: Record) -> str:
     return table(header, rows) if rows else "There are none."
 
 
-def _promises(results: Record) -> str:
+def _calibration(results: Record) -> str:
     """Of the most probable set: the confidence that it was given on average, and how often it is true."""
     rows = [
-        [method, *(f"{figures.promised(found['reliability'][method]['top'])}" for found in results.values())]
+        [method, *(f"{figures.rates(found['reliability'][method]['top'])}" for found in results.values())]
         for method in next(iter(results.values()))["metrics"]
     ]
     return table(["method", *results], rows)
 
 
 def _case(results: Record) -> str:
-    """One case of the first pair that accuracy surely ranks the other way: what both say of it."""
+    """One case of the first pair that accuracy significantly ranks the other way: what both predict."""
     name, pair = next(
         (name, pair) for name, found in results.items() for pair in found["crossed"] if contradicted(pair, "zero-one")
     )
@@ -156,7 +156,7 @@ TABLES: Mapping[str, Callable[[Record], str]] = {
     "data": _data,
     "main": _main,
     "lengths": _lengths,
-    "promises": _promises,
+    "calibration": _calibration,
     "crossed": _crossed,
     "case": _case,
 }

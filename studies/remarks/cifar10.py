@@ -9,7 +9,7 @@ from studies.remarks.reading import Reading, Row
 
 
 def remark(boards: Mapping[str, Reading]) -> str:
-    """The confidence set; pairs that accuracy ranks the other way, by how sure either is."""
+    """The confidence set; pairs that accuracy ranks the other way, by how significant either is."""
     nets, lists = boards["cifar10"], boards["cifar10-lists"]
     return "\n\n".join([_best(nets), _brier(nets), _log(nets), _lists(lists)])
 
@@ -50,7 +50,7 @@ def _brier(board: Reading) -> str:
     sure = sum(board.sure(one) for one, _ in found)
     said = (
         f"Accuracy and the Brier score rank {len(found)} of {len(board.pairs())} pairs in opposite ways; the Brier "
-        f"score is sure of {sure or 'none'} of them:"
+        f"difference is significant for {sure or 'none'} of them:"
     )
     return f"{said}\n\n{_table(found, 'Brier')}"
 
@@ -59,8 +59,8 @@ def _log(board: Reading) -> str:
     found = [(one, other) for one, other in crossed(board, "log") if board.sure(one)]
     sure = sum(board.sure(other) for _, other in found)
     said = (
-        f"The logarithmic score surely contradicts accuracy for {len(found)} pairs, and for {sure} of them accuracy is "
-        "sure as well:"
+        f"The logarithmic score significantly contradicts accuracy for {len(found)} pairs, and for {sure} of them the "
+        "difference in accuracy is significant as well:"
     )
     return f"{said}\n\n{_table(found, 'log')}"
 
@@ -70,14 +70,15 @@ def _lists(board: Reading) -> str:
     sure = sum(board.sure(other) for _, other in found)
     alone = sum(other["difference"]["p"] <= 1 - board.record["level"] for _, other in found)
     said = (
-        f"Among the {len(board.names)} forms of five models the padded Brier score surely contradicts accuracy for "
-        f"{len(found)} pairs; accuracy is sure of {sure or 'none'} of them, and of {alone} if each is looked at alone:"
+        f"Among the {len(board.names)} forms of five models the padded Brier score significantly contradicts accuracy "
+        f"for {len(found)} pairs; the difference in accuracy is significant for {sure or 'none'} of them, and for "
+        f"{alone} if each is tested alone:"
     )
     return f"{said}\n\n{_table(found, 'Brier')}"
 
 
 def _table(found: list[tuple[Row, Row]], rule: str) -> str:
-    """Who scores better, who is right more often, by how much, and how sure that is."""
+    """Which model scores better, which is right more often, by how much, and with which p values."""
     rows = []
     for one, other in found:
         better, right = (pair["a"] if _value(pair) < 0 else pair["b"] for pair in (one, other))

@@ -60,11 +60,11 @@ def _told(own: Reading, low: str, high: str) -> str:
     d = _oriented(pair, low)
     late = {name: share(own.row(name, "passed")["cases"], own.row(name)["cases"]) for name in (low, high)}
     means = {name: mean(own.mark(name)["mean"]["value"]) for name in (low, high)}
-    surely = "surely" if own.sure(pair) else "not surely"
+    significant = "significantly" if own.sure(pair) else "not significantly"
     return (
         f"{low} ({late[low]} of its cases after the peak) has a lower own mean than {high} ({late[high]}), "
         f"{means[low]} against {means[high]}; on the {pair['cases']:,} cases of both it is worse by {d['value']:.3f} "
-        f"[{d['low']:.3f}, {d['high']:.3f}], {surely}."
+        f"[{d['low']:.3f}, {d['high']:.3f}], {significant}."
     )
 
 
@@ -142,8 +142,8 @@ def _units(boards: Mapping[str, Reading]) -> str:
     counts = [sum(map(board.sure, board.pairs())) for board in (cases, own, weeks)]
     met = sum(pair["adjusted_p"] is not None for pair in own.pairs())
     said = (
-        f"Surely different by Holm's method are {counts[0]} of the {met} pairs that met if every case counts for "
-        f"itself, {counts[1]} if a state is the unit, {counts[2]} if a week is. Standard errors of some differences:"
+        f"Significantly different by Holm's method are {counts[0]} of the {met} pairs with common cases if every case "
+        f"is a unit, {counts[1]} if a state is the unit, {counts[2]} if a week is. Standard errors of some differences:"
     )
     header = ["difference", "Brier", "by case", "by state", "by week", "both"]
     return f"{said}\n\n{table(header, rows)}"

@@ -31,7 +31,7 @@ def test_consistency_bands_show_who_is_too_sure():
     made = reliability(wrong.lists, wrong.outcomes(np.random.default_rng(0)), of="top", draws=99)
     outside = (made.curve < made.band.low) | (made.curve > made.band.high)
     assert outside.mean() > 0.5
-    assert made.promised > made.kept
+    assert made.mean_confidence > made.hit_rate
 
 
 def test_confidence_bands_hold_the_truth_most_of_the_time():

@@ -14,7 +14,7 @@ import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.calibration.test_decomposition import whole
 from tests.properties.cases import law
-from toplist.calibration import Binned, calibration_error, confidence_gap, decompose, reliability
+from toplist.calibration import Binned, calibration_bias, calibration_error, decompose, reliability
 
 OF = ("listed", "top", 2, "mass")
 
@@ -48,10 +48,12 @@ def test_where_every_bin_has_one_value_nothing_is_lost(seed):
         exact = reliability(lists, y, of=of, band=None)
         mine = bins.reliability(of)
         assert (mine.of, mine.count) == (exact.of, exact.count)
-        assert (mine.promised, mine.kept) == pytest.approx((exact.promised, exact.kept), abs=1e-12)
+        assert (mine.mean_confidence, mine.hit_rate) == pytest.approx(
+            (exact.mean_confidence, exact.hit_rate), abs=1e-12
+        )
         assert mine.steps(exact.x) == pytest.approx(exact.curve, abs=1e-12)
         assert sum(b.count for b in mine.histogram) == exact.count
-        same(bins.gap(of), confidence_gap(lists, y, of=of))
+        same(bins.calibration_bias(of), calibration_bias(lists, y, of=of))
         if of != "listed":
             same(bins.calibration_error(of, bins=6), calibration_error(lists, y, of=of, bins=6))
     exact, mine = decompose(lists, y, ranks=5), bins.decompose()
@@ -105,7 +107,7 @@ def test_special_lists_have_bins(name):
     lists, y = special()[name]
     bins, exact = Binned.of(lists, y), decompose(lists, y, ranks=5)
     assert whole(bins.decompose()) == pytest.approx(exact.score, abs=1e-12)
-    same(bins.gap("mass"), confidence_gap(lists, y, of="mass"))
+    same(bins.calibration_bias("mass"), calibration_bias(lists, y, of="mass"))
 
 
 def test_an_infinite_penalty_is_counted_and_not_added():
@@ -121,13 +123,13 @@ def test_what_bins_cannot_say_is_said():
         bins.calibration_error("listed")
     with pytest.raises(tl.TopListError, match="ranks 1 to 5, not for rank 6"):
         bins.reliability(6)
-    with pytest.raises(tl.TopListError, match="look at 'listed'"):
-        bins.gap("all")
-    for ask in (Binned().decompose, Binned().reliability, Binned().calibration_error, Binned().gap):
+    with pytest.raises(tl.TopListError, match="of is 'listed'"):
+        bins.calibration_bias("all")
+    for ask in (Binned().decompose, Binned().reliability, Binned().calibration_error, Binned().calibration_bias):
         with pytest.raises(tl.TopListError, match="there are no cases"):
             ask()
     empty = Binned.of(*special()["empty lists"])
-    with pytest.raises(tl.TopListError, match="no list promises anything for 'top'"):
+    with pytest.raises(tl.TopListError, match="no list has a confidence for 'top'"):
         empty.reliability("top")
     with pytest.raises(tl.TopListError, match="two cases or more"):
         Binned.of(*special()["one case"]).calibration_error()

@@ -11,9 +11,9 @@ from scipy import stats
 import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.properties.cases import law
-from toplist.calibration import Binned, calibration_error, confidence_gap
+from toplist.calibration import Binned, calibration_bias, calibration_error
 from toplist.calibration.error import bins_of
-from toplist.calibration.pairs import promises, view
+from toplist.calibration.pairs import calibration_pairs, view
 
 LISTS = np.array([[0.5, 0.2, 0.1], [0.4, 0.4, 0.1], [0.2, 0.2, 0.2], [0.8, 0.1, 0.05]])
 
@@ -58,11 +58,11 @@ def test_entries_of_one_list_are_not_taken_for_different_cases(seed):
 def test_what_cases_add_to_the_means_of_bins_makes_their_variance(seed):
     """By definition, from a table of cases and bins; lists have any number of entries in a bin."""
     lists, y = rounded(seed, 50)
-    seen = view(promises(lists, y), "listed")
+    seen = view(calibration_pairs(lists, y), "listed")
     code = bins_of(seen, 5)
     bins, makers = code.max() + 1, np.unique(seen.case)
     table, count = np.zeros((2, len(makers), bins))
-    for x, kept, case, b in zip(seen.promised, seen.kept, np.searchsorted(makers, seen.case), code, strict=True):
+    for x, kept, case, b in zip(seen.confidence, seen.hit, np.searchsorted(makers, seen.case), code, strict=True):
         table[case, b] += x - kept
         count[case, b] += 1
     n, cases = count.sum(axis=0), (count > 0).sum(axis=0)
@@ -123,15 +123,15 @@ def test_the_interval_is_around_the_value_and_the_root_has_its_sign(of, seed, bi
 
 def test_bins_are_about_as_full_as_each_other_and_never_split_equal_promises():
     right = known(3000)
-    seen = view(promises(right.lists, np.zeros(3000, int)), "listed")
+    seen = view(calibration_pairs(right.lists, np.zeros(3000, int)), "listed")
     counts = np.bincount(bins_of(seen, 15))
     assert len(counts) == 15
     assert counts.max() - counts.min() <= 2
     lists, y = rounded(0, 200)
-    seen = view(promises(lists, y), "listed")
+    seen = view(calibration_pairs(lists, y), "listed")
     code = bins_of(seen, 6)
-    assert all(len(np.unique(code[seen.promised == x])) == 1 for x in np.unique(seen.promised))
-    assert (np.diff(code[np.argsort(seen.promised, kind="stable")]) >= 0).all()
+    assert all(len(np.unique(code[seen.confidence == x])) == 1 for x in np.unique(seen.confidence))
+    assert (np.diff(code[np.argsort(seen.confidence, kind="stable")]) >= 0).all()
 
 
 @pytest.mark.parametrize("name", SPECIAL)
@@ -149,17 +149,17 @@ def test_special_lists_have_an_error_of_their_mass_or_are_too_few(name):
 @law
 def test_the_gap_is_that_of_students_test(of, batch):
     lists, y = batch
-    made = promises(lists, y)
+    made = calibration_pairs(lists, y)
     if of in ("listed", "mass"):
-        x, kept = made.lists.mass, ~made.missed
+        x, kept = made.lists.mass, ~made.miss
     else:
         at = made.rank == (0 if of == "top" else of - 1)
-        x, kept = made.confidence[at], made.kept[at]
+        x, kept = made.confidence[at], made.hit[at]
     if not len(x):
         with pytest.raises(tl.TopListError):
-            confidence_gap(lists, y, of=of)
+            calibration_bias(lists, y, of=of)
         return
-    gap = confidence_gap(lists, y, of=of)
+    gap = calibration_bias(lists, y, of=of)
     assert (gap.of, gap.cases, gap.difference) == (of, len(x), pytest.approx(np.mean(x - kept), abs=1e-12))
     if len(x) == 1:
         assert (gap.low, gap.high) == (None, None)
@@ -178,11 +178,11 @@ def test_promises_that_were_all_kept_are_no_proof_of_doubt():
     """Ten in a row that were promised at 0.99 are what is to be expected: the intervals hold zero."""
     lists = tl.TopLists.from_topk(np.zeros((10, 1), int), np.linspace(0.98, 1.0, 10)[:, None], 3)
     y = np.zeros(10, int)
-    for found in (confidence_gap(lists, y), calibration_error(lists, y), calibration_error(lists, y, bins=3)):
+    for found in (calibration_bias(lists, y), calibration_error(lists, y), calibration_error(lists, y, bins=3)):
         assert found.low < 0 < found.high
     binned = Binned.of(lists, y)
-    assert (binned.gap().low, binned.gap().high) == pytest.approx(
-        (confidence_gap(lists, y).low, confidence_gap(lists, y).high)
+    assert (binned.calibration_bias().low, binned.calibration_bias().high) == pytest.approx(
+        (calibration_bias(lists, y).low, calibration_bias(lists, y).high)
     )
     assert binned.calibration_error().low < 0 < binned.calibration_error().high
 
@@ -194,7 +194,7 @@ def test_intervals_hold_zero_for_calibrated_lists_that_are_nearly_sure():
         t = rng.uniform(0.999, 1.0, 300)
         lists = tl.TopLists.from_topk(np.zeros((300, 1), int), t[:, None], 3)
         y = (rng.random(300) > t).astype(int)
-        both = confidence_gap(lists, y), calibration_error(lists, y)
+        both = calibration_bias(lists, y), calibration_error(lists, y)
         held += [found.low <= 0 <= found.high for found in both]
     assert (held >= 0.9 * 200).all()
 
@@ -202,6 +202,6 @@ def test_intervals_hold_zero_for_calibrated_lists_that_are_nearly_sure():
 def test_the_gap_says_who_is_too_sure():
     for sharpen, sign in ((2.0, 1), (0.5, -1)):
         wrong = known(1500, sharpen=sharpen)
-        gap = confidence_gap(wrong.lists, wrong.outcomes(np.random.default_rng(1)))
+        gap = calibration_bias(wrong.lists, wrong.outcomes(np.random.default_rng(1)))
         assert sign * gap.difference > 0
         assert sign * (gap.low if sign > 0 else gap.high) > 0

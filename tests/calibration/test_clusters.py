@@ -9,7 +9,7 @@ import pytest
 
 import toplist as tl
 from tests.calibration.models import known
-from toplist.calibration import calibration_error, calibration_test, confidence_gap
+from toplist.calibration import calibration_bias, calibration_error, calibration_test
 
 
 def repeated(n: int, times: int, *, seed: int, sharpen: float = 1.0) -> tuple[tl.TopLists, np.ndarray, np.ndarray]:
@@ -23,7 +23,7 @@ def repeated(n: int, times: int, *, seed: int, sharpen: float = 1.0) -> tuple[tl
 def test_cases_that_are_clusters_of_their_own_change_nothing():
     lists, y, _ = repeated(60, 1, seed=1)
     own = np.random.default_rng(0).permutation(60)
-    assert confidence_gap(lists, y, clusters=own) == pytest.approx(confidence_gap(lists, y))
+    assert calibration_bias(lists, y, clusters=own) == pytest.approx(calibration_bias(lists, y))
     assert calibration_error(lists, y, clusters=own).value == pytest.approx(calibration_error(lists, y).value)
 
 
@@ -31,10 +31,10 @@ def test_cases_that_are_clusters_of_their_own_change_nothing():
 def test_saying_it_twice_is_no_evidence(of):
     """The interval of clusters of equal cases is that of one case each; that of the cases is narrower."""
     lists, y, which = repeated(60, 4, seed=2)
-    once = confidence_gap(lists[:60], y[:60], of=of)
-    again = confidence_gap(lists, y, of=of, clusters=which)
+    once = calibration_bias(lists[:60], y[:60], of=of)
+    again = calibration_bias(lists, y, of=of, clusters=which)
     assert (again.low, again.high) == pytest.approx((once.low, once.high))
-    alone = confidence_gap(lists, y, of=of)
+    alone = calibration_bias(lists, y, of=of)
     assert alone.high - alone.low < 0.6 * (once.high - once.low)
     error = calibration_error(lists, y, of=of, clusters=which)
     first = calibration_error(lists[:60], y[:60], of=of)
@@ -51,7 +51,7 @@ def test_the_gap_is_that_of_the_means_of_clusters_of_one_size():
     away = right.lists.truncate(1).normalized_confidences - (right.lists.truncate(1).classes == y)
     means = np.array([away[clusters == one].mean() for one in range(12)])
     half = stats.t.ppf(0.975, 11) * means.std(ddof=1) / math.sqrt(12)
-    found = confidence_gap(right.lists, y, clusters=[f"c{one}" for one in clusters])
+    found = calibration_bias(right.lists, y, clusters=[f"c{one}" for one in clusters])
     assert (found.low, found.high) == pytest.approx((means.mean() - half, means.mean() + half))
 
 

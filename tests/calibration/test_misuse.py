@@ -26,7 +26,7 @@ def test_labels_that_are_numbers_are_not_taken_for_codes() -> None:
     named = [{f"c{k}": v for k, v in row.items()} for row in rows]
     called = tl.diagnose(named, [f"c{one}" for one in y], space=tl.ClassSpace(labels=["c3", "c1", "c2"]))
     assert numbered.decomposition == called.decomposition
-    assert numbered.gap == called.gap
+    assert numbered.bias == called.bias
 
 
 def test_cases_that_one_file_lacks_are_an_error_or_left_aside(tmp_path: Path) -> None:
@@ -47,10 +47,10 @@ def test_a_named_outcome_is_a_label_whatever_else_the_file_holds(tmp_path: Path)
     text = "class1,confidence1,class2,confidence2,true\n" + "a,0.6,b,0.3,a\nb,0.7,a,0.2,a\n" * 4
     (tmp_path / "both.csv").write_text(text)
     path = tmp_path / "both.csv"
-    found = tl.diagnose(path, path, space=3, outcome="true")
-    assert found.gap is not None
-    assert found.gap.kept == 0.5
-    board = tl.compare({"people": path}, path, space=3, outcome="true")
+    found = tl.diagnose(path, tl.Truth(path, outcome="true"), space=3)
+    assert found.bias is not None
+    assert found.bias.hit_rate == 0.5
+    board = tl.compare({"people": path}, tl.Truth(path, outcome="true"), space=3)
     assert board["people"].metrics["accuracy"].value == 0.5
 
 

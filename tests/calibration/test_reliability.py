@@ -42,7 +42,9 @@ def test_it_is_the_fit_of_what_was_kept_on_what_was_promised(of, batch):
     made = reliability(lists, y, of=of, band=None)
     steps = pav(promised, np.array(kept, float))
     assert made.of == of
-    assert (made.count, made.promised, made.kept) == pytest.approx((len(promised), np.mean(promised), np.mean(kept)))
+    assert (made.count, made.mean_confidence, made.hit_rate) == pytest.approx(
+        (len(promised), np.mean(promised), np.mean(kept))
+    )
     assert made.curve == pytest.approx(steps(made.x), abs=1e-12)
     assert set(made.x) <= set(promised)
     assert {*made.steps.low, *made.steps.high} <= set(made.x)
@@ -54,7 +56,7 @@ def test_it_is_the_fit_of_what_was_kept_on_what_was_promised(of, batch):
 def test_the_mean_of_the_curve_is_how_often_promises_were_kept(seed):
     lists, y = rounded(seed, 30)
     made = reliability(lists, y, of="mass", band=None)
-    assert np.average(made.steps.value, weights=made.steps.weight) == pytest.approx(made.kept)
+    assert np.average(made.steps.value, weights=made.steps.weight) == pytest.approx(made.hit_rate)
 
 
 def test_the_grid_is_fine_where_the_promises_are():
@@ -87,7 +89,7 @@ def test_special_lists_have_curves_and_bands_between_zero_and_one(name, band):
 
 @pytest.mark.parametrize("of", ["all", 0, -1, True, 1.5, None])
 def test_what_cannot_be_looked_at_is_said(of):
-    with pytest.raises(tl.TopListError, match="look at 'listed', 'top', 'mass' or a rank"):
+    with pytest.raises(tl.TopListError, match="of is 'listed', 'top', 'mass' or a rank"):
         reliability(tl.TopLists.from_labels([0], 2), [0], of=of)
 
 

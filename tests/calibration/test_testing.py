@@ -10,7 +10,7 @@ import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.properties.cases import law
 from toplist.calibration import calibration_test, decompose
-from toplist.calibration.pairs import OutcomeSampler, promises
+from toplist.calibration.pairs import OutcomeSampler, calibration_pairs
 
 
 @given(batch=anything)
@@ -26,7 +26,7 @@ def test_the_statistic_is_the_miscalibration_of_the_score(batch):
 def test_what_is_drawn_has_the_miscalibration_that_a_decomposition_finds(seed):
     """Draw places, make outcomes of them, and decompose."""
     lists, y = rounded(seed, 30)
-    places = OutcomeSampler.of(promises(lists, y).lists).places(np.random.default_rng(seed))
+    places = OutcomeSampler.of(calibration_pairs(lists, y).lists).places(np.random.default_rng(seed))
     scored = lists.strictly_valid().ordered()
     unlisted = [next(c for c in range(40) if c not in list(one.classes)) for one in lists]
     start = scored.offsets[:-1]

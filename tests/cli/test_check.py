@@ -1,4 +1,4 @@
-"""`toplist check`: everything that is odd about a file is counted, and nothing that can be counted stops it."""
+"""`toplist check`: every issue of a file is counted, and nothing that can be counted stops it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def checked(*words: object) -> tuple[int, dict[str, Any]]:
 
 
 def kinds(found: dict[str, Any]) -> dict[str, int]:
-    return {one["kind"]: one["cases"] for one in found["oddities"]}
+    return {one["kind"]: one["cases"] for one in found["issues"]}
 
 
 def test_every_kind_is_counted_and_none_stops_the_others(ranked: Path) -> None:
-    code, found = checked(ranked, "--units", "percent", "--classes", "10")
+    code, found = checked(ranked, "--scale", "percent", "--classes", "10")
     assert code == 1
     assert found["cases"] == 7
     assert kinds(found) == {
@@ -52,39 +52,39 @@ def test_every_kind_is_counted_and_none_stops_the_others(ranked: Path) -> None:
         "invalid": 1,
         "not in falling order": 1,
     }
-    firsts = {one["kind"]: one["first"] for one in found["oddities"]}
+    firsts = {one["kind"]: one["first"] for one in found["issues"]}
     assert firsts["class without a confidence"] == "d"
-    assert [one["serious"] for one in found["oddities"]] == [True] * 4 + [False] * 2
-    said = {one["kind"]: one["first"] for one in found["problems"]}
+    assert [one["blocking"] for one in found["issues"]] == [True] * 4 + [False] * 2
+    said = {one["kind"]: one["example"] for one in found["issues"]}
     assert said["class without a confidence"].endswith("people.csv, row 4: the confidence is blank.")
     assert said["confidence without a class"].endswith("people.csv, row 5: the class is blank.")
 
 
 def test_words_are_those_of_the_command(ranked: Path) -> None:
-    code, text = said("check", ranked, "--units", "percent", "--classes", "10")
+    code, text = said("check", ranked, "--scale", "percent", "--classes", "10")
     assert code == 1
-    assert "odd (not in falling order): 1 of 7 cases lists" in text
+    assert "issue (not in falling order): 1 of 7 cases lists" in text
     assert "problem (class twice): 1 case: " in text
     assert "--duplicates sum" in text
 
 
-def test_what_is_only_odd_is_no_problem(tmp_path: Path) -> None:
+def test_an_issue_that_can_be_scored_is_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("case,class1,p1,class2,p2\n1,a,0.2,b,0.5\n2,,,,\n3,a,0.01,b,0.01\n")
     code, found = checked(path, "--classes", "4")
     assert code == 0
-    assert found["problems"] == []
+    assert not found["blocking"]
     assert kinds(found) == {"invalid": 1, "empty list": 1, "not in falling order": 1}
     assert "no problems" in said("check", path, "--classes", "4")[1]
 
 
-def test_repairs_that_are_asked_for_are_not_serious(tmp_path: Path) -> None:
+def test_repairs_that_are_asked_for_do_not_block(tmp_path: Path) -> None:
     path = tmp_path / "repaired.csv"
     path.write_text("case,class1,p1,class2,p2\n1,a,0.7,b,0.5\n2,a,0.3,a,0.2\n")
     assert checked(path, "--classes", "4")[0] == 1
     code, found = checked(path, "--classes", "4", "--normalize", "--duplicates", "sum")
     assert code == 0
-    assert {one["kind"]: one["serious"] for one in found["oddities"]} == {"mass above one": False, "class twice": False}
+    assert {one["kind"]: one["blocking"] for one in found["issues"]} == {"mass above one": False, "class twice": False}
 
 
 def test_classes_that_are_not_labels_are_counted(tmp_path: Path) -> None:
@@ -94,10 +94,10 @@ def test_classes_that_are_not_labels_are_counted(tmp_path: Path) -> None:
     code, found = checked(path, "--classes", tmp_path / "labels.txt")
     assert code == 1
     assert kinds(found)["class outside the space"] == 2
-    (problem,) = found["problems"]
+    (problem,) = [one for one in found["issues"] if one["example"]]
     assert problem["cases"] == 2
-    assert "'dgo' is not among the 2 labels" in problem["first"]
-    assert "dog" in problem["first"]
+    assert "'dgo' is not among the 2 labels" in problem["example"]
+    assert "dog" in problem["example"]
 
 
 def test_more_names_than_classes_is_said_and_the_rest_still_looked_at(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_more_names_than_classes_is_said_and_the_rest_still_looked_at(tmp_path: 
     code, found = checked(path, "--classes", "2")
     assert code == 1
     assert found["cases"] == 3
-    assert "3 different classes have been named" in found["problems"][0]["first"]
+    assert "3 different classes have been named" in found["issues"][0]["example"]
     assert kinds(found)["above one"] == 1
     assert "more names than classes" in kinds(found)
 
@@ -120,8 +120,8 @@ def test_lists_that_do_not_match_are_counted(confidences: list[float | None], tm
     code, found = checked(path, "--classes", "9")
     assert code == 1
     assert kinds(found) == {"class without a confidence": 1}
-    assert found["list_sizes"] == {"1": 1}
-    assert "row 1: the confidence is blank" in found["problems"][0]["first"]
+    assert found["scorable"]["list_sizes"] == {"1": 1}
+    assert "row 1: the confidence is blank" in found["issues"][0]["example"]
 
 
 def test_a_long_table_names_the_row_that_is_blank(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_long_table_names_the_row_that_is_blank(tmp_path: Path) -> None:
     code, found = checked(path, "--classes", "9")
     assert code == 1
     assert kinds(found)["class without a confidence"] == 1
-    assert [problem["first"].rpartition(", ")[2] for problem in found["problems"]] == [
+    assert [one["example"].rpartition(", ")[2] for one in found["issues"] if one["example"]] == [
         "row 2: the confidence is blank.",
         "row 4: the class is blank.",
     ]
@@ -142,23 +142,23 @@ def test_a_case_that_is_there_twice_is_counted(tmp_path: Path) -> None:
     code, found = checked(path, "--classes", "9")
     assert code == 1
     assert kinds(found)["case twice"] == 1
-    assert "case '1' is there twice" in found["problems"][0]["first"]
+    assert "case '1' is there twice" in found["issues"][0]["example"]
 
 
 def test_marks_are_named_by_their_number_whatever_the_units(tmp_path: Path) -> None:
     path = tmp_path / "marks.csv"
     rows = "".join(f"{i},a,{60 + i / 7:.3f},b,-9999\n" for i in range(5))
     path.write_text(f"case,class1,percent1,class2,percent2\n{rows}")
-    _, found = checked(path, "--classes", "9", "--units", "percent")
-    (mark,) = [one for one in found["oddities"] if one["kind"] == "sentinel"]
-    assert "-9999 comes back 5 times" in mark["words"]
+    _, found = checked(path, "--classes", "9", "--scale", "percent")
+    (mark,) = [one for one in found["issues"] if one["kind"] == "sentinel"]
+    assert "-9999 occurs 5 times" in mark["message"]
 
 
-def test_blanks_that_are_dropped_are_odd_and_no_problem(tmp_path: Path) -> None:
+def test_blanks_that_are_dropped_are_an_issue_and_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "blank.csv"
     path.write_text("case,class1,p1,class2,p2\n1,a,0.7,b,\n2,a,0.5,b,0.2\n")
-    assert 'pass blanks="drop"' in checked(path, "--classes", "4")[1]["oddities"][0]["words"]
+    assert "pass --blanks drop" in checked(path, "--classes", "4")[1]["issues"][0]["message"]
     code, found = checked(path, "--classes", "4", "--blanks", "drop")
     assert code == 0
-    assert {one["kind"]: one["serious"] for one in found["oddities"]} == {"class without a confidence": False}
-    assert found["list_sizes"] == {"1": 1, "2": 1}
+    assert {one["kind"]: one["blocking"] for one in found["issues"]} == {"class without a confidence": False}
+    assert found["scorable"]["list_sizes"] == {"1": 1, "2": 1}

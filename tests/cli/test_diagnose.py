@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import toplist
+from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 
 DATA = demo.folder()
@@ -18,7 +18,7 @@ def test_the_page_begins_with_the_verdict() -> None:
     done = toplist("diagnose", DATA / "cld2.tsv", *TRUTH)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Overconfident: the first class gets 1.000 on average and is right 0.900 of the time")
-    assert "What is odd" in done.stdout
+    assert "Data quality" in done.stdout
     assert "Brier score" in done.stdout
 
 
@@ -65,7 +65,7 @@ def test_figures_go_to_a_folder_or_one_to_a_file(tmp_path: Path) -> None:
         (("--plot", "nowhere/at/all"), "there is no folder"),
         (("--plot", "taken"), "this is a file already"),
         (("--classes", "many"), "--classes is a number"),
-        (("--units", "percents"), "Did you mean 'percent'"),
+        (("--scale", "percents"), "Did you mean 'percent'"),
     ],
     ids=["suffix", "folder", "taken", "classes", "units"],
 )

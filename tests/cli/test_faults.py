@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.messages import said
-from tests.cli.run_cli import TOPLIST, complaints
+from tests.cli.run_cli import TOPLIST, complaints, toplist_here
 
 CASES = 60_000
 CLASSES = [f"class {i}" for i in range(20)]
@@ -128,7 +129,7 @@ def test_an_interrupt_inside_the_engine_is_an_interrupt(
 def test_what_the_engine_says_of_an_interrupt_is_one() -> None:
     import duckdb
 
-    from toplist.io.duckdb_engine import connect, guarded, in_words
+    from toplist.io.duckdb_engine import connect, guarded, message_of
 
     for error in (RuntimeError("Query interrupted"), duckdb.InterruptException("INTERRUPT Error: Interrupted!")):
         with pytest.raises(KeyboardInterrupt), connect():
@@ -140,7 +141,7 @@ def test_what_the_engine_says_of_an_interrupt_is_one() -> None:
         ):
             raise error
         with pytest.raises(KeyboardInterrupt):
-            in_words(error)
+            message_of(error)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -189,7 +190,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path, tiny: Path
         require_sentence(done, 1, "there is no room for temporary files", "TMPDIR")
         (tiny / "o.csv").write_text("old")
         for name in ("o.csv", "o.jsonl"):
-            done = run(folder, "truncate", "a.csv", "-k", "3", "-o", str(tiny / name))
+            done = toplist_here("truncate", "a.csv", "-k", "3", "-o", tiny / name, cwd=folder)
             require_sentence(done, 1, name, "this cannot be written: No space left on device")
         assert os.listdir(tiny) == ["o.csv"]
         assert (tiny / "o.csv").read_text() == "old"
@@ -244,13 +245,20 @@ def test_an_arrow_file_that_is_cut_while_it_is_read_is_refused(tmp_path: Path) -
 NAMES = {"csv": b"p\xff.csv", "jsonl": b"p\xff.jsonl", "parquet": b"p\xff.parquet", "arrow": b"p\xff.arrow"}
 
 
+def once(alone: bool, words: Sequence[object], home: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own for one format; the others differ by what is read and written alone."""
+    if not alone:
+        return toplist_here(*words, cwd=home)
+    return subprocess.run([TOPLIST, *words], cwd=home, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("kind", NAMES)
 def test_names_that_are_not_text_are_refused_on_the_way_in(kind: str, tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/" + NAMES[kind]
     Path(os.fsdecode(path)).write_bytes(b"case,class\n1,a\n")
     (tmp_path / "y.csv").write_text("case,outcome\n1,a\n")
     for words in (["check", path], ["score", path, "-t", "y.csv", "-c", "3"], ["check", os.fsencode(tmp_path / "*f*")]):
-        done = subprocess.run([TOPLIST, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = once(kind == "csv", words, tmp_path)
         if b"*" not in words[1]:
             require_sentence(done, 1, "is not UTF-8 text: rename it", "\\udcff")
         assert "Traceback" not in done.stderr
@@ -263,7 +271,7 @@ def test_names_that_are_not_text_are_written(suffix: str, tmp_path: Path) -> Non
     out = b"o\xff." + suffix.encode()
     for words in (["truncate", "p.csv", "-k", "1", "-o", out], ["score", "p.csv", "-t", "y.csv", "-c", "3", "-o", out]):
         for more in ([], ["--json"]):
-            done = subprocess.run([TOPLIST, *words, *more], cwd=tmp_path, capture_output=True, text=True, check=False)
+            done = once(suffix == "csv", [*words, *more], tmp_path)
             assert done.returncode == 0, done.stderr
             assert "\\udcff" in done.stdout
     assert out in os.listdir(os.fsencode(tmp_path))
@@ -280,13 +288,18 @@ def small(tmp_path: Path) -> Path:
 def test_what_a_stream_cannot_encode_is_escaped(encoding: str, small: Path) -> None:
     import json
 
+    def told(*words: str) -> subprocess.CompletedProcess[str]:
+        if encoding == "ascii":
+            return run(small, *words, PYTHONIOENCODING="ascii:strict")
+        return toplist_here(*words, cwd=small, encoding=encoding)
+
     words = ["compare", "\u00fc\U0001f600=p.csv", "-t", "y.csv", "-c", "3"]
-    done = run(small, *words, "-o", "b.txt", PYTHONIOENCODING=f"{encoding}:strict")
+    done = told(*words, "-o", "b.txt")
     assert done.returncode == 0, done.stderr
     assert "\\ud83d\\ude00" in done.stdout
-    done = run(small, *words, "--json", PYTHONIOENCODING="ascii")
+    done = told(*words, "--json")
     assert json.loads(done.stdout)["origins"][0]["name"] == "\u00fc\U0001f600"
-    gone = run(small, "check", "\u20ac.csv", PYTHONIOENCODING=encoding)
+    gone = told("check", "\u20ac.csv")
     require_sentence(gone, 1, ".csv: there is no such file")
 
 
@@ -330,8 +343,8 @@ def test_names_are_shown_on_the_progress_bar_as_they_are(small: Path) -> None:
 
 
 EMPTY = {
-    "by": "compare p.csv -t y.csv -c 3 --by=", "weight": "compare p.csv -t y.csv -c 3 --weight=",
-    "case": "score p.csv -t y.csv -c 3 --case=", "class": "check p.csv --class=",
+    "group": "compare p.csv -t y.csv -c 3 --group=", "weight": "compare p.csv -t y.csv -c 3 --weight=",
+    "case": "score p.csv -t y.csv -c 3 --case=", "class-column": "check p.csv --class-column=",
     "confidence": "truncate p.csv -k 1 -o o.csv --confidence=", "outcome": "diagnose p.csv -t y.csv -c 3 --outcome=",
     "keep": "score p.csv -t y.csv -c 3 -o o.csv --keep=",
 }  # fmt: skip

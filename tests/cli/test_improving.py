@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import toplist as tl
-from tests.cli.run_cli import complaints, toplist
+from tests.cli.run_cli import complaints
+from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 from toplist.cli.app import app
 from toplist.postprocess.combination import linear_pool, pool_weights
@@ -168,7 +169,7 @@ def test_a_file_with_predictions_and_outcomes_serves_as_both(tmp_path: Path) -> 
     rows += [f"{i},x,60,y,20,{'xyz'[i % 3]}" for i in range(30)]
     both = tmp_path / "both.csv"
     both.write_text("\n".join(rows) + "\n")
-    words = ("recalibrate", "fit", both, "-t", both, "--outcome", "truth", "-c", 5, "--units", "percent")
+    words = ("recalibrate", "fit", both, "-t", both, "--outcome", "truth", "-c", 5, "--scale", "percent")
     found = said(*words, "-o", tmp_path / "m.json", "--kind", "bucket-temperature")
     assert found["cases"] == 30
     p = np.array([0.6, 0.2, *[0.2 / 3] * 3])
@@ -177,7 +178,7 @@ def test_a_file_with_predictions_and_outcomes_serves_as_both(tmp_path: Path) -> 
 
 def test_conversion_counts_what_it_repairs_and_leaves_out(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("case,class_1,p_1,class_2,p_2\n1,x,60,y,\n2,x,80,y,40\n3,x,50,y,20\n")
-    words = ["convert", str(tmp_path / "a.csv"), str(tmp_path / "a.parquet"), "--units", "percent", "--normalize"]
+    words = ["convert", str(tmp_path / "a.csv"), str(tmp_path / "a.parquet"), "--scale", "percent", "--normalize"]
     assert "the confidence is blank" in CliRunner().invoke(app, words).output
     told = CliRunner().invoke(app, [*words, "--blanks", "drop"])
     assert told.exit_code == 0, told.output

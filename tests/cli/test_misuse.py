@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import complaints, toplist
+from tests.cli.run_cli import complaints
+from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 
 DATA = demo.folder()
@@ -20,12 +21,12 @@ MISTAKES = {
     "no files": (["compare", *TRUTH], 2, "FILES"),
     "no number of classes": (["compare", "cld2.tsv", *TRUTH], 2, "--classes"),
     "a mistyped label file": (["compare", "cld2.tsv", *TRUTH, "-c", "clases.txt"], 2, "Did you mean 'classes.txt'?"),
-    "a mistyped group": (["compare", "cld2.tsv", *FEW, "--by", "scrpt"], 1, "Did you mean 'script'?"),
+    "a mistyped group": (["compare", "cld2.tsv", *FEW, "--group", "scrpt"], 1, "Did you mean 'script'?"),
     "a mistyped rule": (["compare", "cld2.tsv", *FEW, "--rule", "brir"], 2, "Did you mean 'brier'?"),
     "a mistyped layout": (["compare", "cld2.tsv", *FEW, "--layout", "lng"], 2, "Did you mean 'long'?"),
-    "a mistyped unit": (["compare", "cld2.tsv", *FEW, "--units", "percents"], 2, "Did you mean 'percent'?"),
-    "a unit for nobody": (["compare", "cld2.tsv", *FEW, "--units", "x=percent"], 2, "'x' is not among 'cld2'"),
-    "an unknown reference": (["compare", "cld2.tsv", *FEW, "-r", "x"], 2, "not among"),
+    "a mistyped unit": (["compare", "cld2.tsv", *FEW, "--scale", "percents"], 2, "Did you mean 'percent'?"),
+    "a unit for nobody": (["compare", "cld2.tsv", *FEW, "--scale", "x=percent"], 2, "'x' is not among 'cld2'"),
+    "an unknown baseline": (["compare", "cld2.tsv", *FEW, "-b", "x"], 2, "not among"),
     "an unknown policy": (["compare", "cld2.tsv", *FEW, "--missing", "drop"], 2, "common"),
     "a gate about nobody": (["compare", "cld2.tsv", *FEW, "--fail-if", "a worse than b"], 2, "'a' is not among"),
     "a gate in other words": (["compare", "cld2.tsv", *FEW, "--fail-if", "cld2 bad"], 2, "worse than"),

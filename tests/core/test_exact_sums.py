@@ -163,7 +163,9 @@ def digest() -> str:
 
 @needs_native
 def test_a_process_without_the_compiled_kernel_has_the_same_bits() -> None:
-    code = "from toplist.core import kernel; from tests.tally.test_exact_sums import digest; print(kernel.NATIVE, digest())"
+    code = (
+        "from toplist.core import kernel; from tests.core.test_exact_sums import digest; print(kernel.NATIVE, digest())"
+    )
     environment = {**os.environ, "TOPLIST_PURE_PYTHON": "1"}
     said = subprocess.run(
         [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True

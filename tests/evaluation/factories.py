@@ -14,7 +14,7 @@ import toplist as tl
 from tests.inference.case_score_factories import ragged
 from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
 from toplist.inference.results import ModelDetails
-from toplist.io.naming import for_lists
+from toplist.lists.checks.names import MemoryNames
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
@@ -140,7 +140,7 @@ def gathered(
     at = np.arange(len(lists)) if at is None else at
     part, happened, rule = lists[at], y[at], as_rule(rule)
     made = CaseScores.from_lists(part, happened, (rule,), penalty=penalty)
-    return gather(part, happened, made, rule=rule, position=at, names=for_lists(part, happened))
+    return gather(part, happened, made, rule=rule, position=at, names=MemoryNames(part.space, part.ids, happened))
 
 
 def shown(lists: tl.TopLists, y: Any, rule: Any = "brier") -> ModelDetails:

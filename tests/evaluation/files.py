@@ -37,9 +37,9 @@ def columns(seed: int) -> dict[str, Any]:
 
 KINDS = {
     "plain": {},
-    "weights": {"sample_weight": "worth"},
-    "clusters": {"clusters": "team", "sample_weight": "worth"},
-    "time": {"order": "when", "sample_weight": "worth"},
+    "weights": {"weight": "worth"},
+    "clusters": {"cluster": "team", "weight": "worth"},
+    "time": {"time": "when", "weight": "worth"},
 }
 
 
@@ -48,7 +48,7 @@ def options_of(kind: str, how: str) -> dict[str, str]:
         pytest.skip("clusters have no order")
     if kind == "time" and how == "bootstrap":
         pytest.importorskip("arch", reason="the stationary bootstrap comes with the extra 'report'")
-    return KINDS[kind] | {"intervals": how}
+    return KINDS[kind] | {"method": how}
 
 
 def record(board: tl.Leaderboard) -> dict[str, Any]:

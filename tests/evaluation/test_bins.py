@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.evaluation.factories import KINDS, batch, law, seeds, shown
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.lists.outcomes import as_codes
 
 HARD = [kind for kind in KINDS if kind != "soft"]
@@ -34,7 +34,7 @@ def binned(promised: Any, kept: Any) -> list[Bin]:
 def agree(mine: Any, theirs: list[Bin]) -> bool:
     """The same bins, up to how numpy rounds."""
     return [(b.low, b.high, b.count) for b in mine] == [(b.low, b.high, b.count) for b in theirs] and all(
-        (a.promised, a.kept) == pytest.approx((b.promised, b.kept), rel=1e-12)
+        (a.mean_confidence, a.hit_rate) == pytest.approx((b.mean_confidence, b.hit_rate), rel=1e-12)
         for a, b in zip(mine, theirs, strict=True)
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
+from tests import flat
 from tests.evaluation.files import KINDS, N, columns, drawn, files, options_of, record, write_csv
 from tests.evaluation.shapes import M, predictions
 from tests.evaluation.test_in_memory import close
@@ -25,12 +26,12 @@ def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, 
     made, y = drawn(1)
     extra = columns(1)
     given = {key: extra.get(value, value) for key, value in asked.items()}
-    want = record(tl.compare(made, y, reference="q", **given))
+    want = record(flat.compare(made, y, baseline="q", **given))
     for seed in (None, 3):
         paths, truth = files(tmp_path, made, y, extra, suffix=suffix, seed=seed)
         if seed is not None and how in (*TIMED, "bootstrap") and kind in ("plain", "weights"):
             continue  # without anything else said, cases come in the order of the truth
-        assert close(record(tl.compare(paths, truth, reference="q", **asked)), want)
+        assert close(record(flat.compare(paths, truth, baseline="q", **asked)), want)
 
 
 @pytest.mark.parametrize("how", METHODS)
@@ -39,12 +40,12 @@ def test_groups_are_the_leaderboards_of_their_cases(kind: str, how: str) -> None
     """With every interval: what is said of a group follows from the cases in it."""
     asked = options_of(kind, how)
     made, y = drawn(2)
-    extra = columns(2) | {"by": np.arange(N) % 2}
+    extra = columns(2) | {"group": np.arange(N) % 2}
     given = {key: extra.get(value, value) for key, value in asked.items()}
-    board = tl.compare(made, y, by=extra["by"], **given)
+    board = flat.compare(made, y, group=extra["group"], **given)
     for group in board.groups:
-        at = np.flatnonzero(extra["by"] == int(str(group.group)))
-        alone = tl.compare(
+        at = np.flatnonzero(extra["group"] == int(str(group.group)))
+        alone = flat.compare(
             {name: p[at] for name, p in made.items()},
             y[at],
             **{key: value[at] if isinstance(value, np.ndarray) else value for key, value in given.items()},
@@ -75,21 +76,21 @@ def test_moments_are_in_the_order_that_people_mean(kind: str, suffix: str, tmp_p
     made, y = drawn(3)
     place = np.arange(N) // 10
     values = np.array(MOMENTS[kind], object)[place]
-    want = record(tl.compare(made, y, order=place))
+    want = record(tl.compare(made, tl.Truth(y, time=place)))
     paths, truth = files(tmp_path, made, y, {"when": values}, suffix=suffix, seed=5)
-    assert close(record(tl.compare(paths, truth, order="when")), want)
+    assert close(record(tl.compare(paths, tl.Truth(truth, time="when"))), want)
 
 
 def test_timestamps_and_dates_are_moments(tmp_path: Path) -> None:
     made, y = drawn(4)
     day = np.arange(N) // 3
-    want = record(tl.compare(made, y, order=day))
+    want = record(tl.compare(made, tl.Truth(y, time=day)))
     stamps = np.array("2024-02-27", "datetime64[D]") + day.astype("timedelta64[D]")
-    assert close(record(tl.compare(made, y, order=stamps)), want)
+    assert close(record(tl.compare(made, tl.Truth(y, time=stamps))), want)
     for unit in ("D", "s", "ns"):
         values = stamps.astype(f"datetime64[{unit}]")
         paths, truth = files(tmp_path, made, y, {"when": values}, suffix="parquet", seed=6)
-        assert close(record(tl.compare(paths, truth, order="when")), want)
+        assert close(record(tl.compare(paths, tl.Truth(truth, time="when"))), want)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "years and weeks", "dates in text", "numbers in text"])
@@ -97,7 +98,7 @@ def test_arrays_of_moments_are_in_the_order_that_people_mean(kind: str) -> None:
     made, y = drawn(3)
     place = np.arange(N) // 10
     values = np.array(MOMENTS[kind])[place]
-    assert record(tl.compare(made, y, order=values)) == record(tl.compare(made, y, order=place))
+    assert record(tl.compare(made, tl.Truth(y, time=values))) == record(tl.compare(made, tl.Truth(y, time=place)))
 
 
 @pytest.mark.parametrize(
@@ -108,10 +109,10 @@ def test_text_that_would_be_sorted_wrongly_is_refused(values: list[str], tmp_pat
     made, y = drawn(3)
     when = [values[i % 2] for i in range(N)]
     with pytest.raises(tl.TopListError, match="begin with the year"):
-        tl.compare(made, y, order=when)
+        tl.compare(made, tl.Truth(y, time=when))
     paths, truth = files(tmp_path, made, y, {"when": np.array(when, object)}, suffix="csv", seed=None)
     with pytest.raises(tl.TopListError, match="begin with the year"):
-        tl.compare(paths, truth, order="when")
+        tl.compare(paths, tl.Truth(truth, time="when"))
 
 
 def test_a_blank_cluster_is_an_error_that_names_file_and_row(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_a_blank_cluster_is_an_error_that_names_file_and_row(tmp_path: Path) -> 
     values[7] = None
     paths, truth = files(tmp_path, made, y, {"team": values}, suffix="csv", seed=None)
     with pytest.raises(tl.TopListError, match=r"truth\.csv, row 8: there is no cluster in .?team"):
-        tl.compare(paths, truth, clusters="team")
+        tl.compare(paths, tl.Truth(truth, cluster="team"))
 
 
 def test_a_second_look_at_other_predictions_is_refused(tmp_path: Path) -> None:
@@ -150,9 +151,9 @@ def test_a_blank_moment_is_an_error_that_names_file_and_row(suffix: str, blank: 
     paths, truth = files(tmp_path, made, y, {"when": values}, suffix=suffix, seed=None)
     said = r"truth\.\w+.*row \d+.*there is no time in .?when"
     with pytest.raises(tl.TopListError, match=said):
-        tl.compare(paths, truth, order="when")
+        tl.compare(paths, tl.Truth(truth, time="when"))
     with pytest.raises(tl.TopListError, match="nowhen"):
-        tl.compare(paths, truth, order="nowhen")
+        tl.compare(paths, tl.Truth(truth, time="nowhen"))
 
 
 def test_a_moment_that_is_no_number_is_an_error(tmp_path: Path) -> None:
@@ -161,24 +162,24 @@ def test_a_moment_that_is_no_number_is_an_error(tmp_path: Path) -> None:
     values[3] = np.nan
     paths, truth = files(tmp_path, made, y, {"when": values}, suffix="parquet", seed=None)
     with pytest.raises(tl.TopListError, match=r"there is no time in .?when"):
-        tl.compare(paths, truth, order="when")
+        tl.compare(paths, tl.Truth(truth, time="when"))
 
 
 def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
-    """Clusters come before order; an empty name takes none. Weights are always named."""
+    """Clusters come before time; an empty name takes none. Weights are always named."""
     made, y = drawn(6)
     extra = columns(6)
-    telling = {"weight": extra["worth"], "cluster": extra["team"], "order": extra["when"]}
+    telling = {"weight": extra["worth"], "cluster": extra["team"], "time": extra["when"]}
     paths, truth = files(tmp_path, made, y, telling, suffix="csv", seed=7)
     found = tl.compare(paths, truth)
-    assert close(record(found), record(tl.compare(made, y, clusters=extra["team"])))
+    assert close(record(found), record(tl.compare(made, tl.Truth(y, cluster=extra["team"]))))
     assert (found.results.weight, found.results.clusters, found.results.order) == (None, "cluster", None)
     assert "by cluster" in found.results.method
-    for options in ({"clusters": ""}, {"intervals": "cosine"}, {"order": "order"}):
-        timed = tl.compare(paths, truth, sample_weight="weight", **options)
-        assert close(record(timed), record(tl.compare(made, y, sample_weight=extra["worth"], order=extra["when"])))
-        assert timed.results.order == "order"
-    bare = tl.compare(paths, truth, clusters="", order="")
+    for options in ({"cluster": ""}, {"method": "ewc"}, {"time": "time"}):
+        timed = flat.compare(paths, truth, weight="weight", **options)
+        assert close(record(timed), record(tl.compare(made, tl.Truth(y, weight=extra["worth"], time=extra["when"]))))
+        assert timed.results.order == "time"
+    bare = tl.compare(paths, tl.Truth(truth, cluster="", time=""))
     assert close(record(bare), record(tl.compare(made, y)))
     assert bare.results.method.startswith("paired t intervals")
 
@@ -200,10 +201,10 @@ def test_missing_cases_go_with_every_interval(kind: str, how: str, tmp_path: Pat
     for name, at in there.items():
         header = ["case", *(f"k{c}" for c in range(M))]
         write_csv(Path(paths[name]), header, [[f"c{i:03d}", *made[name][i].tolist()] for i in at])
-    board = tl.compare(paths, truth, missing="pairwise", **asked)
+    board = flat.compare(paths, truth, missing="pairwise", **asked)
     both = sorted(set(there["p"]) & set(there["q"]))
     given = {key: extra[value][both] if value in extra else value for key, value in asked.items()}
-    alone = tl.compare({name: p[both] for name, p in made.items()}, y[both], **given)
+    alone = flat.compare({name: p[both] for name, p in made.items()}, y[both], **given)
     mine, theirs = board.difference("p", "q"), alone.difference("p", "q")
     assert mine.value == pytest.approx(theirs.value, rel=1e-12)
     if how != "bootstrap":  # whose draws are those of all cases
@@ -230,7 +231,11 @@ def test_skill_with_classes_per_case_and_missing_predictions_knows_every_case(tm
         rows = [[i, int(outcome[i]), t[a, i]] for i in keep]
         paths[name] = write_csv(tmp_path / f"{name}.csv", ["case", "class", "confidence"], rows)
     pytest.importorskip("duckdb")
-    found = tl.compare(paths, truth, sizes="sizes", missing="pairwise", rules="brier")["second"].scores["brier"].skill
+    found = (
+        tl.compare(paths, tl.Truth(truth, n_classes="sizes"), missing="pairwise", rules="brier")["second"]
+        .scores["brier"]
+        .skill
+    )
     lists = tl.TopLists.from_dicts([{int(outcome[i]): float(t[1, i])} for i in range(N)], tl.ClassSpace(sizes.tolist()))
     alone = tl.compare({"second": lists}, outcome, rules="brier")["second"].scores["brier"].skill
     assert found is not None
@@ -241,22 +246,26 @@ def test_skill_with_classes_per_case_and_missing_predictions_knows_every_case(tm
 def test_time_and_clusters_are_told_in_the_results() -> None:
     made, y = predictions(9, 40)
     when = np.arange(40) // 2
-    timed = tl.compare(made, y, space=M, order=when, horizon=3)
+    timed = tl.compare(made, tl.Truth(y, time=when), space=M, inference=tl.Inference(horizon=3))
     assert "over 20 moments" in timed.results.method
     assert "horizon of 3" in timed.results.method
     assert timed.results.order is not None
     assert timed.results.seed is None
-    drawn_ = tl.compare(made, y, space=M, intervals="bootstrap", seed=5)
+    drawn_ = tl.compare(made, y, space=M, inference=tl.Inference(method="bootstrap", seed=5))
     assert drawn_.results.seed == 5
     assert "seed 5" in drawn_.results.method
-    assert tl.compare(made, y, space=M, intervals="bootstrap", seed=6).to_dict() != drawn_.to_dict()
-    assert tl.compare(made, y, space=M, intervals="bootstrap", seed=5).to_dict() == drawn_.to_dict()
+    assert (
+        tl.compare(made, y, space=M, inference=tl.Inference(method="bootstrap", seed=6)).to_dict() != drawn_.to_dict()
+    )
+    assert (
+        tl.compare(made, y, space=M, inference=tl.Inference(method="bootstrap", seed=5)).to_dict() == drawn_.to_dict()
+    )
 
 
 def test_without_order_hac_takes_cases_as_they_come() -> None:
     made, y = drawn(10)
-    one = tl.compare(made, y, intervals="hac")
-    other = tl.compare(made, y, order=np.arange(N), intervals="hac")
+    one = tl.compare(made, y, inference="hac")
+    other = tl.compare(made, tl.Truth(y, time=np.arange(N)), inference="hac")
     assert one.difference("p", "q") == other.difference("p", "q")
     assert "in the order of the truth" in one.results.method
 
@@ -264,8 +273,10 @@ def test_without_order_hac_takes_cases_as_they_come() -> None:
 def test_ordered_boards_can_be_compared() -> None:
     made, y = drawn(11)
     for how in METHODS:
-        assert tl.compare(made, y, intervals=how) == tl.compare(made, y, intervals=how)
-    assert tl.compare(made, y, intervals="hac") != tl.compare(made, y, intervals="t")
+        assert tl.compare(made, y, inference=tl.Inference(method=how)) == tl.compare(
+            made, y, inference=tl.Inference(method=how)
+        )
+    assert tl.compare(made, y, inference="hac") != tl.compare(made, y, inference="t")
 
 
 def test_without_arch_the_stationary_bootstrap_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,16 +284,16 @@ def test_without_arch_the_stationary_bootstrap_says_what_to_install(monkeypatch:
     monkeypatch.setitem(sys.modules, "arch.bootstrap", None)
     made, y = drawn(12)
     with pytest.raises(tl.TopListError, match=r"need arch: pip install 'toplist\[report\]'\.$"):
-        tl.compare(made, y, order=np.arange(N), intervals="bootstrap")
-    for options in ({}, {"intervals": "bootstrap"}, {"order": np.arange(N)}, {"clusters": np.arange(N) % 9}):
-        assert len(tl.compare(made, y, **options)) == 2
+        tl.compare(made, tl.Truth(y, time=np.arange(N)), inference="bootstrap")
+    for options in ({}, {"method": "bootstrap"}, {"time": np.arange(N)}, {"cluster": np.arange(N) % 9}):
+        assert len(flat.compare(made, y, **options)) == 2
 
 
-@pytest.mark.parametrize("how", ["t", "normal", "cosine", "hac", "bootstrap"])
+@pytest.mark.parametrize("how", ["t", "normal", "ewc", "hac", "bootstrap"])
 @pytest.mark.parametrize("kind", ["cases", "clusters", "moments", "weights"])
 def test_the_order_of_rows_does_not_show_in_any_digit(kind: str, how: str) -> None:
     """Wherever it does not say when cases were; whole numbers beyond 2^53 are clusters of their own."""
-    if how in ("cosine", "hac") and kind != "moments":
+    if how in ("ewc", "hac") and kind != "moments":
         pytest.skip("the order of rows is that of time")
     if kind == "moments":
         pytest.importorskip("arch", reason="blocks of time need arch")
@@ -292,18 +303,18 @@ def test_the_order_of_rows_does_not_show_in_any_digit(kind: str, how: str) -> No
     y = rng.integers(0, 3, n)
     extra = {
         "cases": {},
-        "clusters": {"clusters": 2**60 + np.arange(n) // 3},
-        "moments": {"order": np.arange(n) // 3},
-        "weights": {"sample_weight": rng.exponential(size=n)},
+        "clusters": {"cluster": 2**60 + np.arange(n) // 3},
+        "moments": {"time": np.arange(n) // 3},
+        "weights": {"weight": rng.exponential(size=n)},
     }[kind]
     at = rng.permutation(n)
-    one = tl.compare({"p": p, "q": q}, y, intervals=how, **extra)
+    one = flat.compare({"p": p, "q": q}, y, **extra, method=how)
     moved = {key: value[at] for key, value in extra.items()}
-    other = tl.compare({"p": p[at], "q": q[at]}, y[at], intervals=how, **moved)
+    other = flat.compare({"p": p[at], "q": q[at]}, y[at], **moved, method=how)
     assert one.to_json() == other.to_json()
 
 
-@pytest.mark.parametrize("kind", ["clusters", "order", ""])
+@pytest.mark.parametrize("kind", ["cluster", "time", ""])
 def test_the_order_of_rows_does_not_show_in_the_confidence_set(kind: str) -> None:
     pytest.importorskip("arch", reason="the confidence set needs arch")
     rng = np.random.default_rng(4)
@@ -311,8 +322,8 @@ def test_the_order_of_rows_does_not_show_in_the_confidence_set(kind: str) -> Non
     made = {name: rng.dirichlet(np.ones(3), n) for name in "abc"}
     y, units, at = rng.integers(0, 3, n), np.arange(n) // 2, rng.permutation(n)
     given = {kind: units} if kind else {}
-    one = tl.compare(made, y, **given).confidence_set()
-    other = tl.compare({k: p[at] for k, p in made.items()}, y[at], **{k: u[at] for k, u in given.items()})
+    one = flat.compare(made, y, **given).confidence_set()
+    other = flat.compare({k: p[at] for k, p in made.items()}, y[at], **{k: u[at] for k, u in given.items()})
     assert one == other.confidence_set()
 
 

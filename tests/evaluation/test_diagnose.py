@@ -34,15 +34,15 @@ def test_the_verdict_names_the_direction(power, words):
     found = diagnose(*drawn(power=power))
     assert found.miscalibrated
     assert found.verdict.startswith(words)
-    assert found.gap is not None
-    assert (found.gap.difference > 0) == (power > 1)
+    assert found.bias is not None
+    assert (found.bias.difference > 0) == (power > 1)
 
 
 def test_a_difference_that_the_test_does_not_find_is_said_beside_it():
     """The test looks everywhere, and may miss a small shift of the first class whose interval leaves zero out."""
     for seed in range(40):
         found = diagnose(*drawn(300, power=1.2, seed=seed), draws=39)
-        sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.gap, found.mass_gap)]
+        sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.bias, found.mass_bias)]
         if not found.miscalibrated and sure[0]:
             assert found.verdict.startswith("No sign of miscalibration in 300 cases (p = 0.")
             assert ", though the first class gets" in found.verdict
@@ -71,13 +71,13 @@ def test_numbers_are_those_of_the_functions_that_have_their_names():
     from toplist import calibration
 
     lists, y = drawn(power=2.0, k=3)
-    found = diagnose(lists, y, level=0.9)
+    found = diagnose(lists, y, inference=0.9)
     assert found.decomposition.score == pytest.approx(tl.score(lists, y).mean())
-    assert found.gap == calibration.confidence_gap(lists, y, level=0.9)
-    assert found.mass_gap == calibration.confidence_gap(lists, y, of="mass", level=0.9)
+    assert found.bias == calibration.calibration_bias(lists, y, level=0.9)
+    assert found.mass_bias == calibration.calibration_bias(lists, y, of="mass", level=0.9)
     assert found.calibration_error == calibration.calibration_error(lists, y, level=0.9)
     assert found.test == calibration.calibration_test(lists, y, draws=199)
-    assert found.calibration.top.kept == pytest.approx(tl.accuracy(lists, y))
+    assert found.calibration.top.hit_rate == pytest.approx(tl.accuracy(lists, y))
     assert [one.of for one in found.calibration.ranks] == [1, 2, 3]
     assert found.exact
 
@@ -110,43 +110,43 @@ def test_anything_that_makes_lists_will_do(predictions):
 
 def test_what_cannot_be_scored_is_looked_at_all_the_same():
     found = diagnose([{"a": 0.7, "b": 0.5}, {"a": -9999.0}, {"a": 0.2}], ["a", "b", "a"], space=3)
-    assert found.serious
+    assert found.blocking
     assert found.calibration is None
     assert found.miscalibrated is None
-    assert {"mass above one", "negative"} <= {one.kind for one in found.oddities if one.serious}
+    assert {"mass above one", "negative"} <= {one.kind for one in found.issues if one.blocking}
     assert found.verdict.startswith("These predictions cannot be scored as they are: ")
-    assert "sum to 1.2" in found.why
+    assert "sum to 1.2" in found.reason
     assert found.plots == ("sizes",)
     with pytest.raises(TopListError, match="there is no reliability to draw"):
         found.plot()
 
 
 def test_repairs_make_it_scorable_and_the_oddity_stays():
-    found = diagnose([{"a": 0.7, "b": 0.5}, {"a": 0.2}], ["a", "a"], space=3, normalize=True)
-    assert not found.serious
-    told = {one.kind: one.words for one in found.oddities}
-    assert told["mass above one"].endswith("This is repaired here, as was asked for.")
+    found = diagnose([{"a": 0.7, "b": 0.5}, {"a": 0.2}], ["a", "a"], space=3, read=tl.ReadOptions(normalize=True))
+    assert not found.blocking
+    told = {one.kind: one.message for one in found.issues}
+    assert told["mass above one"].endswith("This is repaired, as requested.")
     assert found.decomposition is not None
-    percent = diagnose([[70.0, 30.0], [20.0, 80.0]], [0, 1], units="percent")
+    percent = diagnose([[70.0, 30.0], [20.0, 80.0]], [0, 1], read=tl.ReadOptions(scale="percent"))
     assert percent.decomposition is not None
 
 
 def test_without_outcomes_there_are_oddities_and_the_reason_for_the_rest():
     found = diagnose(["a", "b"] * 20)
-    assert found.verdict == found.why == "No outcomes were given, so nothing is said of calibration."
-    assert found.oddities
+    assert found.verdict == found.reason == "No outcomes were given, so nothing is said of calibration."
+    assert found.issues
     assert found.classes == "an unknown number of classes"
 
 
 def test_hard_labels_empty_lists_and_full_distributions_are_diagnosed():
     y = [0, 1] * 10
     hard = diagnose(tl.TopLists.from_labels([0, 0] * 10, 3), y)
-    assert hard.gap.promised == 1
+    assert hard.bias.mean_confidence == 1
     assert hard.test.p < 0.05
     nothing = diagnose(tl.TopLists.from_dicts([{}] * 20, 3), y)
-    assert nothing.gap is None
+    assert nothing.bias is None
     assert nothing.calibration.top is None
-    assert nothing.calibration.mass.kept == 0
+    assert nothing.calibration.mass.hit_rate == 0
     assert any("Every list is empty" in note for note in nothing.notes)
     assert repr(nothing)
 
@@ -168,10 +168,10 @@ def test_label_sets_a_sparse_matrix_and_one_list_will_do():
 
     space = tl.LabelSets([f"label {i}" for i in range(100)])
     sets = diagnose([{"label 1"}, {"label 2", "label 3"}] * 10, [{"label 1"}, {"label 2"}] * 10, space=space)
-    assert (sets.classes, sets.gap.kept) == ("2**100 classes", 0.5)
+    assert (sets.classes, sets.bias.hit_rate) == ("2**100 classes", 0.5)
     sparse = diagnose(csr_array(np.array([[0.5, 0.2, 0.3], [0.0, 1.0, 0.0]])), [0, 1])
     assert sparse.cases == 2
-    assert diagnose(tl.TopList({0: 0.5}, 3), 0).gap.kept == 1
+    assert diagnose(tl.TopList({0: 0.5}, 3), 0).bias.hit_rate == 1
 
 
 @pytest.mark.parametrize("m", [2**10000, math.inf])
@@ -200,7 +200,7 @@ def test_confidences_that_are_only_logarithms_are_diagnosed():
 def test_one_case_has_no_interval_and_says_so():
     found = diagnose(tl.TopLists.from_topk([[0]], [[0.5]], 3), [0])
     assert found.calibration_error is None
-    assert found.gap.low is None
+    assert found.bias.low is None
     assert any("calibration error needs two cases" in note for note in found.notes)
     assert repr(found)
 
@@ -219,9 +219,9 @@ def test_a_record_is_fit_for_json_under_its_schema():
 
 
 def test_the_same_seed_gives_the_same_diagnosis():
-    one, other = (diagnose(*drawn(100, 1.5), seed=3) for _ in range(2))
+    one, other = (diagnose(*drawn(100, 1.5), inference=tl.Inference(seed=3)) for _ in range(2))
     assert one.to_dict() == other.to_dict()
-    assert one.to_dict() != diagnose(*drawn(100, 1.5), seed=4).to_dict()
+    assert one.to_dict() != diagnose(*drawn(100, 1.5), inference=tl.Inference(seed=4)).to_dict()
 
 
 def test_every_plot_that_is_offered_is_made_and_an_unknown_one_refused():
@@ -249,7 +249,7 @@ def test_what_cannot_be_meant_is_refused_in_words():
     with pytest.raises(SpaceError, match="how many classes are there"):
         diagnose([{"a": 0.5}], ["a"])
     with pytest.raises(TopListError, match="level"):
-        diagnose(lists, y, level=2)
+        diagnose(lists, y, inference=2)
     with pytest.raises(TopListError, match="there is no such file"):
         diagnose("preds.csv", [0, 1], space=3)
 
@@ -262,7 +262,7 @@ def test_many_cases_are_added_up_in_bins_and_the_diagnosis_says_so(monkeypatch):
     assert not found.exact
     assert found.tested == 500
     assert any("one case in 4:" in note for note in found.notes)
-    assert found.gap.difference == pytest.approx(exact.gap.difference)
+    assert found.bias.difference == pytest.approx(exact.bias.difference)
     assert found.decomposition.score == pytest.approx(exact.decomposition.score)
     assert found.decomposition.miscalibration == pytest.approx(exact.decomposition.miscalibration, abs=0.005)
     assert found.verdict.split(":")[0] == exact.verdict.split(":")[0]
@@ -279,7 +279,7 @@ def test_how_cases_come_in_never_shows_in_what_is_held(limit):
         for lo in range(0, 300, step):
             at = order[lo : lo + step]
             into.add(lists[at], y[at], at + 1)
-        found.append(into.held())
+        found.append(into.sample())
     one, other = found
     assert one.every == other.every
     assert one.lists == other.lists
@@ -322,7 +322,7 @@ class TestFiles:
         assert isinstance(one, Diagnosis)
         assert one.name == "preds.csv"
         assert one.test == other.test
-        assert one.gap.difference == pytest.approx(other.gap.difference)
+        assert one.bias.difference == pytest.approx(other.bias.difference)
         assert one.decomposition.score == pytest.approx(other.decomposition.score)
         assert one.exact
 
@@ -344,12 +344,12 @@ class TestFiles:
     def test_a_file_without_a_truth_has_oddities_alone(self, files):
         found = diagnose(files[0])
         assert found.cases == 300
-        assert found.why.startswith("No outcomes were given")
+        assert found.reason.startswith("No outcomes were given")
 
     def test_a_bad_file_has_serious_oddities_and_no_calibration(self, tmp_path, files):
         (tmp_path / "bad.csv").write_text("case,class,confidence\n0,c0,1.7\n1,c1,0.5\n1,c2,0.7\n")
         found = diagnose(tmp_path / "bad.csv", files[1], space=M)
-        assert found.serious
+        assert found.blocking
         assert found.decomposition is None
         assert "Nothing is said of calibration before this is repaired" in repr(found)
 
@@ -358,13 +358,13 @@ class TestFiles:
         (tmp_path / "p.csv").write_text("case,class1,percent1,class2,percent2\n" + rows)
         (tmp_path / "t.csv").write_text("case,outcome\n" + "".join(f"{i},a\n" for i in range(20)))
         files = tmp_path / "p.csv", tmp_path / "t.csv"
-        bad = diagnose(*files, space=30, units="percent")
-        assert [one.kind for one in bad.oddities if one.serious] == ["class without a confidence"]
-        good = diagnose(*files, space=30, units="percent", blanks="drop")
-        assert not good.serious
+        bad = diagnose(*files, space=30, read=tl.ReadOptions(scale="percent"))
+        assert [one.kind for one in bad.issues if one.blocking] == ["class without a confidence"]
+        good = diagnose(*files, space=30, read=tl.ReadOptions(scale="percent", blanks="drop"))
+        assert not good.blocking
         assert [one.count for one in good.calibration.ranks] == [20, 5]
         with pytest.raises(TopListError, match="blanks are about files"):
-            diagnose([{"a": 0.5}], space=3, blanks="drop")
+            diagnose([{"a": 0.5}], space=3, read=tl.ReadOptions(blanks="drop"))
 
     def test_a_truth_of_distributions_is_refused(self, files, tmp_path):
         (tmp_path / "soft.csv").write_text("case,c0,c1\n0,0.5,0.5\n1,0.2,0.8\n")
@@ -374,7 +374,9 @@ class TestFiles:
     def test_classes_that_are_never_listed_or_never_happen_are_found(self, tmp_path):
         (tmp_path / "p.csv").write_text("case,class,confidence\n" + "\n".join(f"{i},a,0.5" for i in range(40)))
         (tmp_path / "t.csv").write_text("case,outcome\n" + "\n".join(f"{i},b" for i in range(40)))
-        kinds = " ".join(one.words for one in diagnose(tmp_path / "p.csv", tmp_path / "t.csv", space=3).oddities)
+        kinds = " ".join(
+            one.kind + one.message for one in diagnose(tmp_path / "p.csv", tmp_path / "t.csv", space=3).issues
+        )
         assert "never happens" in kinds
         assert "never listed" in kinds
 

@@ -10,7 +10,7 @@ import pytest
 
 import toplist as tl
 from tests.calibration.test_clusters import repeated
-from tests.cli.run_cli import toplist
+from tests.cli.run_cli import toplist_here as toplist
 from toplist import calibration
 from toplist.errors import FileError, ShapeError, TopListError
 from toplist.evaluation.diagnose import diagnose
@@ -18,10 +18,10 @@ from toplist.evaluation.diagnose import diagnose
 
 def test_the_numbers_are_those_of_the_functions_with_the_same_clusters():
     lists, y, which = repeated(40, 5, seed=3)
-    found = diagnose(lists, y, clusters=which, draws=39)
+    found = diagnose(lists, tl.Truth(y, cluster=which), draws=39)
     assert found.clusters == 40
-    assert found.gap == calibration.confidence_gap(lists, y, clusters=which)
-    assert found.mass_gap == calibration.confidence_gap(lists, y, of="mass", clusters=which)
+    assert found.bias == calibration.calibration_bias(lists, y, clusters=which)
+    assert found.mass_bias == calibration.calibration_bias(lists, y, of="mass", clusters=which)
     assert found.calibration_error == calibration.calibration_error(lists, y, clusters=which)
     assert found.test == calibration.calibration_test(lists, y, clusters=which, draws=39)
     assert "200 cases in 40 clusters" in repr(found)
@@ -33,7 +33,7 @@ def test_the_numbers_are_those_of_the_functions_with_the_same_clusters():
 def test_what_is_said_many_times_is_no_finding():
     said = [diagnose(lists, y, draws=39) for lists, y, _ in (repeated(15, 20, seed=seed) for seed in range(6))]
     alone = [
-        diagnose(lists, y, draws=39, clusters=which)
+        diagnose(lists, tl.Truth(y, cluster=which), draws=39)
         for lists, y, which in (repeated(15, 20, seed=seed) for seed in range(6))
     ]
     assert all(found.miscalibrated for found in said)
@@ -49,14 +49,14 @@ def test_cases_that_are_clusters_of_their_own_are_tested_as_cases():
 @pytest.mark.parametrize(("draws", "clustered", "said"), [(19, False, False), (38, True, True), (39, True, False)])
 def test_too_few_draws_to_find_anything_are_told(draws, clustered, said):
     lists, y, which = repeated(20, 2, seed=1)
-    found = diagnose(lists, y, clusters=which if clustered else None, draws=draws)
+    found = diagnose(lists, tl.Truth(y, cluster=which if clustered else None), draws=draws)
     assert any("ask for more" in note for note in found.notes) == said
 
 
 def test_one_cluster_says_nothing_for_sure():
     lists, y, which = repeated(20, 2, seed=1)
-    found = diagnose(lists, y, clusters=np.zeros(len(which)), draws=19)
-    assert (found.gap.low, found.gap.high, found.calibration_error) == (None, None, None)
+    found = diagnose(lists, tl.Truth(y, cluster=np.zeros(len(which))), draws=19)
+    assert (found.bias.low, found.bias.high, found.calibration_error) == (None, None, None)
     assert any("two clusters" in note for note in found.notes)
     assert "in 1 cluster," in repr(found)
 
@@ -69,13 +69,13 @@ def test_one_cluster_says_nothing_for_sure():
 def test_every_case_has_one_cluster(clusters, said):
     lists, y, _ = repeated(5, 1, seed=0)
     with pytest.raises(ShapeError, match=said):
-        diagnose(lists, y, clusters=clusters)
+        diagnose(lists, tl.Truth(y, cluster=clusters))
 
 
 def test_clusters_need_outcomes():
     lists, _, which = repeated(5, 1, seed=0)
     with pytest.raises(TopListError, match="give the outcomes too"):
-        diagnose(lists, clusters=which)
+        diagnose(lists, tl.Truth(None, cluster=which))
 
 
 def test_many_cases_keep_their_clusters(monkeypatch):
@@ -83,15 +83,15 @@ def test_many_cases_keep_their_clusters(monkeypatch):
     lists, y, which = repeated(100, 8, seed=2)
     monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 1200)
     monkeypatch.setattr("toplist.evaluation.case_sample.TESTED_EACH", 100)
-    found = diagnose(lists, y, clusters=which, draws=19)
+    found = diagnose(lists, tl.Truth(y, cluster=which), draws=19)
     assert not found.exact
-    every = len(lists) // found.gap.cases
+    every = len(lists) // found.bias.cases
     some = slice(None, None, every)
     assert every > 1
-    assert found.gap == calibration.confidence_gap(lists[some], y[some], clusters=which[some])
-    assert any(f"of one case in {every}: {found.gap.cases} cases" in note for note in found.notes)
+    assert found.bias == calibration.calibration_bias(lists[some], y[some], clusters=which[some])
+    assert any(f"of one case in {every}: {found.bias.cases} cases" in note for note in found.notes)
     assert any("The test is of one cluster in " in note for note in found.notes)
-    assert found.tested < found.gap.cases
+    assert found.tested < found.bias.cases
 
 
 def write(folder: Path, lists: tl.TopLists, y: np.ndarray, which: np.ndarray, name: str) -> tuple[Path, Path]:
@@ -112,15 +112,15 @@ def write(folder: Path, lists: tl.TopLists, y: np.ndarray, which: np.ndarray, na
 def test_files_name_a_column_of_the_truth(tmp_path, name, asked):
     lists, y, which = repeated(30, 6, seed=5)
     said, truth = write(tmp_path, lists, y, which, name)
-    found = diagnose(said, truth, space=lists.space.size, clusters=asked, draws=19)
+    found = diagnose(said, tl.Truth(truth, cluster=asked), space=lists.space.size, draws=19)
     assert found.clusters == 30
-    gap = calibration.confidence_gap(lists, y, clusters=which)
-    assert (found.gap.low, found.gap.high) == pytest.approx((gap.low, gap.high))
+    gap = calibration.calibration_bias(lists, y, clusters=which)
+    assert (found.bias.low, found.bias.high) == pytest.approx((gap.low, gap.high))
     words = () if asked is None else ("--cluster", asked)
     size = str(lists.space.size)
     done = toplist("diagnose", said, "--truth", truth, "--classes", size, "--draws", "19", "--json", *words)
     assert json.loads(done.stdout)["clusters"] == 30
-    none = diagnose(said, truth, space=lists.space.size, clusters="", draws=19)
+    none = diagnose(said, tl.Truth(truth, cluster=""), space=lists.space.size, draws=19)
     assert none.clusters is None
 
 
@@ -131,9 +131,9 @@ def test_a_blank_cluster_is_named_by_its_row(tmp_path):
     text[3] = text[3].rsplit(",", 1)[0] + ","
     truth.write_text("\n".join(text))
     with pytest.raises(FileError, match="there is no cluster in 'user'"):
-        diagnose(said, truth, space=lists.space.size, clusters="user")
+        diagnose(said, tl.Truth(truth, cluster="user"), space=lists.space.size)
     with pytest.raises(TopListError, match="clusters names a column of the truth"):
-        diagnose(said, truth, space=lists.space.size, clusters=which)
+        diagnose(said, tl.Truth(truth, cluster=which), space=lists.space.size)
 
 
 def test_the_command_needs_the_truth_for_clusters(tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
+from tests import flat
 from tests.evaluation.tables import LAYOUTS, SPACE, World
 from tests.inference.reference import Brute, agrees
 from toplist.io.readers import arrow
@@ -17,20 +18,20 @@ from toplist.io.readers import arrow
 pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 
-WEIGHTED = {"sample_weight": "worth", "by": "group"}
-CLUSTERED = {"sample_weight": "worth", "clusters": "team"}
-TIMED = {"sample_weight": "worth", "order": "when", "by": "group"}
+WEIGHTED = {"weight": "worth", "group": "group"}
+CLUSTERED = {"weight": "worth", "cluster": "team"}
+TIMED = {"weight": "worth", "time": "when", "group": "group"}
 
 
 def compare(world: World, folder: Path, **options: Any) -> tl.Leaderboard:
-    made: dict[str, Any] = {"space": SPACE, "top": (1, 2), "reference": "wide"} | options
-    return tl.compare(world.paths(folder), str(folder / "truth.parquet"), **made)
+    made: dict[str, Any] = {"space": SPACE, "k": (1, 2), "baseline": "wide"} | options
+    return flat.compare(world.paths(folder), str(folder / "truth.parquet"), **made)
 
 
 def in_memory(world: World, at: Any, names: Any = LAYOUTS, **options: Any) -> tl.Leaderboard:
     """The same of lists in memory."""
-    made: dict[str, Any] = {"space": SPACE, "top": (1, 2), "reference": "wide"} | options
-    return tl.compare({name: world.dicts(name, at) for name in names}, [SPACE.labels[c] for c in world.y[at]], **made)
+    made: dict[str, Any] = {"space": SPACE, "k": (1, 2), "baseline": "wide"} | options
+    return flat.compare({name: world.dicts(name, at) for name in names}, [SPACE.labels[c] for c in world.y[at]], **made)
 
 
 def found(board: tl.Leaderboard) -> dict[str, Any]:
@@ -72,8 +73,8 @@ def test_files_say_what_lists_in_memory_say(shuffled: bool, tmp_path: Path) -> N
         world.rows[name] = [dict(sorted(row.items(), key=lambda one: -one[1])) for row in world.rows[name]]
     for mine, theirs in (
         ({}, {}),
-        (WEIGHTED, {"sample_weight": world.weight, "by": world.group}),
-        (CLUSTERED, {"sample_weight": world.weight, "clusters": world.cluster}),
+        (WEIGHTED, {"weight": world.weight, "group": world.group}),
+        (CLUSTERED, {"weight": world.weight, "cluster": world.cluster}),
         ({"penalty": math.inf, "rules": ["log", "spherical"]}, {"penalty": math.inf, "rules": ["log", "spherical"]}),
     ):
         files, lists = found(compare(world, tmp_path, **mine)), found(in_memory(world, here, **theirs))
@@ -139,7 +140,7 @@ def test_common_cases_are_those_that_all_have(tmp_path: Path) -> None:
     world.write(tmp_path, seed=3)
     common = np.flatnonzero(np.logical_and.reduce(list(world.has.values())))
     board = compare(world, tmp_path, missing="common", **WEIGHTED)
-    weights = {"sample_weight": world.weight[common], "by": world.group[common]}
+    weights = {"weight": world.weight[common], "group": world.group[common]}
     alone = found(in_memory(world, common, **weights))
     made = found(board)
     assert (board.results.cases, board.results.compared) == (150, len(common))
@@ -157,7 +158,7 @@ def test_a_missing_prediction_is_an_empty_list_if_rejects_are_asked_for(tmp_path
     board = compare(world, tmp_path, missing="reject", **CLUSTERED)
     for name in LAYOUTS:
         world.rows[name] = [row if there else {} for row, there in zip(world.rows[name], world.has[name], strict=True)]
-    alone = in_memory(world, np.arange(150), sample_weight=world.weight, clusters=world.cluster)
+    alone = in_memory(world, np.arange(150), weight=world.weight, cluster=world.cluster)
     assert _rounded({**found(board), "missing": ""}) == _rounded({**found(alone), "missing": ""})
     assert {one.name: one.filled for one in board.results.origins} == {
         name: int((~world.has[name]).sum()) for name in LAYOUTS
@@ -170,7 +171,7 @@ def test_pairwise_comparisons_are_those_of_common_cases(rules: list[str], tmp_pa
     world = World(6, 150)
     holes(world, 4)
     world.write(tmp_path, seed=5)
-    board = compare(world, tmp_path, missing="pairwise", sample_weight="worth", rules=rules)
+    board = compare(world, tmp_path, missing="pairwise", weight="worth", rules=rules)
     for r, rule in enumerate(rules):
         brute = Brute.of(*scores(world, rule), world.weight)
         if r == 0 and brute.all_finite:
@@ -249,6 +250,6 @@ def test_frames_say_what_files_say(package: str, name: str, tmp_path: Path) -> N
     world = World(9, 80)
     world.write(tmp_path, seed=1)
     want = found(compare(world, tmp_path, **WEIGHTED))
-    options: dict[str, Any] = {"space": SPACE, "top": (1, 2), "reference": "wide"} | WEIGHTED
+    options: dict[str, Any] = {"space": SPACE, "k": (1, 2), "baseline": "wide"} | WEIGHTED
     frames = {name: read(path) for name, path in world.paths(tmp_path).items()}
-    assert found(tl.compare(frames, read(tmp_path / "truth.parquet"), **options)) == want
+    assert found(flat.compare(frames, read(tmp_path / "truth.parquet"), **options)) == want

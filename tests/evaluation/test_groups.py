@@ -18,10 +18,10 @@ def test_blank_groups_and_a_group_of_that_name_stay_apart(tmp_path: Path) -> Non
     (tmp_path / "p.csv").write_text("case,x,y\n" + "".join(f"{i},0.6,0.4\n" for i in range(5)))
     rows = "".join(f"{i},x,{name}\n" for i, name in enumerate(names))
     (tmp_path / "t.csv").write_text("case,outcome,of\n" + rows)
-    board = tl.compare({"p": tmp_path / "p.csv"}, tmp_path / "t.csv", space=2, by="of")
+    board = tl.compare({"p": tmp_path / "p.csv"}, tl.Truth(tmp_path / "t.csv", group="of"), space=2)
     found = {section.group: section.cases for section in board.groups}
     given = [name or None for name in names]
-    memory = tl.compare({"p": np.full((5, 2), 0.5)}, [0] * 5, by=given)
+    memory = tl.compare({"p": np.full((5, 2), 0.5)}, tl.Truth([0] * 5, group=given))
     assert found == {section.group: section.cases for section in memory.groups}
     assert found == {"(blank)": 2, "'(blank)'": 1, "a": 1, "''(blank)''": 1}
 
@@ -29,4 +29,4 @@ def test_blank_groups_and_a_group_of_that_name_stay_apart(tmp_path: Path) -> Non
 def test_too_many_groups_are_refused() -> None:
     n = MOST_GROUPS + 1
     with pytest.raises(AlignmentError, match="group by a column with fewer values"):
-        tl.compare({"p": np.full((n, 2), 0.5)}, np.zeros(n, int), by=np.arange(n))
+        tl.compare({"p": np.full((n, 2), 0.5)}, tl.Truth(np.zeros(n, int), group=np.arange(n)))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests import flat
 from tests.core.integers import law
 from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.inference.reference import Brute, agrees
@@ -46,7 +47,7 @@ def test_every_shape_is_scored_as_it_would_be_alone(seed: int, n: int, penalty: 
     made, y = predictions(seed, n)
     w = np.random.default_rng(seed).exponential(size=n) if weighted else None
     board = tl.compare(
-        made, y, space=M, rules=("brier", "log", "spherical"), penalty=penalty, top=(1, 3), sample_weight=w
+        made, tl.Truth(y, weight=w), space=M, rules=("brier", "log", "spherical"), penalty=penalty, k=(1, 3)
     )
     lists = {name: as_lists(name, what) for name, what in made.items()}
     assert {row.name for row in board} == set(made)
@@ -104,9 +105,9 @@ def test_the_order_of_the_cases_does_not_show(seed: int, n: int) -> None:
         return [what[i] for i in order] if isinstance(what, list) else what[order]
 
     again = {name: turned(what) for name, what in made.items()}
-    for options in ({}, {"sample_weight": w, "by": by}, {"clusters": clusters, "sample_weight": w}):
-        one = tl.compare(made, y, space=M, **options)
-        other = tl.compare(again, y[order], space=M, **{k: v[order] for k, v in options.items()})
+    for options in ({}, {"weight": w, "group": by}, {"cluster": clusters, "weight": w}):
+        one = flat.compare(made, y, space=M, **options)
+        other = flat.compare(again, y[order], space=M, **{k: v[order] for k, v in options.items()})
         assert one.to_dict() == other.to_dict()
         assert one.tallies == other.tallies
 
@@ -144,13 +145,13 @@ def test_the_names_of_the_classes_do_not_show(seed: int, n: int, data: st.DataOb
         return np.asarray(what)[:, back]
 
     codes, names = dict(enumerate(rename.tolist())), {c: LABELS[rename[c]] for c in range(M)}
-    one = plain(tl.compare(made, y, space=M, top=(1, 2)))
+    one = plain(tl.compare(made, y, space=M, k=(1, 2)))
     space: Any = M
     other = {name: renamed(name, what, codes) for name, what in made.items()}
-    assert close(one, plain(tl.compare(other, [codes[c] for c in y], space=M, top=(1, 2))))
+    assert close(one, plain(tl.compare(other, [codes[c] for c in y], space=M, k=(1, 2))))
     space = tl.ClassSpace(labels=LABELS)
     other = {name: renamed(name, what, names) for name, what in made.items()}
-    assert close(one, plain(tl.compare(other, [names[c] for c in y], space=space, top=(1, 2))))
+    assert close(one, plain(tl.compare(other, [names[c] for c in y], space=space, k=(1, 2))))
 
 
 @few
@@ -178,7 +179,7 @@ def test_the_penalty_is_paid_by_invalid_lists_only() -> None:
     """None is the default of each rule; zero is none; infinity cannot be averaged."""
     made = {"invalid": [{0: 0.9, 1: 0.001}, {0: 0.5}], "valid": [{0: 0.9}, {0: 0.5}]}
     y = [0, 0]
-    default = tl.default_penalty(tl.TopLists.from_dicts(made["invalid"], M), rule="brier")
+    default = tl.scoring.default_penalty(tl.TopLists.from_dicts(made["invalid"], M), rule="brier")
     for penalty, due in ((None, default), (0, 0.0), (0.5, 0.5), (math.inf, math.inf)):
         board = tl.compare(made, y, space=M, rules="brier", penalty=penalty)
         one, other = board["invalid"], board["valid"]
@@ -236,9 +237,13 @@ def test_a_single_list_is_a_batch_of_one() -> None:
 
 def test_repairs_are_asked_for_by_model_and_counted() -> None:
     p = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
-    made = {"percent": 100 * p, "log": np.log(p), "mass": 2 * p, "plain": p}
-    units = {"percent": "percent", "log": "log"}
-    board = tl.compare(made, [0, 1], units=units, normalize={"mass": True})
+    made = {
+        "percent": tl.Source(100 * p, scale="percent"),
+        "log": tl.Source(np.log(p), scale="log"),
+        "mass": tl.Source(2 * p, normalize=True),
+        "plain": p,
+    }
+    board = tl.compare(made, [0, 1])
     values = {row.name: row.scores["brier"].mean.value for row in board}
     assert max(values.values()) == pytest.approx(min(values.values()), rel=1e-12)
     repairs = {one.name: dict(one.repairs) for one in board.results.origins}
@@ -261,17 +266,17 @@ def test_groups_and_clusters_are_numbers_text_or_anything_that_has_a_name() -> N
         ([1.5, math.nan] * 3, ["(blank)", "1.5"]),
         (np.array(["2020-01-01", "2021-01-01"] * 3, "datetime64[D]"), ["2020-01-01", "2021-01-01"]),
     ):
-        board = tl.compare(made, y, space=M, by=by)
+        board = tl.compare(made, tl.Truth(y, group=by), space=M)
         assert [one.group for one in board.groups] == names
         assert [one.cases for one in board.groups] == [3, 3]
-        clustered = tl.compare(made, y, space=M, clusters=by)
+        clustered = tl.compare(made, tl.Truth(y, cluster=by), space=M)
         assert len(clustered.tallies[None].clusters) == 2
 
 
 def test_the_method_says_what_was_done() -> None:
     made, y = predictions(2, 6)
-    plain, weighted = tl.compare(made, y, space=M), tl.compare(made, y, space=M, sample_weight=[1, 2, 3, 4, 5, 6])
-    clustered = tl.compare(made, y, space=M, clusters=[0, 0, 1, 1, 2, 2])
+    plain, weighted = tl.compare(made, y, space=M), tl.compare(made, tl.Truth(y, weight=[1, 2, 3, 4, 5, 6]), space=M)
+    clustered = tl.compare(made, tl.Truth(y, cluster=[0, 0, 1, 1, 2, 2]), space=M)
     assert plain.results.method.startswith("paired t intervals")
     assert weighted.results.method.startswith("weighted paired t intervals")
     assert clustered.results.method.startswith("cluster-robust t intervals")
@@ -290,12 +295,12 @@ def test_in_memory_kernels_and_threads_give_the_same_bits(monkeypatch: pytest.Mo
     from toplist.core import kernel
 
     made, y = predictions(4, 500)
-    want = tl.compare(made, y, space=M, by=y % 3, clusters=y % 4, sample_weight=1 + y).to_dict()
+    want = tl.compare(made, tl.Truth(y, group=y % 3, cluster=y % 4, weight=1 + y), space=M).to_dict()
     monkeypatch.setattr(kernel, "_THREADED", 64)
     monkeypatch.setattr(kernel, "BLOCK", 100)
     for workers in ("1", "2", "3"):
         monkeypatch.setenv("TOPLIST_THREADS", workers)
-        assert tl.compare(made, y, space=M, by=y % 3, clusters=y % 4, sample_weight=1 + y).to_dict() == want
+        assert tl.compare(made, tl.Truth(y, group=y % 3, cluster=y % 4, weight=1 + y), space=M).to_dict() == want
 
 
 def test_label_sets_of_other_names_are_other_classes() -> None:

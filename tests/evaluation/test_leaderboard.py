@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests import flat
 from tests.core.integers import law
 from tests.evaluation.shapes import M, predictions
 from tests.inference.reference import Brute, agrees
@@ -26,7 +27,7 @@ FORMATS = ("json", "csv", "md", "tex", "html", "txt")
 
 def board_of(seed: int = 1, n: int = 40, **options: Any) -> tl.Leaderboard:
     made, y = predictions(seed, n)
-    return tl.compare(made, y, **({"space": M} | options))
+    return flat.compare(made, y, **({"space": M} | options))
 
 
 def flipped(one: Estimate) -> Estimate:
@@ -35,7 +36,7 @@ def flipped(one: Estimate) -> Estimate:
 
 
 @settings(law, max_examples=10)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), kind=st.sampled_from(["", "by", "clusters"]))
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), kind=st.sampled_from(["", "group", "cluster"]))
 def test_differences_are_antisymmetric_under_every_rule(seed: int, n: int, kind: str) -> None:
     """To the last bit, over all cases whatever the groups."""
     options = {kind: np.random.default_rng(seed).integers(0, 3, n)} if kind else {}
@@ -59,7 +60,7 @@ def test_a_difference_is_the_mean_of_the_paired_ones() -> None:
     want = Brute.of(scores).difference(0, 1)
     assert isinstance(want, tuple)
     assert agrees(board.difference("a", "b"), want, 1e-10)
-    wide = tl.compare({"a": made["double"], "b": made["single"]}, y, level=0.99).difference("a", "b")
+    wide = tl.compare({"a": made["double"], "b": made["single"]}, y, inference=0.99).difference("a", "b")
     assert wide.low < board.difference("a", "b").low  # type: ignore[operator]
 
 
@@ -101,7 +102,7 @@ def test_what_is_not_there_cannot_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"by": ["x", "y"] * 20}, {"penalty": math.inf}, {"missing": "pairwise"}], ids=str
+    "options", [{}, {"group": ["x", "y"] * 20}, {"penalty": math.inf}, {"missing": "pairwise"}], ids=str
 )
 def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
     """Strictly: no NaN, no infinity; every name, rank and digit."""
@@ -121,7 +122,7 @@ def test_json_reads_back_to_the_same_record(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"by": ["x", "y"] * 20, "clusters": [1, 2, 3, 4] * 10}, {"penalty": math.inf}], ids=str
+    "options", [{}, {"group": ["x", "y"] * 20, "cluster": [1, 2, 3, 4] * 10}, {"penalty": math.inf}], ids=str
 )
 def test_the_record_is_as_its_schema_says(options: dict[str, Any]) -> None:
     from toplist.report.export import schema
@@ -130,11 +131,11 @@ def test_the_record_is_as_its_schema_says(options: dict[str, Any]) -> None:
     validator(schema()).validate(board_of(**options).to_dict())
     made, _ = predictions(3, 5)
     soft = np.random.default_rng(1).dirichlet(np.ones(M), size=5)
-    validator(schema()).validate(tl.compare(made, soft, space=M, top=(1, 5)).to_dict())
+    validator(schema()).validate(tl.compare(made, soft, space=M, k=(1, 5)).to_dict())
 
 
 def test_csv_has_a_line_for_each_group_model_and_rule() -> None:
-    board = board_of(by=["x", "y"] * 20)
+    board = board_of(group=["x", "y"] * 20)
     lines = list(csv.DictReader(io.StringIO(board.to_csv())))
     assert len(lines) == 3 * 8 * 2
     for line in lines[:16]:
@@ -173,7 +174,7 @@ def test_a_format_that_is_not_known_is_refused_and_nothing_is_written(name: str,
 def test_what_is_printed_names_every_model(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However narrow the screen, in the order of the ranks."""
     monkeypatch.setenv("COLUMNS", columns)
-    board = board_of(by=["x", "y"] * 20)
+    board = board_of(group=["x", "y"] * 20)
     said = repr(board)
     places = [said.index(row.name) for row in board]
     assert places == sorted(places)
@@ -183,7 +184,7 @@ def test_what_is_printed_names_every_model(columns: str, monkeypatch: pytest.Mon
 
 
 def test_frames_hold_the_same_rows() -> None:
-    board = board_of(by=["x", "y"] * 20)
+    board = board_of(group=["x", "y"] * 20)
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     pandas, polars = board.to_pandas(), board.to_polars()
@@ -211,7 +212,14 @@ def test_leaderboards_are_frozen_values() -> None:
 def test_a_leaderboard_says_what_was_asked() -> None:
     made, y = predictions(1, 40)
     board = tl.compare(
-        made, y, space=M, rules=["log", "brier"], reference="double", penalty=0.5, level=0.9, by=y % 2, top=(1, 2)
+        made,
+        tl.Truth(y, group=y % 2),
+        space=M,
+        rules=["log", "brier"],
+        baseline="double",
+        penalty=0.5,
+        k=(1, 2),
+        inference=0.9,
     )
     found = board.results
     assert found.rules == ("log", "brier")

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import toplist as tl
+from tests import flat
 from tests.evaluation.shapes import M, predictions
 
 Y = [0, 1, 1]
@@ -19,7 +20,7 @@ L = tl.TopLists.from_labels
 
 
 def compare(predictions: Any = None, y: Any = Y, *, space: Any = 3, **options: Any) -> tl.Leaderboard:
-    return tl.compare(
+    return flat.compare(
         {"a": [0, 1, 2], "b": [0, 0, 1]} if predictions is None else predictions, y, space=space, **options
     )
 
@@ -42,9 +43,9 @@ def frame(column: str, **others: float) -> Any:
 
 
 OPTIONS = [
-    ({"reference": "c"}, "the reference 'c' is not among the models 'a', 'b'"),
-    ({"reference": 0}, "the reference 0 is not among"),
-    ({"reference": ["a"]}, "is not among the models"),
+    ({"baseline": "c"}, "the baseline 'c' is not among the models 'a', 'b'"),
+    ({"baseline": 0}, "the baseline 0 is not among"),
+    ({"baseline": ["a"]}, "is not among the models"),
     ({"missing": "drop"}, "missing is one of error, common, pairwise, reject, not 'drop'"),
     ({"missing": None}, "missing is one of"),
     ({"missing": ["error"]}, "missing is one of"),
@@ -60,40 +61,40 @@ OPTIONS = [
     ({"rules": "brierr"}, "no rule is called 'brierr'.* Did you mean 'brier'"),
     ({"rules": None}, "no rule is called None"),
     ({"rules": [tl.Power]}, "Power is a family of rules"),
-    ({"top": -1}, "k is a number of classes, not -1"),
-    ({"top": 1.5}, "k is a number of classes"),
-    ({"top": None}, "k is a number of classes"),
-    ({"top": "5"}, "k is a number of classes"),
-    ({"top": [1, "x"]}, "k is a number of classes"),
-    ({"top": math.inf}, "k is a number of classes"),
+    ({"k": -1}, "k is a number of classes, not -1"),
+    ({"k": 1.5}, "k is a number of classes"),
+    ({"k": None}, "k is a number of classes"),
+    ({"k": "5"}, "k is a number of classes"),
+    ({"k": [1, "x"]}, "k is a number of classes"),
+    ({"k": math.inf}, "k is a number of classes"),
     ({"penalty": "x"}, "the penalty .* is zero or more, not 'x'"),  # though no list is invalid
     ({"penalty": -1}, "the penalty .* is zero or more, not -1"),
     ({"penalty": math.nan}, "the penalty .* is zero or more, not nan"),
-    ({"sample_weight": [1, 1]}, "2 sample weights for 3 cases. One per case."),
+    ({"weight": [1, 1]}, "2 sample weights for 3 cases. One per case."),
     (
-        {"sample_weight": [1, -1, 1]},
+        {"weight": [1, -1, 1]},
         "case 1: the sample weight is -1.0. Weights are finite, none below zero and not all zero",
     ),
-    ({"sample_weight": [1, math.nan, 1]}, "case 1: the sample weight is nan"),
-    ({"sample_weight": [1, math.inf, 1]}, "case 1: the sample weight is inf"),
-    ({"sample_weight": [0, 0, 0]}, "all sample weights are zero"),
-    ({"sample_weight": [1, None, 1]}, "case 1: the sample weight is nan"),
-    ({"sample_weight": [[1], [1], [1]]}, "weights must be one number per case"),
-    ({"sample_weight": "w"}, "weights must be numbers"),
-    ({"sample_weight": ["a", "b", "c"]}, "weights must be numbers"),
-    ({"sample_weight": {0: 1.0}}, "weights must be an array"),
-    ({"by": [1, 2]}, "by needs one value per case: 3"),
-    ({"by": "column"}, "by needs one value per case: 3"),
-    ({"by": [[1], [2], [3]]}, "by needs one value per case: 3"),
-    ({"by": {1, 2, 3}}, "by must be an array, not set"),
-    ({"by": np.ma.array([1, 2, 3], mask=[0, 1, 0])}, "by are masked in places"),
-    ({"clusters": [1, 2, 3, 4]}, "clusters needs one value per case: 3"),
-    ({"clusters": [1, 2, 3], "order": [1, 2, 3]}, "clusters and order do not go together: name the one"),
-    ({"clusters": [1, 2, 3], "intervals": "hac"}, "clusters and order do not go together"),
-    ({"horizon": 3}, 'a horizon goes with cases in time and intervals="hac"'),
-    ({"intervals": "students"}, "intervals are auto, t, normal, cosine, hac, bootstrap, not 'students'"),
-    ({"intervals": None}, "intervals are auto, t, normal, cosine, hac, bootstrap, not None"),
-    ({"intervals": ["t"]}, "intervals are auto"),
+    ({"weight": [1, math.nan, 1]}, "case 1: the sample weight is nan"),
+    ({"weight": [1, math.inf, 1]}, "case 1: the sample weight is inf"),
+    ({"weight": [0, 0, 0]}, "all sample weights are zero"),
+    ({"weight": [1, None, 1]}, "case 1: the sample weight is nan"),
+    ({"weight": [[1], [1], [1]]}, "weights must be one number per case"),
+    ({"weight": "w"}, "weight='w' names a column, but the outcomes are in memory: give one value per case"),
+    ({"weight": ["a", "b", "c"]}, "weights must be numbers"),
+    ({"weight": {0: 1.0}}, "weights must be an array"),
+    ({"group": [1, 2]}, "group needs one value per case: 3"),
+    ({"group": "column"}, "group='column' names a column, but the outcomes are in memory"),
+    ({"group": [[1], [2], [3]]}, "group needs one value per case: 3"),
+    ({"group": {1, 2, 3}}, "group must be an array, not set"),
+    ({"group": np.ma.array([1, 2, 3], mask=[0, 1, 0])}, "group are masked in places"),
+    ({"cluster": [1, 2, 3, 4]}, "cluster needs one value per case: 3"),
+    ({"cluster": [1, 2, 3], "time": [1, 2, 3]}, "cluster and time do not go together: name the one"),
+    ({"cluster": [1, 2, 3], "method": "hac"}, "cluster and time do not go together"),
+    ({"horizon": 3}, 'a horizon goes with cases in time and method="hac"'),
+    ({"method": "students"}, "method is auto, t, normal, ewc, hac or bootstrap, not 'students'"),
+    ({"method": None}, "method is auto, t, normal, ewc, hac or bootstrap, not None"),
+    ({"method": ["t"]}, "method is auto"),
     ({"horizon": 0}, "horizon is a whole number, at least 1, not 0"),
     ({"horizon": -1}, "horizon is a whole number, at least 1"),
     ({"horizon": 1.5}, "horizon is a whole number, at least 1, not 1.5"),
@@ -101,18 +102,18 @@ OPTIONS = [
     ({"horizon": None}, "horizon is a whole number"),
     ({"seed": -1}, "seed is a whole number, at least 0, not -1"),
     ({"seed": "x"}, "seed is a whole number, at least 0, not 'x'"),
-    ({"order": [1, 2]}, "order needs one value per case: 3"),
-    ({"order": "when"}, "order needs one value per case: 3"),
-    ({"order": [[1], [2], [3]]}, "order needs one value per case: 3"),
-    ({"order": [1, None, 3]}, "order has no value for case 1"),
-    ({"order": [1.0, 2.0, math.nan]}, "order has no value for case 2"),
-    ({"order": np.array(["2020-01-01", "NaT", "2020-01-02"], "datetime64[D]")}, "order has no value for case 1"),
-    ({"order": np.array([1, "a", 2], object)}, "order has values that cannot be compared with each other"),
-    ({"order": {1, 2, 3}}, "order must be an array, not set"),
-    ({"units": "permille"}, "units are"),
-    ({"units": {"a": "permille"}}, "units are"),
+    ({"time": [1, 2]}, "time needs one value per case: 3"),
+    ({"time": "when"}, "time='when' names a column, but the outcomes are in memory"),
+    ({"time": [[1], [2], [3]]}, "time needs one value per case: 3"),
+    ({"time": [1, None, 3]}, "time has no value for case 1"),
+    ({"time": [1.0, 2.0, math.nan]}, "time has no value for case 2"),
+    ({"time": np.array(["2020-01-01", "NaT", "2020-01-02"], "datetime64[D]")}, "time has no value for case 1"),
+    ({"time": np.array([1, "a", 2], object)}, "time has values that cannot be compared with each other"),
+    ({"time": {1, 2, 3}}, "time must be an array, not set"),
+    ({"scale": "permille"}, "scale is 'probability', 'percent' or 'log', not 'permille'"),
+    ({"scale": {"a": "permille"}}, "scale is"),
     ({"normalize": "yes"}, "normalize is True or False"),
-    ({"duplicates": "drop"}, "duplicates are an"),
+    ({"duplicates": "drop"}, "duplicates is 'error' or 'sum', not 'drop'"),
     ({"space": None}, "how many classes are there"),
     ({"space": 0}, "there is at least one class"),
     ({"space": "three"}, "is not a number of classes"),
@@ -126,9 +127,9 @@ def test_an_option_that_makes_no_sense_is_refused(options: dict[str, Any], said:
 
 
 PREDICTIONS = [
-    ({}, "predictions are a mapping from names to what was predicted, with at least one entry"),
-    ([[0, 1, 2]], "predictions are a mapping"),
-    (3, "predictions are a mapping"),
+    ({}, "models are a mapping from names to predictions, with at least one entry"),
+    ([[0, 1, 2]], "models are a mapping"),
+    (3, "models are a mapping"),
     ({"a": [0, 1, 2], "b": [0, 1]}, "models differ in length: a has 3, b has 2"),
     ({"a": []}, "there are no cases to compare"),
     ({"a": None}, "a: expected TopLists, or .* got nothing"),
@@ -202,8 +203,8 @@ def test_tables_and_arrays_do_not_mix() -> None:
     table = frame("label")
     refusal(lambda: compare({"a": table}))
     refusal(lambda: compare(y=table))
-    assert "names a column of the truth" in refusal(lambda: compare({"a": table}, table, sample_weight=[1, 2, 3]))
-    assert "names a column of the truth" in refusal(lambda: compare({"a": table}, table, by=[1, 2, 3]))
+    assert "names a column of the truth" in refusal(lambda: compare({"a": table}, table, weight=[1, 2, 3]))
+    assert "names a column of the truth" in refusal(lambda: compare({"a": table}, table, group=[1, 2, 3]))
 
 
 # What cannot be meant
@@ -241,11 +242,11 @@ def test_tables_and_arrays_do_not_mix() -> None:
             id="distributions where labels are numbered differently",
         ),
         pytest.param(
-            lambda: compare(sample_weight=[10**400, 1, 1]),
+            lambda: compare(weight=[10**400, 1, 1]),
             id="a weight that is no double",
         ),
         pytest.param(
-            lambda: compare(sample_weight=[1e308] * 3),
+            lambda: compare(weight=[1e308] * 3),
             id="weights that add up to infinity",
         ),
         pytest.param(lambda: compare({"a": [{0}, {1}, {2}]}), id="sets of codes as labels"),
@@ -264,11 +265,11 @@ def test_tables_and_arrays_do_not_mix() -> None:
             id="numbers of classes per case beside tables",
         ),
         pytest.param(
-            lambda: compare({"a": frame("label")}, frame("outcome", weight=0.0), sample_weight="weight"),
+            lambda: compare({"a": frame("label")}, frame("outcome", weight=0.0), weight="weight"),
             id="a column of weights that are all zero",
         ),
         pytest.param(
-            lambda: compare({"a": Y, "b": Y}, sample_weight=[1e200, 1, 1]),
+            lambda: compare({"a": Y, "b": Y}, weight=[1e200, 1, 1]),
             id="weights whose squares are no doubles",
         ),
     ],
@@ -296,4 +297,4 @@ def test_rules_of_one_family_are_told_apart() -> None:
 def test_a_variance_that_is_no_double_is_refused_or_infinite() -> None:
     made = {"a": [{0: 0.9, 1: 0.001}, {0: 0.9}, {0: 0.9}]}
     refusal(lambda: compare(made, penalty=1e300))
-    refusal(lambda: compare(made, penalty=1e300, sample_weight=[1e-200] * 3))
+    refusal(lambda: compare(made, penalty=1e300, weight=[1e-200] * 3))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
+from tests import flat
 from tests.evaluation.files import KINDS, N, columns, drawn, files
 from tests.evaluation.shapes import M, predictions
 
@@ -20,9 +21,9 @@ def test_confidence_sets_of_files_are_those_of_arrays(kind: str, tmp_path: Path)
     made, y = drawn(13)
     extra = columns(13)
     given = {key: extra.get(value, value) for key, value in KINDS[kind].items()}
-    want = tl.compare(made, y, **given).confidence_set("log", level=0.9, seed=3)
+    want = flat.compare(made, y, **given).confidence_set("log", level=0.9, seed=3)
     paths, truth = files(tmp_path, made, y, extra, suffix="csv", seed=None)
-    found = tl.compare(paths, truth, **KINDS[kind]).confidence_set("log", level=0.9, seed=3)
+    found = flat.compare(paths, truth, **KINDS[kind]).confidence_set("log", level=0.9, seed=3)
     assert (found.rule, found.level, found.seed, found.cases, found.method) == ("log", 0.9, 3, N, want.method)
     assert found.p == pytest.approx(dict(want.p), abs=1e-9)
     assert found.members == want.members
@@ -35,11 +36,11 @@ def test_confidence_sets_know_of_time_where_intervals_do(tmp_path: Path) -> None
     """Where somebody asks for hac without naming an order, cases follow each other as they come."""
     pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
     made, y = drawn(14)
-    assert "in stretches" in tl.compare(made, y, intervals="hac").confidence_set().method
+    assert "in stretches" in tl.compare(made, y, inference="hac").confidence_set().method
     paths, truth = files(tmp_path, made, y, {}, suffix="csv", seed=None)
-    board = tl.compare(paths, truth, intervals="hac")
+    board = tl.compare(paths, truth, inference="hac")
     assert board.difference("p", "q").low == pytest.approx(
-        tl.compare(made, y, intervals="hac").difference("p", "q").low
+        tl.compare(made, y, inference="hac").difference("p", "q").low
     )
     assert "in stretches" in board.confidence_set().method
 
@@ -77,13 +78,13 @@ def test_what_it_would_take_is_said_in_the_units_of_the_interval() -> None:
     made, y = drawn(16)
     for options, unit, units in (
         ({}, "case", N),
-        ({"clusters": np.arange(N) // 3}, "cluster", N // 3),
-        ({"clusters": np.arange(N) // 3, "intervals": "bootstrap"}, "cluster", N // 3),
-        ({"order": np.arange(N) // 3}, "moment", N // 3),
-        ({"order": np.arange(N) // 3, "intervals": "t"}, "case", N),
-        ({"intervals": "hac"}, "case", N),
+        ({"cluster": np.arange(N) // 3}, "cluster", N // 3),
+        ({"cluster": np.arange(N) // 3, "method": "bootstrap"}, "cluster", N // 3),
+        ({"time": np.arange(N) // 3}, "moment", N // 3),
+        ({"time": np.arange(N) // 3, "method": "t"}, "case", N),
+        ({"method": "hac"}, "case", N),
     ):
-        found = tl.compare(made, y, **options).results
+        found = flat.compare(made, y, **options).results
         assert (found.unit, found.units) == (unit, units), options
 
 

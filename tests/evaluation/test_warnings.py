@@ -161,7 +161,7 @@ def test_cases_of_one_cluster_count_once() -> None:
     options: dict[str, Any] = {"space": 3, "rules": "brier"}
     guesses = {"m": [1] * 60}
     assert "below chance" in kinds(tl.compare(guesses, y, **options))
-    assert "below chance" not in kinds(tl.compare(guesses, y, clusters=[0] * 30 + [1] * 30, **options))
+    assert "below chance" not in kinds(tl.compare(guesses, tl.Truth(y, cluster=[0] * 30 + [1] * 30), **options))
 
 
 @pytest.mark.parametrize("how", HERE)
@@ -218,7 +218,7 @@ def test_a_median_rest_mass_above_one_half_is_said(how: str, tmp_path: Path) -> 
 def test_little_mass_is_the_weighted_median(masses: list[float], data: st.DataObject) -> None:
     weights = data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=len(masses), max_size=len(masses)))
     lists = [{"a": mass} for mass in masses]
-    board = tl.compare({"m": lists}, ["a"] * len(lists), space=9, rules="brier", sample_weight=weights)
+    board = tl.compare({"m": lists}, tl.Truth(["a"] * len(lists), weight=weights), space=9, rules="brier")
     thin = sum(w for mass, w in zip(masses, weights, strict=True) if 1 - mass > 0.5)
     assert ("little mass" in kinds(board)) == (thin > sum(weights) / 2)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
-from toplist.inference.score_difference import deciding_cases, split
+from toplist.inference.score_difference import explain_difference, split
 
 SCORES = st.one_of(st.integers(-8, 8).map(float), st.just(math.inf))
 
@@ -81,7 +81,7 @@ def test_exchanging_the_models_exchanges_everything(pair):
 @given(case=predictions(), rule=st.sampled_from(["brier", "log", "zero-one", "spherical"]))
 def test_means_are_those_of_score_and_accuracy(case, rule):
     a, b, y = case
-    found = deciding_cases(a, b, y, rule=rule)
+    found = explain_difference(a, b, y, rule=rule)
     assert found.accuracy_a == pytest.approx(tl.accuracy(a, y))
     assert found.accuracy_b == pytest.approx(tl.accuracy(b, y))
     assert found.score_a == pytest.approx(tl.score(a, y, rule=rule).mean())
@@ -93,7 +93,7 @@ def test_means_are_those_of_score_and_accuracy(case, rule):
 @given(case=predictions())
 def test_splits_go_by_first_guesses(case):
     a, b, y = case
-    found = {part.name: part.cases for part in deciding_cases(a, b, y).splits}
+    found = {part.name: part.cases for part in explain_difference(a, b, y).splits}
     if "shared" not in found:
         gap = found["only a right"] - found["only b right"]
         assert gap == round((tl.accuracy(a, y) - tl.accuracy(b, y)) * len(y))
@@ -123,7 +123,7 @@ def test_accuracy_and_score_may_disagree_and_the_split_says_where():
     y = np.zeros(100, int)
     bold = tl.TopLists.from_labels(np.where(np.arange(100) < 60, 0, 1), 5)
     honest = tl.TopLists.from_topk(np.where(np.arange(100) < 55, 0, 1)[:, None], np.full((100, 1), 0.55), 5)
-    found = deciding_cases(bold, honest, y)
+    found = explain_difference(bold, honest, y)
     assert found.better == "b"
     assert found.disagree
     parts = {part.name: part for part in found.splits}
@@ -138,7 +138,7 @@ def test_accuracy_and_score_may_disagree_and_the_split_says_where():
 
 def test_scores_that_are_infinite_for_both_tell_nothing():
     sure = tl.TopLists.from_labels(["x", "x"], 3)
-    found = deciding_cases(sure, sure, ["y", "x"], rule="log")
+    found = explain_difference(sure, sure, ["y", "x"], rule="log")
     assert found.score_a == found.score_b == math.inf
     assert (found.difference, found.turning, found.better, found.disagree) == (0.0, 0, None, False)
     assert found.favour_a == found.favour_b == ()
@@ -147,12 +147,12 @@ def test_scores_that_are_infinite_for_both_tell_nothing():
 def test_cases_have_the_ids_of_the_lists():
     a = tl.TopLists.from_labels([0, 1], 2, ids=["first", "second"])
     b = tl.TopLists.from_labels([1, 1], 2)
-    assert [x.name for x in deciding_cases(a, b, [0, 0]).favour_a] == ["first"]
+    assert [x.name for x in explain_difference(a, b, [0, 0]).favour_a] == ["first"]
 
 
 def test_a_record_is_fit_for_json():
     a, b = tl.TopLists.from_labels([0, 1], 2), tl.TopLists.from_proba(np.full((2, 2), 0.5))
-    record = deciding_cases(a, b, [0, 0], rule="log").to_dict()
+    record = explain_difference(a, b, [0, 0], rule="log").to_dict()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert record["score"]["a"] == "infinite"
 
@@ -161,20 +161,20 @@ def test_a_record_is_fit_for_json():
 def test_any_number_of_classes_will_do(m):
     a = tl.TopLists.from_dicts([{"x": 0.7}, {}], m)
     b = tl.TopLists.from_dicts([{"x": 0.4, "z": 0.3}, {"y": 0.2}], m)
-    assert deciding_cases(a, b, ["x", "y"]).cases == 2
+    assert explain_difference(a, b, ["x", "y"]).cases == 2
 
 
 def test_what_cannot_be_compared_is_refused_in_words():
     a = tl.TopLists.from_labels([0, 1], 3)
     with pytest.raises(ShapeError, match="differ in length: 2 and 1"):
-        deciding_cases(a, a[:1], [0, 1])
+        explain_difference(a, a[:1], [0, 1])
     with pytest.raises(SpaceError, match="both need the same classes"):
-        deciding_cases(a, tl.TopLists.from_labels([0, 1], 4), [0, 1])
+        explain_difference(a, tl.TopLists.from_labels([0, 1], 4), [0, 1])
     with pytest.raises(ShapeError, match="there are no cases"):
-        deciding_cases(a[:0], a[:0], [])
+        explain_difference(a[:0], a[:0], [])
     with pytest.raises(OutcomeError, match="one outcome per case"):
-        deciding_cases(a, a, np.full((2, 3), 1 / 3))
+        explain_difference(a, a, np.full((2, 3), 1 / 3))
     with pytest.raises(ShapeError, match="ids of the two models differ"):
-        deciding_cases(*(tl.TopLists.from_labels([0], 3, ids=[name]) for name in "xy"), [0])
+        explain_difference(*(tl.TopLists.from_labels([0], 3, ids=[name]) for name in "xy"), [0])
     with pytest.raises(TopListError, match="most"):
-        deciding_cases(a, a, [0, 1], most=-1)
+        explain_difference(a, a, [0, 1], most=-1)

@@ -170,20 +170,20 @@ def test_the_cosine_error_is_that_of_its_definition_forth_and_back_in_time(seed:
     d, waves, t = a - b, usual_waves(n), np.arange(1, n + 1)
     slow = [math.sqrt(2 / n) * float(d @ np.cos(math.pi * j * (t - 0.5) / n)) for j in range(1, waves + 1)]
     error = math.sqrt(sum(x * x for x in slow) / waves / n)
-    found = World([a, b]).cases("cosine").difference(0, 0, 1)
+    found = World([a, b]).cases("ewc").difference(0, 0, 1)
     assert found.error == pytest.approx(error, rel=1e-9)
     half = stats.t.ppf(0.975, waves) * error
     assert (found.low, found.high) == pytest.approx((d.mean() - half, d.mean() + half), rel=1e-9)
-    assert World([a[::-1], b[::-1]]).cases("cosine").difference(0, 0, 1).error == pytest.approx(error, rel=1e-9)
+    assert World([a[::-1], b[::-1]]).cases("ewc").difference(0, 0, 1).error == pytest.approx(error, rel=1e-9)
 
 
 def test_few_waves_do_not_pass_for_certainty() -> None:
     """Three moments that are the same forth and back leave the first wave nothing to see."""
-    found = World([[0.1, 0.9, 0.1], [0.4, 0.4, 0.4]]).cases("cosine").difference(0, 0, 1)
+    found = World([[0.1, 0.9, 0.1], [0.4, 0.4, 0.4]]).cases("ewc").difference(0, 0, 1)
     assert found.error is not None
     assert found.error > 0.1
     blind = np.cos(math.pi * 3 * (np.arange(1, 5) - 0.5) / 4)  # the third of three waves, and two are looked at
-    found = World([blind + 2.0, np.ones(4)]).cases("cosine").difference(0, 0, 1)
+    found = World([blind + 2.0, np.ones(4)]).cases("ewc").difference(0, 0, 1)
     assert found.reason == "4 cases are too few to tell how they depend on each other"
 
 
@@ -322,24 +322,30 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"how": "t"}, "paired t intervals, which assume that cases are independent"),
-        ({"how": "normal", "weighted": True}, "weighted paired normal intervals"),
+        ({"method": "t"}, "paired t intervals, which assume that cases are independent"),
+        ({"method": "normal", "weighted": True}, "weighted paired normal intervals"),
         (
-            {"how": "t", "clusters": "day"},
+            {"method": "t", "cluster": "day"},
             "cluster-robust t intervals over 100 clusters by day, which assume that clusters are",
         ),
-        ({"how": "hac", "order": "day"}, "Diebold-Mariano t intervals over 100 moments in the order of day, with a B"),
-        ({"how": "cosine"}, "Diebold-Mariano t intervals over 100 cases in the order of the truth, with a variance"),
-        ({"how": "bootstrap", "order": "day"}, "stationary bootstrap percentile intervals over 100"),
-        ({"how": "bootstrap", "clusters": ""}, "cluster bootstrap percentile intervals over 100 clusters (1,999 draws"),
-        ({"how": "bootstrap"}, "paired bootstrap percentile intervals (1,999 draws, seed 3)"),
+        (
+            {"method": "hac", "time": "day"},
+            "Diebold-Mariano t intervals over 100 moments in the order of day, with a B",
+        ),
+        ({"method": "ewc"}, "Diebold-Mariano t intervals over 100 cases in the order of the truth, with a variance"),
+        ({"method": "bootstrap", "time": "day"}, "stationary bootstrap percentile intervals over 100"),
+        (
+            {"method": "bootstrap", "cluster": ""},
+            "cluster bootstrap percentile intervals over 100 clusters (1,999 draws",
+        ),
+        ({"method": "bootstrap"}, "paired bootstrap percentile intervals (1,999 draws, seed 3)"),
     ],
     ids=str,
 )
 def test_every_method_says_what_it_assumes(options: dict[str, Any], said: str) -> None:
-    words = InferenceSettings(**({"horizon": 2, "seed": 3} | options)).in_words(100)
+    words = InferenceSettings(**({"horizon": 2, "seed": 3} | options)).describe(100)
     assert words.startswith(said)
     assert "assume" in words
-    if options["how"] == "hac":
+    if options["method"] == "hac":
         assert "over 4 lags" in words
         assert "horizon of 2" in words

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.flat import compare
 from tests.io.files import Record, as_lists, as_long, as_wide, save
 from tests.io.strategies import Drawn, chance
-from toplist.evaluation.compare import compare
 from toplist.evaluation.leaderboard import Leaderboard
 
 LABELS = ("csv", "tsv", "parquet", "jsonl", "feather")

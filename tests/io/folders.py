@@ -30,10 +30,9 @@ from tests.io.strategies import Drawn, chance, draw
 from toplist import ClassSpace
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import compare
-from toplist.evaluation.inspection import inspect
 from toplist.evaluation.transform import pool_files, truncate_file
+from toplist.io.checks import check_file
 from toplist.io.layouts import LayoutHints
-from toplist.io.plan import Reading
 from toplist.io.sources import open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
@@ -296,22 +295,22 @@ def outcome(folder: Folder, place: Path) -> str:
 
 def _others(folder: Folder, place: Path, space: ClassSpace) -> dict[str, float | None]:
     """What other commands make of the folder, as the mean score of what they write: nothing, where they refuse it."""
-    reading = Reading(space=space)
 
     def checked() -> None:
-        found = inspect(open_source(folder.path, "it", LayoutHints()), space, Repairs())
-        missing = set(map(str, folder.drawn.ids)) if found.cases != len(folder.drawn.ids) else ()
-        if found.problems or missing:
-            raise TopListError(f"{folder.path}: {[problem.first for problem in found.problems]}")
+        found = check_file(open_source(folder.path, "it", LayoutHints()), space, Repairs())
+        missing = set(map(str, folder.drawn.ids)) if found.counts.cases != len(folder.drawn.ids) else ()
+        blocking = [issue.message for issue in found.issues() if issue.blocking]
+        if blocking or missing:
+            raise TopListError(f"{folder.path}: {blocking}")
 
     def converted(path: Path) -> None:
         convert(open_source(folder.path, "it", LayoutHints()), path, Repairs(), space)
 
     def cut(path: Path) -> None:
-        truncate_file(folder.path, path, k=4, reading=reading)
+        truncate_file(folder.path, path, k=4, space=space)
 
     def pooled(path: Path) -> None:
-        pool_files({"a": folder.path, "b": folder.path}, path, reading=reading)
+        pool_files({"a": folder.path, "b": folder.path}, path, space=space)
 
     out: dict[str, float | None] = {}
     for name, write in {"converted": converted, "cut": cut, "pooled": pooled}.items():

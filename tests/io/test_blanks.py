@@ -68,7 +68,7 @@ def test_dropping_is_scoring_what_is_left_and_counting_it(name: str, order: str,
     path.write_text(LAYOUTS[name](order, halves=True))
     with pytest.raises(FileError, match=r"blank|null|but"):
         compare({"it": path}, truth, space=5)
-    board = compare({"it": path, "whole": whole}, truth, space=5, blanks={"it": "drop"})
+    board = compare({"it": tl.Source(path, blanks="drop"), "whole": whole}, truth, space=5)
     assert board["it"].scores["brier"].mean == board["whole"].scores["brier"].mean
     assert board["it"].metrics["mean_length"].value == board["whole"].metrics["mean_length"].value == 1.0
     repairs = {origin.name: dict(origin.repairs) for origin in board.results.origins}
@@ -77,17 +77,15 @@ def test_dropping_is_scoring_what_is_left_and_counting_it(name: str, order: str,
 
 def test_blanks_are_about_files(truth: Path, tmp_path: Path) -> None:
     with pytest.raises(TopListError, match="blanks are about files and frames"):
-        compare({"it": [{"a": 0.5}]}, ["a"], space=5, blanks="drop")
-    with pytest.raises(TopListError, match='blanks are an "error", or one may "drop" them'):
-        compare({"it": tmp_path / "long.csv"}, truth, space=5, blanks="sum")  # type: ignore[arg-type]
-    with pytest.raises(TopListError, match="blanks= is given for 'other'"):
-        compare({"it": tmp_path / "long.csv"}, truth, space=5, blanks={"other": "drop"})
+        compare({"it": [{"a": 0.5}]}, ["a"], space=5, read=tl.ReadOptions(blanks="drop"))
+    with pytest.raises(TopListError, match="blanks is 'error' or 'drop', not 'sum'"):
+        compare({"it": tmp_path / "long.csv"}, truth, space=5, read=tl.ReadOptions(blanks="sum"))  # type: ignore[arg-type]
 
 
 def test_a_frame_leaves_blanks_out_when_told_and_counts_them(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("class1,percent1,class2,percent2\na,60,b,\nb,70,a,20\n")
     with pytest.raises(FileError, match=r'the confidence is blank. Fill it in, or pass blanks="drop"'):
-        tl.read_lists(tmp_path / "people.csv", 3, units="percent")
-    lists = tl.read_lists(tmp_path / "people.csv", 3, units="percent", blanks="drop")
+        tl.read_lists(tmp_path / "people.csv", 3, scale="percent")
+    lists = tl.read_lists(tmp_path / "people.csv", 3, scale="percent", blanks="drop")
     assert lists.sizes.tolist() == [1, 2]
     assert lists.repairs["blanks left out"] == 1

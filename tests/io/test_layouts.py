@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import toplist as tl
 from tests.io.boards import LABELS, SOFT, agree, hard_truth, numbers, only, soft_truth
 from tests.io.files import as_labels, as_lists, as_long, everything, save, save_array
 from tests.io.strategies import Drawn, brier, chance, draw
 from toplist import ClassSpace, TopLists
+from toplist.errors import FileError
 from toplist.evaluation.compare import compare
 
 KINDS = ("ragged", "full", "top", "hard")
@@ -36,7 +38,7 @@ def test_every_layout_and_format_gives_the_same_numbers_bit_by_bit(
     drawn = draw(1, kind=kind, names=names, ids="int" if names == "codes" else "text")
     made = everything(drawn, kind, tmp_path / "all", shuffle=shuffle)
     at = KINDS.index(kind) + shuffle
-    board = compare(made, hard_truth(drawn, tmp_path / f"y.{LABELS[at]}"), space=drawn.m, top=(1, 2, 5))
+    board = compare(made, hard_truth(drawn, tmp_path / f"y.{LABELS[at]}"), space=drawn.m, k=(1, 2, 5))
     shared = agree(board)
     assert shared["cases"] == len(drawn.ids)
     means = {key: shared["metrics"][key]["value"] for key in _means(drawn)}
@@ -46,7 +48,7 @@ def test_every_layout_and_format_gives_the_same_numbers_bit_by_bit(
     )
     assert {origin.cases for origin in board.results.origins} == {len(drawn.ids)}
     reference = compare(
-        {"memory": TopLists.from_dicts(drawn.lists, ClassSpace(labels=drawn.classes))}, drawn.outcomes, top=(1, 2, 5)
+        {"memory": TopLists.from_dicts(drawn.lists, ClassSpace(labels=drawn.classes))}, drawn.outcomes, k=(1, 2, 5)
     )
     assert numbers(reference)["None/memory"] == shared
 
@@ -108,7 +110,7 @@ def test_without_ids_rows_are_cases_in_their_order(kind: str, tmp_path: Path) ->
     made = {name: save(rows, tmp_path / name) for name, rows in bare.items()}
     if kind == "full":
         made["dense.npy"] = save_array(drawn, tmp_path / "dense.npy", "dense.npy")
-    shared = agree(compare(made, truth, space=drawn.m, by_position=True))
+    shared = agree(compare(made, truth, space=drawn.m, read=tl.ReadOptions(by_position=True)))
     assert shared["cases"] == len(drawn.ids)
     assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(
         float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14
@@ -137,7 +139,7 @@ def test_a_label_file_a_number_and_a_column_of_sizes_agree(suffix: str, shuffle:
     by = [
         agree(compare(made, truth, space=drawn.m)),
         agree(compare(made, truth, space=ClassSpace(labels=drawn.classes))),
-        agree(compare(made, truth, sizes="options")),
+        agree(compare(made, tl.Truth(truth, n_classes="options"))),
     ]
     assert by[0] == by[1] == by[2]
     assert agree(compare({"wide": made["wide.csv"]}, truth)) == by[0]  # its columns say how many there are
@@ -149,7 +151,7 @@ def test_sizes_that_differ_per_case_are_scored_by_the_definition(names: str, tmp
     # more unlisted classes get less each, so that lists stay valid
     truth = hard_truth(drawn, tmp_path / "y.parquet")
     made = everything(drawn, "top", tmp_path / "all", shuffle=True)
-    shared = agree(compare({name: made[name] for name in list(made)[::2]}, truth, sizes="options"))
+    shared = agree(compare({name: made[name] for name in list(made)[::2]}, tl.Truth(truth, n_classes="options")))
     expected = brier(drawn, drawn.sizes)
     assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(float(sum(expected) / len(expected)), rel=1e-13)
 
@@ -163,7 +165,7 @@ def test_groups_weights_and_clusters_come_from_columns_of_the_truth(shuffle: boo
     boards = []
     for suffix in ("csv", "parquet", "jsonl"):
         truth = hard_truth(drawn, tmp_path / f"y.{suffix}")
-        board = compare(some, truth, space=drawn.m, by="region", sample_weight="weight", clusters="source")
+        board = compare(some, tl.Truth(truth, group="region", weight="weight", cluster="source"), space=drawn.m)
         agree(board)
         boards.append(numbers(board))
         assert sorted(section.group for section in board.groups) == sorted(set(drawn.groups))
@@ -174,3 +176,10 @@ def test_groups_weights_and_clusters_come_from_columns_of_the_truth(shuffle: boo
             mean = float(sum(scores[at] * int(2 * drawn.weights[at]) for at in inside)) / (2 * total)
             assert section.rows[0].scores["brier"].mean.value == pytest.approx(mean, rel=1e-13)
     assert boards[0] == boards[1] == boards[2]
+
+
+def test_a_bad_value_of_a_wide_table_is_named_where_the_number_of_classes_differs_by_case(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("case,cat,dog\n1,0.5,0.5\n2,0.5,1.4\n")
+    (tmp_path / "y.csv").write_text("case,outcome,m\n1,cat,3\n2,dog,2\n")
+    with pytest.raises(FileError, match=r"row 2: case '2': the confidence of class 'dog' is 1\.4, which is above 1"):
+        compare({"a": tmp_path / "p.csv"}, tmp_path / "y.csv", sizes="m")

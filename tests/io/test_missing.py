@@ -48,7 +48,7 @@ def test_an_error_says_who_lacks_what_and_who_has_what_nobody_asked_for(
     assert f"short lacks 2 cases ({first}, {second})" in str(error.value)
     assert "whole" not in str(error.value)
     more = _write(drawn, list(range(N)), tmp_path / f"{form.replace('.', '.more.', 1)}", strangers=1)
-    with pytest.raises(AlignmentError, match=r"more has 1 case \('?10000'?\) that the truth does not have"):
+    with pytest.raises(AlignmentError, match=r"more has 1 case \('?10000'?\) that the truth lacks"):
         compare({"more": more}, truth, space=drawn.m)
 
 

@@ -58,7 +58,10 @@ def test_an_array_beside_frames_with_ids_is_not_matched_by_position() -> None:
     with pytest.raises(tl.AlignmentError, match=r"b is a list or an array.*by_position=True"):
         tl.compare({"a": P, "b": P.to_numpy()}, SHUFFLED)
     board = tl.compare(
-        {"a": P, "b": P.to_numpy()}, SHUFFLED, by_position=True, space=tl.ClassSpace(labels=["cat", "dog"])
+        {"a": P, "b": P.to_numpy()},
+        SHUFFLED,
+        space=tl.ClassSpace(labels=["cat", "dog"]),
+        read=tl.ReadOptions(by_position=True),
     )
     assert score_of(board, "a") == score_of(board, "b") == pytest.approx(0.85)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import complaints
+from tests.cli.run_cli import complaints, toplist_here
 from tests.io import slow_readers as slow
 from tests.io.files import LAYOUTS, save
 from tests.io.mutations import FORMS, Spoiled, outcome, require_clear, run, spoil
@@ -17,7 +15,7 @@ from tests.io.strategies import chance
 from toplist import ClassSpace
 from toplist.errors import TopListError
 from toplist.evaluation.compare import compare
-from toplist.evaluation.inspection import inspect
+from toplist.io.checks import check_file
 from toplist.io.layouts import LayoutHints
 from toplist.io.sources import OpenTable, open_source
 from toplist.io.write import convert
@@ -68,15 +66,17 @@ def test_checking_and_converting_say_the_same_as_comparing(form: str, tmp_path: 
             require_clear(str(error), spoiled.path)
             continue
         space = ClassSpace(spoiled.space) if isinstance(spoiled.space, int) else spoiled.space
-        found = inspect(source, space, Repairs())
-        for problem in found.problems:
-            require_clear(problem.first, spoiled.path)
+        found = check_file(source, space, Repairs())
+        blocking = [issue for issue in found.issues() if issue.blocking]
+        for issue in blocking:
+            if issue.example:
+                require_clear(issue.example, spoiled.path)
         try:
             cases = convert(source, folder / "lists.parquet", Repairs(), space)
         except TopListError:
-            assert found.problems
+            assert blocking
             continue
-        assert found.problems or cases == found.cases
+        assert blocking or cases == found.counts.cases
         assert _score(folder / "lists.parquet", spoiled) == pytest.approx(_score(spoiled.path, spoiled), abs=1e-12)
 
 
@@ -97,9 +97,7 @@ def _score(path: Path, spoiled: Spoiled) -> float:
 def test_the_command_says_one_sentence_and_nothing_else(form: str, tmp_path: Path) -> None:
     seed = next(seed for seed in range(100, 200) if _ends(seed, form, tmp_path / str(seed)) == "sentence")
     spoiled = spoil(seed, form, _fresh(tmp_path / "again"))
-    start = [sys.executable, "-c", "from toplist.cli import main; main()", "compare"]
-    command = [*start, f"it={spoiled.path}", "-t", str(spoiled.truth), "-c", str(spoiled.drawn.m)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = toplist_here("compare", f"it={spoiled.path}", "-t", spoiled.truth, "-c", spoiled.drawn.m)
     assert done.returncode in (1, 2)
     assert done.stdout == ""
     said = complaints(done.stderr)

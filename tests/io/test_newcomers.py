@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import toplist as tl
 from tests.io.boards import only
 from toplist import ClassSpace
 from toplist.errors import FileError, TopListError
@@ -223,7 +224,7 @@ def test_a_column_that_is_almost_a_label_is_a_typing_error(truth: Path) -> None:
 
 
 def test_cases_may_be_grouped_by_what_happened(truth: Path) -> None:
-    board = compare({"it": _put(truth.parent / "p.csv", LONG)}, truth, space=4, by="class")
+    board = compare({"it": _put(truth.parent / "p.csv", LONG)}, tl.Truth(truth, group="class"), space=4)
     assert {section.group: section.cases for section in board.groups} == {"a": 2, "b": 1, "c": 1}
 
 

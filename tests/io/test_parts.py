@@ -18,9 +18,9 @@ from tests.io.files import save
 from tests.io.folders import run
 from toplist.errors import AlignmentError, FileError
 from toplist.evaluation.compare import compare
+from toplist.evaluation.monitor import monitor
 from toplist.evaluation.transform import pool_files
-from toplist.io.plan import Reading
-from toplist.io.readers import open_path
+from toplist.io.files import open_path
 from toplist.io.readers.column_types import common, usual
 
 FORMS = (".csv", ".jsonl", ".parquet", ".feather")
@@ -198,7 +198,7 @@ def test_large_numbers_fit_or_are_named(tmp_path: Path) -> None:
     large = {"case": pa.array([2], pa.uint64()), "class": ["cat"], "p": [0.5]}
     folder = _tables(tmp_path, ".parquet", small, large)
     assert only(folder, _truth(tmp_path, "cat", "cat"), space=4).cases == 2
-    pool_files({"a": folder, "b": folder}, tmp_path / "o.parquet", reading=Reading(space=4))
+    pool_files({"a": folder, "b": folder}, tmp_path / "o.parquet", space=4)
     pa.parquet.write_table(pa.table({**large, "case": pa.array([2**63], pa.uint64())}), folder / "b.parquet")
     with pytest.raises(FileError, match=r"b\.parquet, row 1: 9223372036854775808 in 'case' is not among the numbers"):
         only(folder, _truth(tmp_path, "cat", "cat"), space=4)
@@ -270,3 +270,20 @@ def test_a_schema_is_that_of_all_parts(tmp_path: Path) -> None:
     reader = open_path(folder)
     assert str(reader.schema) == "a: double"
     assert [piece.table.column(0).to_pylist() for piece in reader.pieces(["a"])] == [[1.0], [2.5]]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
+def test_a_blank_in_one_part_of_a_wide_table_leaves_the_other_parts_as_they_are(
+    order: list[int], tmp_path: Path
+) -> None:
+    rows = ["1,0.5,0.5\n", "2,0.3,0.7\n", "3,1,\n", "4,0.4,0.6\n"]
+    for name, at in (("a", range(2)), ("b", range(2, 4))):
+        folder = tmp_path / "parts"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.csv").write_text("case,cat,dog\n" + "".join(rows[i] for i in at))
+    whole, coin, truth = (tmp_path / f"{name}.csv" for name in ("whole", "coin", "y"))
+    whole.write_text("case,cat,dog\n" + "".join(rows[i].replace("1,\n", "1,0\n") for i in order))
+    coin.write_text("case,cat,dog\n" + "".join(f"{i + 1},0.5,0.5\n" for i in order))
+    truth.write_text("case,outcome\n1,cat\n2,dog\n3,cat\n4,dog\n")
+    found = monitor({"coin": coin, "parts": tmp_path / "parts", "whole": whole}, truth)
+    assert found["parts"].mean == found["whole"].mean

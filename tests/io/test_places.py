@@ -150,7 +150,7 @@ def test_a_class_called_id_is_a_class_where_the_labels_say_so(tmp_path: Path) ->
 def test_label_sets_as_columns_need_no_quotes(tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_text("case,class\n1,a;b\n2,a;b;c\n")
     (tmp_path / "wide.csv").write_text("case,a;b,b;c,a;b;c\n1,1,0,0\n2,0,0,1\n")
-    assert only(tmp_path / "wide.csv", tmp_path / "y.csv", sets=";").scores["brier"].mean.value == 0
+    assert only(tmp_path / "wide.csv", tmp_path / "y.csv", set_separator=";").scores["brier"].mean.value == 0
 
 
 def test_thousands_of_columns_are_fine(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ FELT = ["positive", "negative", "neutral"]
 HF = [{"label": name, "score": t} for one in SENTIMENT for name, t in one.items()]
 
 
-@pytest.mark.parametrize("option", ["", "--confidence score", "--class label --confidence score"])
+@pytest.mark.parametrize("option", ["", "--confidence score", "--class-column label --confidence score"])
 def test_label_and_score_without_an_id_are_one_list_per_row(option: str, tmp_path: Path) -> None:
     put(
         tmp_path,
@@ -215,7 +215,7 @@ def test_lines_of_plantnet_are_nested_results_not_a_language(tmp_path: Path) -> 
     ]
     put(tmp_path, p_jsonl=lines(records), t_csv="species\n" + "\n".join(GREW) + "\n")
     right = brier(PLANTS, GREW, 10)
-    options = ["--ignore", "--confidence", "--class", "--layout", "--case", "--by-position"]
+    options = ["--ignore", "--confidence", "--class-column", "--layout", "--case", "--by-position"]
     right_or_refused(
         tmp_path, "compare p.jsonl -t t.csv -c 10", [right], "results", "language", "query", options=options
     )
@@ -238,7 +238,7 @@ def test_lines_of_speciesnet_are_not_hard_labels(tmp_path: Path) -> None:
     put(tmp_path, p_jsonl=lines(records[::-1]), t_csv="filepath,label\ncam/0.jpg,deer\ncam/1.jpg,dog\n")
     nested = brier(seen, ["deer", "dog"], 10)
     top = brier([dict([next(iter(one.items()))]) for one in seen], ["deer", "dog"], 10)  # with the score beside it
-    options = ["--ignore", "--confidence", "--class", "--layout"]
+    options = ["--ignore", "--confidence", "--class-column", "--layout"]
     right_or_refused(
         tmp_path, "compare p.jsonl -t t.csv -c 10", [nested, top], "classifications", "detections", options=options
     )
@@ -283,7 +283,7 @@ def test_a_raw_submission_to_a_hub_beside_the_target_data_of_the_hub(tmp_path: P
     rows = "".join(f"2024-12-21,{place},{y}\n" for place, y in zip(PLACES, CHANGED, strict=True))
     put(tmp_path, a_csv=hub((1, 2, 0)), t_csv="target_end_date,location,observation\n" + rows)
     right = brier(HUB, CHANGED, 10)
-    options = ["--case", "--outcome", "--by-position", "--class", "--ignore"]
+    options = ["--case", "--outcome", "--by-position", "--class-column", "--ignore"]
     right_or_refused(tmp_path, "compare a.csv -t t.csv -c 10", [right], "observation", "location", options=options)
     named = scored(tmp_path, "compare a.csv -t t.csv -c 10 --case location --outcome observation")
     assert named == pytest.approx(right, abs=1e-12)
@@ -295,7 +295,7 @@ def test_output_of_fasttext_does_not_lose_its_first_line(tmp_path: Path) -> None
     right_or_refused(tmp_path, "compare p.csv -t t.csv -c 176", [right], "p.csv", "p", options=[])
 
 
-@pytest.mark.parametrize("options", [{}, {"confidences": "score"}, {"classes": "label", "confidences": "score"}])
+@pytest.mark.parametrize("options", [{}, {"confidence": "score"}, {"class_column": "label", "confidence": "score"}])
 def test_a_frame_of_labels_and_scores_is_lists_of_one(options: dict[str, str]) -> None:
     lists = tl.read_lists(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.5]}), 3, **options)
     assert entries(lists) == [{"a": 0.9}, {"b": 0.5}]
@@ -482,7 +482,7 @@ def test_a_confidence_counts_where_no_id_is(option: str, tmp_path: Path) -> None
     assert scored(tmp_path, f"compare a.csv -t y.csv -c 5 {option}") == pytest.approx(right, abs=1e-12)
 
 
-@pytest.mark.parametrize("options", [{}, {"confidences": "confidence"}])
+@pytest.mark.parametrize("options", [{}, {"confidence": "confidence"}])
 def test_a_confidence_counts_in_a_frame_without_an_id(options: dict[str, str]) -> None:
     frame = pd.DataFrame({"class": ["cat", "dog"], "confidence": [0.6, 0.7]})
     assert entries(tl.read_lists(frame, 5, **options)) == [{"cat": 0.6}, {"dog": 0.7}]
@@ -547,12 +547,12 @@ def test_a_case_without_an_outcome_is_not_scored_as_uniform(rows: str, tmp_path:
 
 def test_what_lacks_is_named_not_what_was_given(tmp_path: Path) -> None:
     put(tmp_path, hub_csv=hub())
-    command = "check hub.csv --layout long --class output_type_id --confidence value -c 10"
+    command = "check hub.csv --layout long --class-column output_type_id --confidence value -c 10"
     done = toplist(*command.split(), cwd=tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode in (1, 2)
     assert "--case" in said, said
-    assert "name them with --class and --confidence" not in said
+    assert "name them with --class-column and --confidence" not in said
 
 
 def test_python_names_its_own_parameters() -> None:
@@ -560,7 +560,7 @@ def test_python_names_its_own_parameters() -> None:
     with pytest.raises(tl.TopListError) as error:
         tl.read_lists(frame, 3)
     assert "--" not in str(error.value)
-    assert any(f"{name}=" in str(error.value) for name in ("classes", "confidences", "layout", "ignore"))
+    assert any(f"{name}=" in str(error.value) for name in ("class_column", "confidence", "layout", "ignore"))
 
 
 # B5: columns of one file
@@ -573,7 +573,7 @@ def test_columns_are_named_per_file(tmp_path: Path) -> None:
         b_csv="num;guess\n1;cat\n2;cat\n".replace(";", ","),
         t_csv="case,outcome\n1,cat\n2,dog\n",
     )
-    names = "--case a=ref --case b=num --class a=klass --class b=guess --confidence a=sure"
+    names = "--case a=ref --case b=num --class-column a=klass --class-column b=guess --confidence a=sure"
     done = toplist(*f"compare a.csv b.csv -t t.csv -c 5 {names} --json".split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = {row["name"]: row["scores"]["brier"]["mean"]["value"] for row in json.loads(done.stdout)["overall"]["rows"]}
@@ -588,7 +588,7 @@ def test_columns_of_the_truth_are_named_apart(tmp_path: Path) -> None:
     assert named == pytest.approx(right, abs=1e-12)
 
 
-@pytest.mark.parametrize("option", ["--case x=ref", "--class x=klass", "--confidence x=sure", "--ignore x=sure"])
+@pytest.mark.parametrize("option", ["--case x=ref", "--class-column x=klass", "--confidence x=sure", "--ignore x=sure"])
 def test_columns_of_nobody_are_refused(option: str, tmp_path: Path) -> None:
     put(tmp_path, a_csv="case,class,confidence\n2,dog,.5\n1,cat,.75\n", t_csv="case,outcome\n1,cat\n2,dog\n")
     refused(tmp_path, f"compare a.csv -t t.csv -c 5 {option}", "x", options=["x"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import toplist as tl
-from toplist._files import read_json, spell, unspell, write_json
+from toplist._files import from_json_number, read_json, to_json_number, write_json
 from toplist.postprocess import Conformal, Recalibrator
 from toplist.postprocess.combination import Stack
 
@@ -57,4 +57,4 @@ def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("x", [0.0, -1.5, 1e308, math.inf, -math.inf])
 def test_what_is_spelled_is_read_back(x: float) -> None:
-    assert unspell(json.loads(json.dumps(spell(x), allow_nan=False))) == x
+    assert from_json_number(json.loads(json.dumps(to_json_number(x), allow_nan=False))) == x

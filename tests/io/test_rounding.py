@@ -65,7 +65,7 @@ def truth(folder: Path) -> Path:
 
 
 def board(path: Path, folder: Path, **options: Any) -> Any:
-    made = tl.compare({"m": str(path)}, str(truth(folder)), space=M, normalize=True, **options)
+    made = tl.compare({"m": str(path)}, str(truth(folder)), space=M, **options, read=tl.ReadOptions(normalize=True))
     return json.loads(made.to_json())["overall"]["rows"][0]
 
 
@@ -116,7 +116,7 @@ def test_percentages_and_logarithms_are_rounded_in_their_own_units(tmp_path: Pat
     shown = np.char.mod("%.1f" if units == "percent" else "%.2f", 100 * t if units == "percent" else np.log(t))
     lists = [(i, [SPACE[c] for c in order[i]], shown[i].tolist()) for i in range(N)]
     path = write(tmp_path / "a", lists, layout)
-    found = tl.read_lists(path, M, units=units, normalize=True)
+    found = tl.read_lists(path, M, scale=units, normalize=True)
     assert found.is_valid().all()
     typed = tl.TopLists.from_ragged(found.offsets, found.classes, found.confidences, M, normalize=True)
     assert not typed.is_valid().all()

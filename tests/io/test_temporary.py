@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from toplist import _files
-from toplist._files import room, sized, temporary_folder
+from toplist._files import allocate, disk_full_explained, temporary_folder
 from toplist.errors import ResourceError
 
 HOLD = """
@@ -92,7 +92,7 @@ def test_without_locks_there_are_folders_that_nobody_sweeps(home: Path, monkeypa
 
 
 def test_a_file_to_be_mapped_has_all_its_bytes_on_disk(tmp_path: Path) -> None:
-    sized(tmp_path / "a", 1 << 20)
+    allocate(tmp_path / "a", 1 << 20)
     found = (tmp_path / "a").stat()
     assert found.st_size == 1 << 20
     assert found.st_blocks * 512 >= 1 << 20
@@ -102,8 +102,8 @@ def test_a_file_to_be_mapped_has_all_its_bytes_on_disk(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_sentence_with_the_remedy() -> None:
     with (
         pytest.raises(ResourceError, match=r"there is no room for temporary files \(No space .*Let TMPDIR name"),
-        room(),
+        disk_full_explained(),
     ):
         raise OSError(28, "detail of a library")
-    with pytest.raises(PermissionError), room():
+    with pytest.raises(PermissionError), disk_full_explained():
         raise PermissionError(13, "Permission denied")

@@ -124,7 +124,7 @@ def test_more_classes_than_there_are_are_too_many() -> None:
 
 def test_a_list_that_is_too_long_because_classes_are_there_twice_is_told_so() -> None:
     """The number of classes is right, and nobody is told to declare another one."""
-    once = r'^case 0: class 1 is listed twice\. If its confidences add up, pass duplicates="sum"\.$'
+    once = r"^case 0: class 1 is listed twice\. If its confidences add up, pass duplicates='sum'\.$"
     with pytest.raises(tl.ClassError, match=once):
         tl.TopLists.from_topk([[0, 1, 1]], [[0.5, 0.3, 0.2]], 2)
     with pytest.raises(tl.ClassError, match="So is every class of this case: are the same predictions there twice"):

@@ -82,19 +82,19 @@ OPTIONS: dict[str, Callable[[], Any]] = {
     "ks are halves": lambda: tl.curve([[0.5, 0.5]], [0], ks=[1.5]),  # type: ignore[list-item]
 }
 NO_LISTS: dict[str, Callable[[], Any]] = {
-    "penalty of nothing": lambda: tl.default_penalty(None),
-    "bound of nothing": lambda: tl.excess_bound(None),
-    "worst of an array": lambda: tl.worst_excess([0.5]),
-    "valid nothing": lambda: tl.is_valid(None),  # type: ignore[arg-type]
-    "calibrated batch": lambda: tl.is_calibrated(some(), [0.2] * 5),  # type: ignore[arg-type]
-    "top k of nothing": lambda: tl.top_k(None, 1),
-    "top k of words": lambda: tl.top_k("ab", 1),
-    "top k of rows": lambda: tl.top_k([[0.5, 0.5]], 1),
-    "top k, half a class": lambda: tl.top_k([0.5, 0.5], 1.5),  # type: ignore[arg-type]
-    "true lists, half a class": lambda: tl.true_lists([0.5, 0.5], 1.5),  # type: ignore[arg-type]
-    "mass in words": lambda: tl.top_mass([0.5, 0.5], "most"),  # type: ignore[arg-type]
-    "words majorize": lambda: tl.majorizes("a", "b"),
-    "nothing majorizes": lambda: tl.majorizes(None, None),
+    "penalty of nothing": lambda: tl.scoring.default_penalty(None),
+    "bound of nothing": lambda: tl.scoring.excess_bound(None),
+    "worst of an array": lambda: tl.scoring.worst_excess([0.5]),
+    "valid nothing": lambda: tl.lists.is_valid(None),  # type: ignore[arg-type]
+    "calibrated batch": lambda: tl.lists.is_calibrated(some(), [0.2] * 5),  # type: ignore[arg-type]
+    "top k of nothing": lambda: tl.lists.top_k(None, 1),
+    "top k of words": lambda: tl.lists.top_k("ab", 1),
+    "top k of rows": lambda: tl.lists.top_k([[0.5, 0.5]], 1),
+    "top k, half a class": lambda: tl.lists.top_k([0.5, 0.5], 1.5),  # type: ignore[arg-type]
+    "true lists, half a class": lambda: tl.lists.true_lists([0.5, 0.5], 1.5),  # type: ignore[arg-type]
+    "mass in words": lambda: tl.lists.top_mass([0.5, 0.5], "most"),  # type: ignore[arg-type]
+    "words majorize": lambda: tl.scoring.majorizes("a", "b"),
+    "nothing majorizes": lambda: tl.scoring.majorizes(None, None),
 }
 RULES: dict[str, Callable[[], Any]] = {
     "no entropy": lambda: tl.Savage(None),  # type: ignore[arg-type]

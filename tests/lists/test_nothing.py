@@ -115,7 +115,12 @@ def test_no_cases_have_no_expected_scores(truth: Any) -> None:
 @pytest.mark.parametrize("make", NO_CASES.values(), ids=NO_CASES)
 def test_no_cases_have_no_ranks_and_no_bounds(make: Callable[[], tl.TopLists]) -> None:
     lists = make()
-    assert tl.ranks(lists, []).shape == tl.excess_bound(lists).shape == tl.worst_excess(lists).shape == (0,)
+    assert (
+        tl.ranks(lists, []).shape
+        == tl.scoring.excess_bound(lists).shape
+        == tl.scoring.worst_excess(lists).shape
+        == (0,)
+    )
     for mean in (tl.accuracy, tl.coverage, tl.curve, lambda lists, y: tl.top_k_error(lists, y, k=2)):
         with pytest.raises(tl.TopListError) as caught:
             mean(lists, [])
@@ -164,7 +169,7 @@ def test_a_reject_hits_nothing(make: Callable[[], tl.TopLists]) -> None:
     assert tl.accuracy(lists, [0, 4]) == tl.coverage(lists, [0, 4]) == 0.0
     assert tl.top_k_error(lists, [0, 4], k=3) == 1.0
     assert tl.ranks(lists, [0, 4]).tolist() == [math.inf, math.inf]
-    assert (tl.excess_bound(lists) == math.inf).all()
+    assert (tl.scoring.excess_bound(lists) == math.inf).all()
     curve = tl.curve(lists, [0, 4])
     assert curve.score is not None
     assert (curve.ks.tolist(), curve.score.tolist(), curve.rest.tolist()) == ([0], pytest.approx([0.8]), [1.0])

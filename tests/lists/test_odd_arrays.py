@@ -120,7 +120,7 @@ PUBLIC: dict[str, Callable[[Any], Any]] = {
     "pools, all": geometric_pool,
     "pools, weights": lambda x: linear_pool([GOOD, GOOD], weights=x),
     "weights of pools": lambda x: pool_weights([GOOD, GOOD], x),
-    "top_k": lambda x: tl.top_k(x, 1),
+    "top_k": lambda x: tl.lists.top_k(x, 1),
 }
 
 

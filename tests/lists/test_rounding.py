@@ -75,7 +75,7 @@ def test_valid_repair_and_the_counts_follow_the_same_rule() -> None:
     assert lists.valid() is lists
     assert lists.repair() is lists
     assert (lists.strictly_valid().sizes < 9).any()
-    sheet_invalid = [not tl.is_valid(lists[i]) for i in range(50)]
+    sheet_invalid = [not tl.lists.is_valid(lists[i]) for i in range(50)]
     assert not any(sheet_invalid)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toplist import ClassSpace
-from toplist._text import are_codes, doubles, meant, nearest, nearest_file, variant
+from toplist._text import are_codes, closest, closest_file, did_you_mean, near_duplicates, spelling_difference
 
 words = st.text("abcXYZ019 _-", min_size=1, max_size=8)
 law = settings(deadline=None, max_examples=200, derandomize=True)
@@ -17,7 +17,7 @@ law = settings(deadline=None, max_examples=200, derandomize=True)
 
 @pytest.mark.parametrize("word", ["FOX", "Fox", " fox", "f o x", "f_ox", "FOX "])
 def test_case_blanks_underscores_and_hyphens_are_ignored(word: str) -> None:
-    assert nearest(word, ["dog", "fox", "for"]) == "fox"
+    assert closest(word, ["dog", "fox", "for"]) == "fox"
     assert ClassSpace(labels=["dog", "fox"]).suggest(word) == "Did you mean 'fox'?"
 
 
@@ -25,7 +25,7 @@ def test_case_blanks_underscores_and_hyphens_are_ignored(word: str) -> None:
 @given(st.lists(words, min_size=1, max_size=6, unique=True), st.data())
 def test_a_known_name_in_other_case_is_always_found(names: list[str], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(names))
-    found = nearest(name.swapcase(), names)
+    found = closest(name.swapcase(), names)
     assert found is not None
     assert found.casefold().replace(" ", "").replace("_", "").replace("-", "") == name.casefold().replace(
         " ", ""
@@ -33,10 +33,10 @@ def test_a_known_name_in_other_case_is_always_found(names: list[str], data: st.D
 
 
 def test_a_file_is_suggested_only_where_it_is_alike_and_of_the_same_kind() -> None:
-    assert nearest_file("nofile.csv", ["a_nll.csv", "y.csv"]) is None
-    assert nearest_file("preds.csv", ["pred.parquet", "prds.csv"]) == "prds.csv"
-    assert nearest_file("Preds.csv", ["preds.csv"]) == "preds.csv"
-    assert nearest_file("preds.csv", ["preds.csv.gz"]) == "preds.csv.gz"
+    assert closest_file("nofile.csv", ["a_nll.csv", "y.csv"]) is None
+    assert closest_file("preds.csv", ["pred.parquet", "prds.csv"]) == "prds.csv"
+    assert closest_file("Preds.csv", ["preds.csv"]) == "preds.csv"
+    assert closest_file("preds.csv", ["preds.csv.gz"]) == "preds.csv.gz"
 
 
 def test_a_code_among_labels_is_said_to_be_one() -> None:
@@ -59,20 +59,20 @@ def test_a_code_among_labels_is_said_to_be_one() -> None:
     ],
 )
 def test_a_variant_says_in_what_it_differs(word: str, known: str, what: str) -> None:
-    assert variant([word], ["zebra", known]) == (word, known, what)
-    assert variant([known], ["zebra", word]) == (known, word, what)
+    assert spelling_difference([word], ["zebra", known]) == (word, known, what)
+    assert spelling_difference([known], ["zebra", word]) == (known, word, what)
 
 
 def test_ids_may_differ_in_folder_and_extension() -> None:
-    assert variant(["img/7.png"], ["7"]) is None
-    assert variant(["7.png"], ["7"], ids=True) == ("7.png", "7", "the file extension")
-    assert variant(["a/7"], ["7"], ids=True) == ("a/7", "7", "the folder before them")
+    assert spelling_difference(["img/7.png"], ["7"]) is None
+    assert spelling_difference(["7.png"], ["7"], ids=True) == ("7.png", "7", "the file extension")
+    assert spelling_difference(["a/7"], ["7"], ids=True) == ("a/7", "7", "the folder before them")
 
 
 @law
 @given(st.lists(words, max_size=6), st.lists(words, max_size=6))
 def test_a_variant_is_never_the_same_name(ours: list[str], theirs: list[str]) -> None:
-    found = variant(ours, theirs)
+    found = spelling_difference(ours, theirs)
     if found is not None:
         one, other, _ = found
         assert one != other
@@ -81,7 +81,7 @@ def test_a_variant_is_never_the_same_name(ours: list[str], theirs: list[str]) ->
 
 
 def test_names_that_differ_only_in_case_or_blanks_are_found_in_pairs() -> None:
-    assert doubles(["Owl", "fox", "owl", "f ox", "hen"]) == [("Owl", "owl"), ("fox", "f ox")]
+    assert near_duplicates(["Owl", "fox", "owl", "f ox", "hen"]) == [("Owl", "owl"), ("fox", "f ox")]
 
 
 def test_codes_are_whole_numbers_from_zero_without_leading_zeros() -> None:
@@ -92,4 +92,4 @@ def test_codes_are_whole_numbers_from_zero_without_leading_zeros() -> None:
 
 
 def test_nothing_alike_suggests_nothing() -> None:
-    assert meant("zebra", ["dog", "fox"]) == ""
+    assert did_you_mean("zebra", ["dog", "fox"]) == ""

@@ -166,7 +166,7 @@ def test_only_the_penalty_jumps_and_only_at_the_tolerance() -> None:
     """By the penalty, exactly where the list is called invalid."""
     inside, outside = nearly_valid(0.9e-9), nearly_valid(1.1e-9)
     for penalty in (None, 0.5):
-        due = tl.default_penalty(inside) if penalty is None else penalty
+        due = tl.scoring.default_penalty(inside) if penalty is None else penalty
         jump = tl.score(outside, [0], penalty=penalty)[0] - tl.score(inside, [0], penalty=penalty)[0]
         assert jump == pytest.approx(due, abs=1e-9)
     assert tl.score(outside, [0], penalty=math.inf)[0] == math.inf

@@ -137,7 +137,7 @@ def test_a_complete_list_is_the_same_beside_an_invalid_one(off: float) -> None:
     """Its mass is a rounding error off one; that the list beside it is cut down does not concern it."""
     lists = T.from_topk([[0, 1, 2]] * 2, [[0.5, 0.3, 0.2 + off], [0.5, 0.3, 0.001]], [3, 9])
     assert lists.is_valid().tolist() == [True, False]
-    for rule in (*tl.RULES, tl.Power(1.5), tl.Power(0.5), tl.Renyi(0.5)):
+    for rule in (*tl.scoring.RULES, tl.Power(1.5), tl.Power(0.5), tl.Renyi(0.5)):
         alone = tl.entropy(lists[:1], rule=rule)[0], tl.score(lists[:1], [1], rule=rule)[0]
         assert tl.entropy(lists, rule=rule)[0] == pytest.approx(alone[0], rel=1e-12)
         assert tl.score(lists, [1, 0], rule=rule)[0] == pytest.approx(alone[1], rel=1e-12)

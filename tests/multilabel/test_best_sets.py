@@ -211,7 +211,7 @@ def test_the_empty_set_is_taken_off_the_rest_where_it_is_not_listed() -> None:
 def test_log_odds_say_the_same_as_probabilities(empty: bool) -> None:
     z = RNG(5).normal(size=(4, 100)) * 3
     space = LabelSets(range(100), empty=empty)
-    one, other = best_sets(z, 30, space, units="logit"), best_sets(1 / (1 + np.exp(-z)), 30, space)
+    one, other = best_sets(z, 30, space, scale="logit"), best_sets(1 / (1 + np.exp(-z)), 30, space)
     np.testing.assert_array_equal(one.classes, other.classes)
     np.testing.assert_allclose(one.confidences, other.confidences, rtol=1e-11)
     np.testing.assert_allclose(one.log_rest, other.log_rest, rtol=1e-10, atol=1e-14)
@@ -236,7 +236,7 @@ def test_log_odds_of_any_size(z: list[float], k: int, empty: bool) -> None:
             mass[0] = mpmath.mpf(0)
             mass = [m / mpmath.fsum(mass) for m in mass]
         order = sorted(range(len(mass)), key=lambda code: -mass[code])
-        lists = best_sets([z], k, LabelSets(range(len(z)), empty=empty), units="logit")
+        lists = best_sets([z], k, LabelSets(range(len(z)), empty=empty), scale="logit")
         n = len(lists.classes)
         assert n == min(k, sum(m > 0 for m in mass))
         for code, log, best in zip(lists.classes + (not empty), logs_of(lists), order, strict=False):
@@ -253,11 +253,11 @@ def test_log_odds_of_any_size(z: list[float], k: int, empty: bool) -> None:
 
 def test_log_odds_keep_the_digits_of_probabilities_next_to_one() -> None:
     z = np.array([[50.0, 60.0, 1000.0]])
-    lists = best_sets(z, 1, units="logit")
+    lists = best_sets(z, 1, scale="logit")
     assert lists.classes.tolist() == [0b111]
     assert lists.log_rest == pytest.approx([-50 + math.exp(-10)], rel=1e-8)
-    np.testing.assert_allclose(logs_of(best_sets(z, 3, units="logit")), [0, -50, -60], atol=1e-20)
-    assert best_sets([[1000.0] * 100], 1, units="logit").log_rest == pytest.approx([math.log(100) - 1000], rel=1e-15)
+    np.testing.assert_allclose(logs_of(best_sets(z, 3, scale="logit")), [0, -50, -60], atol=1e-20)
+    assert best_sets([[1000.0] * 100], 1, scale="logit").log_rest == pytest.approx([math.log(100) - 1000], rel=1e-15)
 
 
 # How it is done
@@ -284,7 +284,7 @@ def test_single_precision_is_taken_as_it_is() -> None:
     assert one == other
     np.testing.assert_array_equal(one.log_rest, other.log_rest)
     z = np.log(p / (1 - p))
-    assert best_sets(z, 12, units="logit") == best_sets(z.astype(np.float64), 12, units="logit")
+    assert best_sets(z, 12, scale="logit") == best_sets(z.astype(np.float64), 12, scale="logit")
 
 
 def test_frames_lists_and_whole_numbers_do() -> None:
@@ -321,8 +321,8 @@ def with_value(value: float, at: tuple[int, int] = (1, 1)) -> Any:
     return p
 
 
-LOGITS = 'If these are log-odds, pass units="logit".'
-PERCENT = 'If these are percentages, divide them by 100; if they are log-odds, pass units="logit".'
+LOGITS = 'If these are log-odds, pass scale="logit".'
+PERCENT = 'If these are percentages, divide them by 100; if they are log-odds, pass scale="logit".'
 DROPPED = "Leave the case out on purpose: nothing is dropped silently."
 ONLY_EMPTY = (
     "every label has probability zero, and the empty set is not a class of this space. Allow it with empty=True."
@@ -342,7 +342,7 @@ AB, NOT_EMPTY = LabelSets("ab"), LabelSets("ab", empty=False)
             f"case 1 ('y'): the probability of label 1 is -0.5. Probabilities are from 0 to 1. {LOGITS}",
         ),
         (np.full((3, 2), 70.0), {"space": AB}, f"case 0: the probability of label 'a' is 70. {PERCENT} {ALL}"),
-        (with_value(math.nan), {"units": "logit"}, f"case 1: the log-odds of label 1 are nan. {DROPPED}"),
+        (with_value(math.nan), {"scale": "logit"}, f"case 1: the log-odds of label 1 are nan. {DROPPED}"),
         (P * 0, {"space": NOT_EMPTY}, f"case 0: {ONLY_EMPTY} {ALL}"),
         (P - np.inf, {"space": NOT_EMPTY, "units": "logit"}, f"case 0: {ONLY_EMPTY} {ALL}"),
         (P[0], {}, SHAPE),
@@ -353,7 +353,7 @@ AB, NOT_EMPTY = LabelSets("ab"), LabelSets("ab", empty=False)
             "this space has a support, of which support_sets lists the most probable sets.",
         ),
         (P, {"space": 4}, "the classes are label sets: pass LabelSets(labels), not int."),
-        (P, {"units": "percent"}, 'units are "probability" or "logit", not \'percent\'.'),
+        (P, {"scale": "percent"}, 'scale is "probability" or "logit", not \'percent\'.'),
         (P, {"k": 0}, "k is a whole number, at least 1, not 0."),
         (P, {"k": 1.5}, "k is a whole number, at least 1, not 1.5."),
         (np.full((1, 40), 0.5), {"k": 10**9}, "k is at most 134,217,728 label sets of a case, not 1,000,000,000."),

@@ -423,7 +423,7 @@ def test_draws_have_the_frequencies_of_the_chain() -> None:
         ({"most": 0}, "most is a whole number, at least 1, not 0."),
         ({"k": -1}, "k is a number of classes, not -1."),
         ({"space": tl.LabelSets("ab")}, "the chain has 3 labels, and the space 2."),
-        ({"space": 8}, "a chain speaks of label sets; the space is a LabelSets, not 8."),
+        ({"space": 8}, "the classes of a chain are label sets; the space is a LabelSets, not 8."),
         (
             {"space": tl.LabelSets("abc", support=["a", "bc"])},
             (
@@ -453,18 +453,18 @@ def test_what_makes_no_sense_is_refused(options: Any, said: str) -> None:
         (
             lambda n: np.where(np.arange(n) == 1, np.nan, 0.5),
             (
-                "case 1: the chain says nan for the label at place 0 of its order, after []: no probability. "
+                "case 1: the chain gives nan for the label at place 0 of its order, after []: no probability. "
                 "P(next label = 1) is from 0 to 1."
             ),
         ),
         (
             lambda n: np.full(n, 1.5),
             (
-                "case 0: the chain says 1.5 for the label at place 0 of its order, after []: no probability. "
+                "case 0: the chain gives 1.5 for the label at place 0 of its order, after []: no probability. "
                 "P(next label = 1) is from 0 to 1. 2 more cases have the same problem."
             ),
         ),
-        (lambda n: np.full((n, 2), 0.5), "conditional says (3, 2) for 3 prefixes. One probability per prefix."),
+        (lambda n: np.full((n, 2), 0.5), "conditional gives (3, 2) for 3 prefixes. One probability per prefix."),
     ],
     ids=["nan", "above", "shape"],
 )
@@ -499,8 +499,8 @@ def test_a_chain_that_is_sure_of_the_empty_set_needs_a_space_with_it() -> None:
     with pytest.raises(tl.TopListError) as caught:
         chain_sets(Nothing(), X, 1, tl.LabelSets("ab", empty=False))
     assert str(caught.value) == (
-        "case 1: the chain is sure of the empty set, which is not a class of this space. Allow it with empty=True. "
-        "1 more case has the same problem."
+        "case 1: the chain gives probability one to the empty set, which is not a class of this space. "
+        "Allow it with empty=True. 1 more case has the same problem."
     )
 
 
@@ -519,13 +519,13 @@ def test_a_fitted_chain_must_speak_of_label_sets() -> None:
         (ClassifierChain(LogisticRegression()), "got ClassifierChain. Fit it first."),
         (ClassifierChain(LinearSVC()).fit(data, Y), "LinearSVC, which decides label 0, has no predict_proba"),
         (ClassifierChain(LogisticRegression()).fit(data, 2 * Y - 1), r"label 0 of the chain is one of \[-1, 1\]"),
-        (averaged, "this chain learnt from what predict_proba said of earlier labels"),
+        (averaged, "this chain was trained on predict_proba of earlier labels"),
         (Chain([0, 1], chain.estimators_), "the chain has 3 estimators for 2 labels"),
     ):
         with pytest.raises(tl.TopListError, match=problem):
             chain_sets(bad, X, 1)
     assert len(chain_sets(ClassifierChain(LogisticRegression(), cv=2).fit(data, Y), X, 1)) == 5
-    with pytest.raises(tl.TopListError, match=r"X has shape \(5, 3\); the chain learnt from 4 features"):
+    with pytest.raises(tl.TopListError, match=r"X has shape \(5, 3\); the chain was trained on 4 features"):
         chain_sets(chain, X[:, :3], 1)
     for form in (np.asarray, sparse.csr_array):
         X[3, 2] = np.nan

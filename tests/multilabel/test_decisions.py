@@ -274,7 +274,7 @@ def test_a_reject_without_the_rest_mass_leaves_nothing_to_decide_from(name: str)
     with pytest.raises(tl.MassError) as caught:
         decide(lists, rest="drop")
     assert str(caught.value) == (
-        "case 1 ('y'): no set is listed with a probability of its own, and without the rest mass nothing is left to "
+        "case 1 ('y'): no set is listed with a positive probability, and without the rest mass there is nothing to "
         'decide from. Leave rejects out, or pass rest="spread" to decide from the rest mass. '
         "1 more case has the same problem."
     )

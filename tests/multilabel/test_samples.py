@@ -165,7 +165,7 @@ def test_no_case_makes_no_list() -> None:
         ({"unseen": 1}, "case 0: unseen is 1. It is a mass from 0 to below 1. 1 more case has the same problem."),
         (
             {"unseen": "good-turing", "log_p": lambda cases, sets: np.zeros(2)},
-            "with log_p the mass of what was not drawn is known; leave unseen at 0.",
+            "with log_p the mass of sets that were not drawn is known; leave unseen at 0.",
         ),
         (
             {"log_p": [[0.0], [0.0]]},
@@ -173,7 +173,7 @@ def test_no_case_makes_no_list() -> None:
         ),
         (
             {"log_p": lambda cases, sets: np.zeros((2, 2))},
-            "log_p says (2, 2) for 2 sets. One log-probability per set.",
+            "log_p gives (2, 2) for 2 sets. One log-probability per set.",
         ),
         (
             {"log_p": lambda cases, sets: [-1.0, -math.inf]},

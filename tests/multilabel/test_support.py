@@ -139,7 +139,7 @@ def test_marginals_and_a_support_make_lists() -> None:
         (
             {"space": tl.LabelSets(NAMES, support=["a", "b"]), "unseen": 0.1},
             (
-                "case 0: every set of the space is there, so there is none for a mass of unseen ones. Leave unseen at "
+                "case 0: every set of the space is there, so that none is unseen. Leave unseen at "
                 "0, or take the space of all label sets. 1 more case has the same problem."
             ),
         ),

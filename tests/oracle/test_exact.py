@@ -53,7 +53,7 @@ def test_the_default_penalty_is_exact_to_twelve_digits(name: str, dtype: str) ->
     rule = exact.DEFINITIONS[name][0]
     invalid = np.array([p.invalid for p in padded])
     assert (lists.is_valid() == ~invalid).all()
-    due = tl.default_penalty(lists, rule=rule)
+    due = tl.scoring.default_penalty(lists, rule=rule)
     expected = [exact.default_penalty(name, int(m)) for m in drawn.sizes]
     assert max(map(exact.relative_error, due.tolist(), expected)) < TOLERANCE
     fined, plain = (tl.score(lists, drawn.outcomes, rule=rule, penalty=c) for c in (None, 0))

@@ -53,6 +53,8 @@ def test_single_precision_pays_no_penalty_at_any_k() -> None:
 def test_the_command_prints_a_row_per_rounding_and_fails_only_for_valid_lists_called_invalid(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(rounded, "SHAPES", ((10, (1, 3)),))  # the others are those of the tests above
+    monkeypatch.setattr(rounded, "TEMPERATURES", (1.0,))
     assert rounded.main(["60"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(rounded.ROUNDINGS)
     monkeypatch.setattr(rounded, "run", lambda *_: rounded.Found(honest=60, accused=1))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run_cli import complaints
+from tests.cli.run_cli import complaints, toplist_here
 from toplist.cli import demo
 
 ROOT = Path(__file__).parents[2]
+PLAIN = re.compile(r"(toplist [^|&;<>()$`\\*?\[\]{}~#!'\n]+\n)+")  # what every shell takes as it stands
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -26,14 +28,29 @@ def blocks() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "block"), blocks())
 def test_the_commands_run(page: str, block: str, tmp_path: Path) -> None:
     folder = shutil.copytree(demo.folder(), tmp_path / "data")
-    here = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(
-        [str(shutil.which("bash")), "-euc", block], cwd=folder, env=here, capture_output=True, text=True, check=False
-    )
+    done = in_process(block, folder) if PLAIN.fullmatch(block) else in_a_shell(block, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert not complaints(done.stderr)
     assert done.stderr  # how each file is read
+
+
+def in_process(block: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """One command after the other up to the first that fails, without a process for each."""
+    out = err = ""
+    for line in block.splitlines():
+        done = toplist_here(*shlex.split(line)[1:], cwd=folder)
+        out, err = out + done.stdout, err + done.stderr
+        if done.returncode:
+            break
+    return subprocess.CompletedProcess(block, done.returncode, out, err)
+
+
+def in_a_shell(block: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    here = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        [str(shutil.which("bash")), "-euc", block], cwd=folder, env=here, capture_output=True, text=True, check=False
+    )
 
 
 def test_there_are_commands_on_these_pages() -> None:

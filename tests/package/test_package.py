@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import pkgutil
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -25,18 +29,18 @@ def loaded_by(code: str) -> set[str]:
     return set(run.stdout.split())
 
 
-def test_exports_are_sorted_complete_and_exist() -> None:
-    assert sorted(tl.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == tl.__all__
-    assert set(tl.__all__) == {name for names in tl._HOME.values() for name in names}
-    assert all(getattr(tl, name) is not None for name in tl.__all__)
-    assert dir(tl) == sorted(tl.__all__)
+def packages() -> list[ModuleType]:
+    """toplist, and those of its packages that load their public names on first use."""
+    inner = [import_module(f"toplist.{one.name}") for one in pkgutil.iter_modules(tl.__path__) if one.ispkg]
+    return [tl, *(one for one in inner if Path(str(one.__file__)).with_suffix(".pyi").exists())]
 
 
-def test_the_names_that_type_checkers_see_are_the_names_that_are_exported() -> None:
-    source = Path(tl.__file__).read_text()
-    block = source[source.index("if TYPE_CHECKING:") : source.index("_HOME =")]
-    names = set(re.findall(r"\b(\w+)(?=,|\n|\))", re.sub(r"from [\w.]+ import \(?", "", block))) - {"TYPE_CHECKING"}
-    assert names == set(tl.__all__)
+@pytest.mark.parametrize("package", packages(), ids=lambda one: one.__name__)
+def test_every_name_of_the_stub_exists_and_is_exported(package: ModuleType) -> None:
+    stub = ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text())
+    names = [name.asname for line in stub.body if isinstance(line, ast.ImportFrom) for name in line.names]
+    assert sorted(names) == package.__all__ == dir(package)
+    assert all(getattr(package, name) is not None for name in names)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -44,10 +48,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         tl.brier  # noqa: B018
 
 
-def test_submodules_do_not_shadow_functions() -> None:
-    """Python binds an imported submodule to its parent, so no module may bear the name of an export."""
-    modules = {path.stem for path in Path(tl.__file__).parent.iterdir() if path.suffix in ("", ".py")}
-    assert not modules & set(tl.__all__)
+@pytest.mark.parametrize("package", packages(), ids=lambda one: one.__name__)
+def test_no_module_has_the_name_of_a_function_of_its_package(package: ModuleType) -> None:
+    """Python binds an imported module to its parent, where it would hide the function."""
+    modules = {one.name for one in pkgutil.iter_modules(package.__path__)}
+    assert not {name for name in modules & set(package.__all__) if not isinstance(getattr(package, name), ModuleType)}
 
 
 def test_importing_the_package_loads_nothing() -> None:

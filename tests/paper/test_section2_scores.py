@@ -98,7 +98,7 @@ def test_equation_4_zero_one_loss_elicits_the_mode() -> None:
         np.testing.assert_allclose(wrong, loss, rtol=0, atol=1e-15)
         best = set(np.flatnonzero(loss <= loss.min() + 1e-12))
         assert best == {x for x in range(m) if p[x] == p.max()}
-        assert best == {t.classes[0] for t in tl.true_lists(p / unit, 1)}
+        assert best == {t.classes[0] for t in tl.lists.true_lists(p / unit, 1)}
 
 
 def test_section_2_zero_one_score_of_a_distribution_is_the_mean_loss_of_its_modes() -> None:
@@ -158,7 +158,7 @@ def test_example_2_1_set_accuracy_is_consistent_for_the_mode() -> None:
     space = tl.LabelSets([1, 2, 3, 4, 5])
     every_set = sets_of(range(1, 6))
     truth = {x: float(EXAMPLE_2_1.get(x, 0)) for x in every_set}
-    (mode,) = tl.top_k(truth, 1, space=space).classes
+    (mode,) = tl.lists.top_k(truth, 1, space=space).classes
     assert mode == frozenset({1, 2})
     guesses = tl.TopLists.from_dicts([{x: 1.0} for x in every_set], space)
     p = tl.TopLists.from_dicts([{x: float(q) for x, q in EXAMPLE_2_1.items()}] * len(every_set), space)

@@ -62,14 +62,14 @@ def test_proxy_probability_and_equation_6_padded_distribution(m: int, unit: int)
 @pytest.mark.parametrize("m", [1, 2, 5, 100])
 def test_the_only_top_0_list_is_empty_and_pads_to_the_uniform_distribution(m: int) -> None:
     p = np.random.default_rng(m).dirichlet(np.ones(m))
-    assert list(tl.true_lists(p, 0)) == [tl.TopList({}, m)]
+    assert list(tl.lists.true_lists(p, 0)) == [tl.TopList({}, m)]
     np.testing.assert_array_equal(tl.TopList({}, m).padded(), np.full(m, 1 / m))
 
 
 @pytest.mark.parametrize(("m", "unit"), GRIDS)
 def test_top_m_lists_are_the_distributions(m: int, unit: int) -> None:
     for p in distributions(m, unit) / unit:
-        (t,) = tl.true_lists(p, m)
+        (t,) = tl.lists.true_lists(p, m)
         np.testing.assert_array_equal(t.padded(), p)
         assert t == tl.TopLists.from_proba(p[None])[0]
 
@@ -79,11 +79,11 @@ def test_calibrated_and_true_are_what_they_are_defined_to_be(m: int, unit: int) 
     """For every list and every distribution on the grid; T_k(p) has exactly the true lists of length k."""
     grid, p = every_list(m, unit), distributions(m, unit)
     calibrated, true = grid.calibrated(p), grid.true(p)
-    found = {(i, k): set(tl.true_lists(row / unit, k)) for i, row in enumerate(p) for k in range(m + 1)}
+    found = {(i, k): set(tl.lists.true_lists(row / unit, k)) for i, row in enumerate(p) for k in range(m + 1)}
     for a, t in enumerate(grid.lists):
         for b, row in enumerate(p / unit):
-            assert tl.is_calibrated(t, row) == calibrated[a, b]
-            assert tl.is_true(t, row) == true[a, b]
+            assert tl.lists.is_calibrated(t, row) == calibrated[a, b]
+            assert tl.lists.is_true(t, row) == true[a, b]
             assert (t in found[b, len(t)]) == true[a, b]
 
 
@@ -95,11 +95,11 @@ def test_top_k_functional_is_the_set_of_all_lists_of_largest_mass(m: int, unit: 
         for k in range(m + 1):
             mass = {s: int(p[list(s)].sum()) for s in combinations(range(m), k)}
             best = {s for s in mass if mass[s] == max(mass.values())}
-            got = tl.true_lists(p / unit, k)
+            got = tl.lists.true_lists(p / unit, k)
             assert got.count == len(got) == len(best)
             assert {tuple(sorted(t.classes)) for t in got} == best
             assert all(t.confidences == {c: p[c] / unit for c in t.classes} for t in got)
-            assert tl.top_k(p / unit, k) in got
+            assert tl.lists.top_k(p / unit, k) in got
             several += len(best) > 1
     assert several > 0
 
@@ -123,24 +123,24 @@ def test_list_is_valid_if_and_only_if_some_distribution_has_it_as_a_true_list(m:
     witness = type(grid)(grid.listed, grid.shares * finer, unit * finer).true(p).any(axis=1)
     np.testing.assert_array_equal(grid.lists.is_valid(), witness)
     for t, good in zip(grid.lists, witness, strict=True):
-        assert tl.is_valid(t) == good
-        assert tl.is_true(t, t.padded()) == good
+        assert tl.lists.is_valid(t) == good
+        assert tl.lists.is_true(t, t.padded()) == good
 
 
 def test_example_3_1() -> None:
     """Class i of the paper has code i - 1 here."""
     p, q = [0.5, 0.2, 0.2, 0.1], [0.5, 0.2, 0.1, 0.2]
-    assert set(tl.true_lists(p, 2)) == {tl.TopList({0: 0.5, 1: 0.2}, 4), tl.TopList({0: 0.5, 2: 0.2}, 4)}
+    assert set(tl.lists.true_lists(p, 2)) == {tl.TopList({0: 0.5, 1: 0.2}, 4), tl.TopList({0: 0.5, 2: 0.2}, 4)}
     s = tl.TopList({0: 0.5, 3: 0.1}, 4)
-    assert tl.is_calibrated(s, p)
-    assert not tl.is_true(s, p)
-    assert not tl.is_valid(s)
+    assert tl.lists.is_calibrated(s, p)
+    assert not tl.lists.is_true(s, p)
+    assert not tl.lists.is_valid(s)
     assert s.proxy == pytest.approx(0.2, abs=1e-15)
     r = tl.TopList({0: 0.5, 3: 0.2}, 4)
-    assert tl.is_valid(r)
+    assert tl.lists.is_valid(r)
     assert r.proxy == pytest.approx(0.15, abs=1e-15)
-    assert tl.is_true(r, q)
-    assert not tl.is_calibrated(r, p)
+    assert tl.lists.is_true(r, q)
+    assert not tl.lists.is_calibrated(r, p)
 
 
 def largest_valid_sublist(t: Exact, m: int) -> Exact:
@@ -221,4 +221,4 @@ def test_theorem_3_2_top_k_list_functional_is_elicitable(m: int, unit: int) -> N
         losses = e[grid.sizes == k]
         best = losses <= losses.min(axis=0) + 1e-9
         for b, row in enumerate(p / unit):
-            assert set(part.lists[best[:, b]]) == set(tl.true_lists(row, k))
+            assert set(part.lists[best[:, b]]) == set(tl.lists.true_lists(row, k))

@@ -30,8 +30,8 @@ def test_majorization_is_what_it_is_defined_to_be() -> None:
     above, _ = majorization(p)
     assert 0 < above.sum() < above.size
     for i, v in enumerate(p):
-        np.testing.assert_array_equal(tl.decreasing(v / 8), -np.sort(-v / 8))
-        assert [tl.majorizes(v / 8, w / 8) for w in p] == above[i].tolist()
+        np.testing.assert_array_equal(tl.scoring.decreasing(v / 8), -np.sort(-v / 8))
+        assert [tl.scoring.majorizes(v / 8, w / 8) for w in p] == above[i].tolist()
 
 
 @every_rule
@@ -118,13 +118,13 @@ def test_erratum_of_lemma_4_5_invalid_calibrated_list_is_not_majorized() -> None
     The proof takes the l largest entries of the padded s to sum to 1 - (m - l) pi(s) for l > k: that is validity.
     """
     p = [0.5, 0.2, 0.2, 0.1]
-    t, s = tl.top_k(p, 2), tl.TopList({0: 0.5, 3: 0.1}, 4)
+    t, s = tl.lists.top_k(p, 2), tl.TopList({0: 0.5, 3: 0.1}, 4)
     np.testing.assert_allclose(t.padded(), [0.5, 0.2, 0.15, 0.15], rtol=0, atol=1e-15)
     np.testing.assert_allclose(s.padded(), [0.5, 0.2, 0.2, 0.1], rtol=0, atol=1e-15)
-    assert tl.is_calibrated(s, p)
-    assert not tl.majorizes(t.padded(), s.padded())
-    assert tl.majorizes(t.padded(), s.valid().padded())
+    assert tl.lists.is_calibrated(s, p)
+    assert not tl.scoring.majorizes(t.padded(), s.padded())
+    assert tl.scoring.majorizes(t.padded(), s.valid().padded())
     for k, lists, holds in ((2, t, True), (2, s, False)):
-        largest = np.cumsum(tl.decreasing(lists.padded()))
+        largest = np.cumsum(tl.scoring.decreasing(lists.padded()))
         identity = [abs(largest[x - 1] - (1 - (4 - x) * lists.proxy)) < 1e-12 for x in range(k, 4)]
         assert all(identity) == holds

@@ -38,7 +38,7 @@ def test_theorem_5_4_all_true_lists_have_the_same_expected_score(known: Known) -
     """All of T_k(p), which the proof once misprints; for a uniform p these are C(6, k) lists, 20 for k = 3."""
     for p in ([1 / 6] * 6, [0.25, 0.25, 0.125, 0.125, 0.125, 0.125], [0.5, 0.25, 0.25, 0, 0, 0]):
         for k in range(7):
-            lists = list(tl.true_lists(p, k))
+            lists = list(tl.lists.true_lists(p, k))
             e = [tl.expected_score(t, p, rule=known.rule) for t in lists]
             np.testing.assert_allclose(e, true_entropies(known, np.array([p]))[0, k], rtol=0, atol=10 * known.tol)
             if p[0] == 1 / 6:
@@ -53,7 +53,7 @@ def test_erratum_of_the_proof_of_theorem_5_4_example_with_numbers() -> None:
     p = [0.5, 0.2, 0.2, 0.1]
     s, r, sublist = tl.TopList({0: 0.5, 3: 1 / 6}, 4), tl.TopList({0: 0.5, 3: 0.1}, 4), tl.TopList({0: 0.5}, 4)
     assert s.is_valid()
-    assert not tl.is_calibrated(s, p)
+    assert not tl.lists.is_calibrated(s, p)
     assert not r.is_valid()
     assert r.valid() == sublist
     np.testing.assert_allclose(s.padded(), [1 / 2, 1 / 6, 1 / 6, 1 / 6], rtol=0, atol=1e-15)
@@ -62,7 +62,7 @@ def test_erratum_of_the_proof_of_theorem_5_4_example_with_numbers() -> None:
     for rule, of_s, of_t in (("brier", 2 / 3, 0.665), ("log", log_s, log_t)):
         assert tl.expected_score(s, p, rule=rule) == pytest.approx(of_s, abs=1e-14)
         assert tl.expected_score(sublist, p, rule=rule) == pytest.approx(of_s, abs=1e-14)
-        for t in tl.true_lists(p, 2):
+        for t in tl.lists.true_lists(p, 2):
             assert tl.expected_score(t, p, rule=rule) == pytest.approx(of_t, abs=1e-14)
         assert of_t < of_s
 
@@ -97,5 +97,5 @@ def test_theorem_5_4_is_about_lists_of_one_length(known: Known) -> None:
     """A longer list, even one that is not true, may well beat a true shorter one: k is fixed in the theorem."""
     p = [0.4, 0.3, 0.2, 0.1]
     true, longer = tl.TopList({0: 0.4}, 4), tl.TopList({0: 0.41, 1: 0.29, 2: 0.2}, 4)
-    assert not tl.is_calibrated(longer, p)
+    assert not tl.lists.is_calibrated(longer, p)
     assert tl.expected_score(longer, p, rule=known.rule) < tl.expected_score(true, p, rule=known.rule)

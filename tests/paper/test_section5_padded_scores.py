@@ -52,7 +52,7 @@ def test_example_5_1_padding_an_invalid_list_would_beat_the_truth(known: Known) 
     p = np.array([0.5, 0.2, 0.2, 0.1])
     s = tl.TopList({0: 0.5, 3: 0.1}, 4)
     np.testing.assert_allclose(s.padded(), p, rtol=0, atol=1e-15)
-    for t in tl.true_lists(p, 2):
+    for t in tl.lists.true_lists(p, 2):
         truth = tl.expected_score(t, p, rule=known.rule)
         as_padded = tl.expected_score(tl.TopLists.from_proba(s.padded()[None]), p, rule=known.rule)[0]
         assert as_padded < truth - 1e-4

@@ -38,8 +38,8 @@ def test_example_5_5_without_penalty_the_score_is_not_strictly_consistent(known:
     assert t.proxy == pytest.approx(0.25, abs=1e-15)
     assert t.valid() == tl.TopList({0: 0.4}, 4)
     np.testing.assert_allclose(t.valid().padded(), p, rtol=0, atol=1e-15)
-    true = tl.top_k(p, 2)
-    assert not tl.is_true(t, p)
+    true = tl.lists.top_k(p, 2)
+    assert not tl.lists.is_true(t, p)
     best = tl.expected_score(true, p, rule=known.rule, penalty=0)
     assert tl.expected_score(t, p, rule=known.rule, penalty=0) == pytest.approx(best, abs=10 * known.tol)
     for penalty in (1e-4, 0.5, math.inf):

@@ -115,7 +115,7 @@ def test_brier_bound_holds_for_every_distribution_that_has_the_list_as_a_true_li
     for t in falling_lists(m):
         lists, q = as_list(t, m), having(t, m, finer=2) / (2 * UNIT)
         alpha = (UNIT - sum(t)) / UNIT
-        bound = tl.excess_bound(lists)
+        bound = tl.scoring.excess_bound(lists)
         if UNIT - sum(t) == t[-1]:
             continue  # twelfths do not add up exactly; eighths below do
         if not 0 < UNIT - sum(t) < t[-1]:
@@ -135,22 +135,22 @@ def test_worst_excess_is_the_maximum_over_all_distributions_that_have_the_list_a
         own = brier_entropy(padded(t, m))
         exact = [brier_entropy(tuple(Fraction(int(x), UNIT) for x in row)) for row in np.unique(q, axis=0)]
         worst = max((own - g) / g if g else Fraction(0) for g in exact)
-        assert tl.worst_excess(as_list(t, m)) == pytest.approx(float(worst), rel=1e-12, abs=1e-14)
+        assert tl.scoring.worst_excess(as_list(t, m)) == pytest.approx(float(worst), rel=1e-12, abs=1e-14)
         if 0 < UNIT - sum(t) < t[-1]:
-            assert tl.worst_excess(as_list(t, m)) < tl.excess_bound(as_list(t, m))
+            assert tl.scoring.worst_excess(as_list(t, m)) < tl.scoring.excess_bound(as_list(t, m))
 
 
 def test_assumption_14_is_strict() -> None:
     """There is no bound where the unaccounted mass equals the least confidence; without such a mass nothing is lost."""
     for t in ({0: 0.5}, {0: 0.75, 1: 0.125}, {0: 0.25, 1: 0.25, 2: 0.25}):
-        assert tl.excess_bound(tl.TopList(t, 5)) == math.inf
-    assert tl.excess_bound(tl.TopList({0: 1.0}, 5)) == 0
+        assert tl.scoring.excess_bound(tl.TopList(t, 5)) == math.inf
+    assert tl.scoring.excess_bound(tl.TopList({0: 1.0}, 5)) == 0
 
 
 def test_worst_excess_of_the_reject_is_infinite_and_of_a_distribution_zero() -> None:
-    assert tl.worst_excess(tl.TopList({}, 5)) == math.inf
-    assert tl.worst_excess(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
-    assert tl.excess_bound(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
+    assert tl.scoring.worst_excess(tl.TopList({}, 5)) == math.inf
+    assert tl.scoring.worst_excess(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
+    assert tl.scoring.excess_bound(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
 
 
 def relative_log_excess(alpha: float, m: int) -> float:
@@ -158,7 +158,7 @@ def relative_log_excess(alpha: float, m: int) -> float:
     t = tl.TopList({0: 1 - alpha}, m)
     p = tl.TopList({0: 1 - alpha, 1: alpha}, m)
     best = tl.entropy(p, rule="log")
-    assert tl.is_true(t, {0: 1 - alpha, 1: alpha})
+    assert tl.lists.is_true(t, {0: 1 - alpha, 1: alpha})
     assert best == pytest.approx(-alpha * math.log(alpha) - (1 - alpha) * math.log1p(-alpha), rel=1e-9)
     return (tl.expected_score(t, p, rule="log") - best) / best
 
@@ -176,7 +176,7 @@ def test_no_such_bound_for_the_log_score() -> None:
     assert by_mass == sorted(by_mass)
     assert by_mass[-1] > 1e6
     for m in (5, 2**1000):
-        assert tl.worst_excess(tl.TopList({0: 0.99}, m)) < 0.01, "the Brier score keeps its bound"
+        assert tl.scoring.worst_excess(tl.TopList({0: 0.99}, m)) < 0.01, "the Brier score keeps its bound"
 
 
 # Expected scores of the mode, the true top-1 list, the true top-2 list and the distribution itself, each with its
@@ -228,7 +228,7 @@ AS_PRINTED: dict[tuple[tuple[float, ...], str], list[tuple[str, str]]] = {
 
 def predictions(p: tuple[float, ...]) -> list[tl.TopList]:
     """The mode without its probability, the true lists of one and two classes, and the distribution."""
-    return [tl.TopList({0: 1.0}, 5), tl.top_k(p, 1), tl.top_k(p, 2), tl.top_k(p, 5)]
+    return [tl.TopList({0: 1.0}, 5), tl.lists.top_k(p, 1), tl.lists.top_k(p, 2), tl.lists.top_k(p, 5)]
 
 
 def row_of(p: tuple[float, ...], rule: str) -> list[tuple[float, float]]:

@@ -19,9 +19,9 @@ def test_top_beta_list_is_a_minimal_list_of_mass_beta(m: int, unit: int) -> None
         falling = -np.sort(-p)
         for beta in range(1, unit):
             k = next(j for j in range(m + 1) if falling[:j].sum() >= beta)
-            t = tl.top_mass(p / unit, beta / unit)
+            t = tl.lists.top_mass(p / unit, beta / unit)
             assert len(t) == k
-            assert t in tl.true_lists(p / unit, k)
+            assert t in tl.lists.true_lists(p / unit, k)
 
 
 @every_strict_rule
@@ -32,12 +32,12 @@ def test_padded_symmetric_scores_are_not_consistent_for_top_beta_lists(known: Kn
     so that restricting reports to the image of the functional does not help.
     """
     p, beta = np.array([0.5, 0.3, 0.15, 0.05]), 0.79
-    true = tl.top_mass(p, beta)
+    true = tl.lists.top_mass(p, beta)
     assert true == tl.TopList({0: 0.5, 1: 0.3}, 4)
     other = tl.TopList({0: 0.5, 1: 0.285, 2: 0.16}, 4)
-    assert tl.top_mass(other.padded(), beta) == other
+    assert tl.lists.top_mass(other.padded(), beta) == other
     of_true = tl.expected_score(true, p, rule=known.rule)
-    assert tl.expected_score(tl.top_k(p, 4), p, rule=known.rule) < of_true - 1e-4
+    assert tl.expected_score(tl.lists.top_k(p, 4), p, rule=known.rule) < of_true - 1e-4
     assert tl.expected_score(other, p, rule=known.rule) < of_true - 1e-4
 
 
@@ -90,7 +90,7 @@ def test_top_k_error_is_the_miss_indicator() -> None:
 def random_valid_lists(m: int, n: int, rng: np.random.Generator) -> list[tl.TopList]:
     """Truncations of random distributions, of every length: hard labels and rejects among them."""
     p = rng.dirichlet(np.full(m, 0.5), size=n)
-    lists = [tl.top_k(row, int(k)) for row, k in zip(p, rng.integers(0, m + 1, size=n), strict=True)]
+    lists = [tl.lists.top_k(row, int(k)) for row, k in zip(p, rng.integers(0, m + 1, size=n), strict=True)]
     return [*lists, tl.TopList({0: 1.0}, m), tl.TopList({}, m)]
 
 
@@ -126,7 +126,10 @@ def test_average_of_lists_is_a_list_and_valid_if_they_are(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_geometric_average_of_lists_is_a_list_and_valid_if_they_are(seed: int) -> None:
     rng, m = np.random.default_rng(seed), 7
-    pool = [tl.top_k(row, int(k)) for row, k in zip(rng.dirichlet(np.ones(m), 30), rng.integers(0, 6, 30), strict=True)]
+    pool = [
+        tl.lists.top_k(row, int(k))
+        for row, k in zip(rng.dirichlet(np.ones(m), 30), rng.integers(0, 6, 30), strict=True)
+    ]
     for _ in range(20):
         chosen = [pool[i] for i in rng.choice(len(pool), size=3, replace=False)]
         weights = rng.dirichlet(np.ones(3))

@@ -91,7 +91,7 @@ def test_infinitely_many_classes_pool_too() -> None:
         ([tl.TopLists.from_labels([0], 3)], {"weights": [0.5, 0.5]}, "2 weights for 1 members"),
         ([tl.TopLists.from_labels([0], 3)], {"weights": [0.5]}, "these add up to 0.5"),
         ([tl.TopLists.from_labels([0], 3)] * 2, {"weights": [1.5, -0.5]}, "not negative"),
-        ([[0.5, 0.5]], {}, "expected TopLists, got list"),
+        ([[0.5, 0.5]], {}, "how many classes are there"),
         (
             [tl.TopLists.from_labels([0], 3, ids=["x"]), tl.TopLists.from_labels([0], 3, ids=["y"])],
             {},
@@ -111,7 +111,7 @@ def test_a_list_pooled_with_itself_is_itself_down_to_its_logarithms(width: int) 
     from toplist.multilabel import best_sets
 
     z = np.random.default_rng(0).normal(size=(4, width)) * (4000 if width == 3 else 1)
-    lists = best_sets(z, 4, units="logit")
+    lists = best_sets(z, 4, scale="logit")
     assert lists.log_confidences is not None
     pool = linear_pool([lists, lists, lists], weights=[0.5, 0.25, 0.25])
     everything = [lists.space.sets_of(lists.classes).take(np.arange(4) * 4 + at) for at in range(4)]

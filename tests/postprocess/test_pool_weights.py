@@ -157,7 +157,7 @@ def test_a_geometric_pool_leaves_out_who_gave_zero_to_what_happened() -> None:
     hard, soft = tl.TopLists.from_labels([0, 1], 3), tl.TopLists.from_dicts([{0: 0.5}, {1: 0.5}], 3)
     found = pool_weights({"hard": hard, "soft": soft}, [0, 2], rule="log", pool="geometric")
     assert found.weights.tolist() == [0.0, 1.0]
-    with pytest.raises(tl.TopListError, match=r"every member gives zero to something that happened.*RestFloor"):
+    with pytest.raises(tl.TopListError, match=r"every member gives zero to some outcome.*RestFloor"):
         pool_weights([hard, hard[[1, 0]]], [0, 0], rule="log", pool="geometric")
     with pytest.raises(tl.TopListError, match="no weights are better than others"):
         pool_weights([hard, hard], [1, 2], rule="log")

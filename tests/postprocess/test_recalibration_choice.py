@@ -11,7 +11,7 @@ from studies import folder
 import toplist as tl
 from tests.postprocess.recalibrators import KINDS, mixed, open_ended, sharpened
 from toplist.postprocess.recalibration import Beta, BucketTemperature, Chain, Identity, Isotonic, RestFloor, Temperature
-from toplist.postprocess.recalibration.automatic import AutoRecalibrator, choose_recalibrator, cross_fitted
+from toplist.postprocess.recalibration.automatic import AutoRecalibrator, cross_fitted, select_recalibrator
 from toplist.postprocess.selection import as_folds
 
 DATA = folder.default()
@@ -25,7 +25,7 @@ def test_each_case_is_changed_by_a_fit_that_has_not_seen_it(kind: str) -> None:
     assert got.is_valid().all()
     for one in range(4):
         seen, rest = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        want = made.unfitted().fit(lists[seen], y[seen]).transform(lists[rest])
+        want = made.clone().fit(lists[seen], y[seen]).transform(lists[rest])
         np.testing.assert_allclose(got[rest].confidences, want.normalized_confidences, rtol=1e-12)
         assert np.array_equal(got[rest].classes, want.classes)
         assert np.array_equal(got[rest].ids, want.ids)
@@ -68,12 +68,12 @@ def test_clusters_stay_together() -> None:
     part = np.flatnonzero(fold == 2)
     want = Isotonic().fit(lists[fold != 2], y[fold != 2]).transform(lists[part])
     np.testing.assert_allclose(got[part].confidences, want.confidences, rtol=1e-12)
-    assert choose_recalibrator(lists, y, folds=4, clusters=clusters).folds == 4
+    assert select_recalibrator(lists, y, folds=4, clusters=clusters).folds == 4
 
 
 def test_the_table_says_what_the_candidates_score_on_cases_not_seen() -> None:
     lists, y = sharpened(54, 300, k=3)
-    choice = choose_recalibrator(lists, y, rule="log", seed=4)
+    choice = select_recalibrator(lists, y, rule="log", seed=4)
     plain = tl.score(lists, y, rule="log")
     for line, one in zip(choice.table, (Identity(), Temperature(rule="log")), strict=False):
         scores = tl.score(cross_fitted(one, lists, y, seed=4), y, rule="log")
@@ -91,13 +91,13 @@ def test_the_table_says_what_the_candidates_score_on_cases_not_seen() -> None:
 def test_what_is_calibrated_is_left_alone() -> None:
     """The identity is within a standard error of the best, and learns nothing."""
     lists, y = sharpened(55, 2000, power=1.0)
-    assert isinstance(choose_recalibrator(lists, y).best, Identity)
+    assert isinstance(select_recalibrator(lists, y).best, Identity)
 
 
 def test_what_is_too_sure_is_tempered() -> None:
     """Powers of distributions: one number says it all, and the others, which may do it as well, are less simple."""
     lists, y = sharpened(56, 2000, power=2.0)
-    best = choose_recalibrator(lists, y).best
+    best = select_recalibrator(lists, y).best
     assert isinstance(best, Temperature)
     assert best.temperature_ == pytest.approx(2.0, rel=0.15)
 
@@ -107,7 +107,7 @@ def test_fewer_infinite_scores_come_first() -> None:
     rng = np.random.default_rng(57)
     y = rng.integers(0, 4, 200)
     labels = np.where(rng.random(200) < 0.9, y, (y + 1) % 4)
-    choice = choose_recalibrator(
+    choice = select_recalibrator(
         tl.TopLists.from_labels(labels, 4), y, rule="log", candidates=[Temperature(rule="log"), RestFloor()]
     )
     assert isinstance(choice.best, RestFloor)
@@ -127,7 +127,7 @@ def test_a_chain_is_its_steps_one_after_the_other() -> None:
     assert made.transform(zeros) == floor.transform(heat.transform(zeros))
     assert made.parameters == 2
     assert "then RestFloor() [floor" in repr(made)
-    choice = choose_recalibrator(zeros, y, rule="log")
+    choice = select_recalibrator(zeros, y, rule="log")
     lines = {one.name: one for one in choice.table}
     both = lines["Chain(steps=(Temperature(rule='log'), RestFloor()))"]
     assert both.infinite == 0 < lines["Temperature(rule='log')"].infinite
@@ -144,7 +144,7 @@ def test_a_chain_has_steps(steps: list[object], says: str) -> None:
 
 def test_scores_that_are_infinite_for_all_do_not_confuse() -> None:
     lists = tl.TopLists.from_labels([0, 1, 0, 1], 3)
-    choice = choose_recalibrator(lists, [2, 2, 2, 2], rule="log", candidates=[Temperature(rule="log")], folds=2)
+    choice = select_recalibrator(lists, [2, 2, 2, 2], rule="log", candidates=[Temperature(rule="log")], folds=2)
     assert isinstance(choice.best, Identity)
     assert choice.table[0].score is None
     assert choice.table[0].infinite == 4
@@ -153,19 +153,19 @@ def test_scores_that_are_infinite_for_all_do_not_confuse() -> None:
 
 def test_candidates_that_cannot_say_why() -> None:
     lists, y = open_ended()
-    choice = choose_recalibrator(lists, y, candidates=[Temperature(), Beta()])
+    choice = select_recalibrator(lists, y, candidates=[Temperature(), Beta()])
     assert "take BucketTemperature" in choice.table[1].refused
     assert "take BucketTemperature" in repr(choice)
     assert not isinstance(choice.best, Temperature)
-    usual = [one.name for one in choose_recalibrator(lists, y).table]
+    usual = [one.name for one in select_recalibrator(lists, y).table]
     assert "Temperature()" not in usual
     assert "BucketTemperature()" in usual
 
 
 def test_the_table_can_be_read() -> None:
     lists, y = sharpened(58, 100, k=2)
-    shown = repr(choose_recalibrator(lists, y, folds=3, seed=2, candidates=[Temperature()]))
-    assert "Choice by the brier score in 3 folds (seed 2)" in shown
+    shown = repr(select_recalibrator(lists, y, folds=3, seed=2, candidates=[Temperature()]))
+    assert "Selection by the brier score in 3 folds (seed 2)" in shown
     assert sum(line.startswith(">") for line in shown.splitlines()) == 1
     assert len({len(line.rstrip()) for line in shown.splitlines()[1:]}) == 1
 
@@ -174,14 +174,14 @@ def test_cases_without_weight_have_no_say() -> None:
     lists, y = sharpened(59, 120, k=3)
     weight = (np.arange(120) % 3 > 0).astype(float)
     wrong = np.where(weight > 0, y, (y + 1) % 8)
-    there, again = (choose_recalibrator(lists, z, sample_weight=weight, folds=3) for z in (y, wrong))
+    there, again = (select_recalibrator(lists, z, sample_weight=weight, folds=3) for z in (y, wrong))
     assert there.table == again.table
 
 
 def test_auto_chooses_as_the_function_does() -> None:
     lists, y = sharpened(60, 200, k=3)
     made = AutoRecalibrator(rule="log", folds=3, seed=5).fit(lists, y)
-    want = choose_recalibrator(lists, y, rule="log", folds=3, seed=5)
+    want = select_recalibrator(lists, y, rule="log", folds=3, seed=5)
     assert made.choice_.table == want.table
     assert made.transform(lists) == want.best.transform(lists)
     assert repr(made).startswith("AutoRecalibrator(rule='log', folds=3, seed=5) [")
@@ -192,7 +192,7 @@ def test_auto_chooses_as_the_function_does() -> None:
 def test_candidates_are_recalibrators_that_make_sense(candidates: list[object]) -> None:
     lists, y = sharpened(61, 20)
     with pytest.raises(tl.TopListError, match=r"candidates are recalibrators|ridge is"):
-        choose_recalibrator(lists, y, candidates=candidates)  # type: ignore[arg-type]
+        select_recalibrator(lists, y, candidates=candidates)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not (DATA / "news20_cleanlab.npz").exists(), reason="the data are not here")
@@ -200,7 +200,7 @@ def test_newsgroups_want_a_temperature_and_a_floor() -> None:
     """Real predictions that are not sure enough, and impossible outcomes among them."""
     data = np.load(DATA / "news20_cleanlab.npz")
     lists = tl.TopLists.from_proba(data["probs"], normalize=True)
-    choice = choose_recalibrator(
+    choice = select_recalibrator(
         lists, data["labels"].astype(int), rule="log", folds=3,
         candidates=[Temperature(rule="log"), Chain(steps=(Temperature(rule="log"), RestFloor()))],
     )  # fmt: skip

@@ -39,7 +39,7 @@ def test_valid_lists_come_out_on_the_same_classes(
 ) -> None:
     """Whatever was learned from, and whatever is changed: empty, full, hard, invalid, with any number of classes."""
     lists, y = batch
-    made = KINDS[kind].unfitted().fit(lists, y)
+    made = KINDS[kind].clone().fit(lists, y)
     check(lists, made.transform(lists))
     other, _ = data.draw(batches())
     check(other, made.transform(other))
@@ -49,26 +49,26 @@ def test_valid_lists_come_out_on_the_same_classes(
 @pytest.mark.parametrize("per_case", [False, True])
 def test_lists_of_all_kinds_together_come_out_valid(kind: str, per_case: bool) -> None:
     lists, y = mixed(1, 120, per_case=per_case)
-    check(lists, KINDS[kind].unfitted().fit_transform(lists, y))
+    check(lists, KINDS[kind].clone().fit_transform(lists, y))
 
 
 @every_kind
 def test_lists_known_by_their_logarithms_come_out_valid(kind: str) -> None:
     """2**10000 classes, confidences of e^-3000."""
     lists, y = huge()
-    check(lists, KINDS[kind].unfitted().fit_transform(lists, y))
+    check(lists, KINDS[kind].clone().fit_transform(lists, y))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("temperature")])
 def test_infinitely_many_classes_are_served_by_all_but_temperature(kind: str) -> None:
     lists, y = open_ended()
-    check(lists, KINDS[kind].unfitted().fit_transform(lists, y))
+    check(lists, KINDS[kind].clone().fit_transform(lists, y))
 
 
 @every_kind
 def test_no_cases_can_be_changed_but_not_learned_from(kind: str) -> None:
     lists, y = sharpened(2, 60, k=3)
-    made = KINDS[kind].unfitted().fit(lists, y)
+    made = KINDS[kind].clone().fit(lists, y)
     assert len(made.transform(lists[:0])) == 0
     with pytest.raises(tl.TopListError, match="no cases to learn from"):
         made.fit(lists[:0], y[:0])
@@ -77,14 +77,14 @@ def test_no_cases_can_be_changed_but_not_learned_from(kind: str) -> None:
 @every_kind
 def test_empty_lists_teach_nothing_and_stay_empty(kind: str) -> None:
     empty = tl.TopLists.from_dicts([{}] * 6, 4)
-    out = KINDS[kind].unfitted().fit_transform(empty, [0, 1, 2, 3, 0, 1])
+    out = KINDS[kind].clone().fit_transform(empty, [0, 1, 2, 3, 0, 1])
     assert out == empty
 
 
 @every_kind
 def test_a_fit_is_the_same_each_time(kind: str) -> None:
     lists, y = mixed(3, 80)
-    first, second = KINDS[kind].unfitted().fit(lists, y), KINDS[kind].unfitted().fit(lists, y)
+    first, second = KINDS[kind].clone().fit(lists, y), KINDS[kind].clone().fit(lists, y)
     assert first.to_dict() == second.to_dict()
     assert first.fit(lists, y).to_dict() == second.to_dict()
 
@@ -97,8 +97,8 @@ def test_weights_count_as_cases_that_are_there_as_often(kind: str) -> None:
     lists, y = sharpened(4, 200, k=3)
     none = np.arange(200) % 2
     part = np.flatnonzero(none)
-    heavy = KINDS[kind].unfitted().fit(lists, y, sample_weight=none * 7.0).transform(lists)
-    alone = KINDS[kind].unfitted().fit(lists[part], y[part]).transform(lists)
+    heavy = KINDS[kind].clone().fit(lists, y, sample_weight=none * 7.0).transform(lists)
+    alone = KINDS[kind].clone().fit(lists[part], y[part]).transform(lists)
     np.testing.assert_allclose(heavy.confidences, alone.confidences, rtol=1e-4, atol=1e-6)
 
 
@@ -108,8 +108,8 @@ def test_the_order_of_cases_does_not_matter(kind: str) -> None:
         pytest.skip("folds are drawn by place")
     lists, y = sharpened(5, 150, k=4)
     back = np.arange(150)[::-1]
-    there = KINDS[kind].unfitted().fit(lists, y).transform(lists)
-    again = KINDS[kind].unfitted().fit(lists[back], y[back]).transform(lists)
+    there = KINDS[kind].clone().fit(lists, y).transform(lists)
+    again = KINDS[kind].clone().fit(lists[back], y[back]).transform(lists)
     np.testing.assert_allclose(there.confidences, again.confidences, rtol=1e-4, atol=1e-6)
 
 
@@ -119,8 +119,8 @@ def test_classes_called_by_other_numbers_are_not_mixed_up(kind: str) -> None:
     lists, y = sharpened(6, 100, m=5, k=3)
     space = tl.ClassSpace(labels=[10, 20, 30, 40, 50])
     named = tl.TopLists.from_ragged(lists.offsets, (lists.classes + 1) * 10, lists.confidences, space)
-    want = KINDS[kind].unfitted().fit_transform(lists, y)
-    got = KINDS[kind].unfitted().fit_transform(named, (y + 1) * 10)
+    want = KINDS[kind].clone().fit_transform(lists, y)
+    got = KINDS[kind].clone().fit_transform(named, (y + 1) * 10)
     np.testing.assert_allclose(got.confidences, want.confidences, rtol=1e-6, atol=1e-9)
     assert np.array_equal(got.classes, want.classes)
 
@@ -141,7 +141,7 @@ def test_what_was_too_sure_gets_better(kind: str, seed: int) -> None:
     """On other cases than were learned from; the identity, and a floor, at least do no harm."""
     lists, y = sharpened(seed, 600, k=4, power=2.5)
     other, z = sharpened(seed + 1, 600, k=4, power=2.5)
-    made: Recalibrator = KINDS[kind].unfitted().fit(lists, y)
+    made: Recalibrator = KINDS[kind].clone().fit(lists, y)
     before, after = tl.score(other, z).mean(), tl.score(made.transform(other), z).mean()
     assert after <= before + (1e-12 if kind in ("identity", "rest floor given") else -0.01)
 
@@ -151,10 +151,10 @@ def test_many_cases_are_learned_from_some_first_and_end_in_the_same_place(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lists, y = sharpened(8, 2000, k=3)
-    whole = KINDS[kind].unfitted().fit(lists, y).transform(lists)
-    for name in ("scaling._ROUGH", "scaling._ROUGH_EXPONENTS", "floor._ROUGH", "maps._ROUGH"):
+    whole = KINDS[kind].clone().fit(lists, y).transform(lists)
+    for name in ("scaling._ROUGH_GRID", "scaling._ROUGH_FIT", "floor._ROUGH", "maps._ROUGH"):
         monkeypatch.setattr(f"toplist.postprocess.recalibration.{name}", 100)
-    parts = KINDS[kind].unfitted().fit(lists, y).transform(lists)
+    parts = KINDS[kind].clone().fit(lists, y).transform(lists)
     np.testing.assert_allclose(parts.confidences, whole.confidences, rtol=1e-4, atol=1e-6)
 
 
@@ -163,4 +163,4 @@ def test_single_precision_is_no_obstacle() -> None:
     lists = tl.TopLists.from_proba(p / p.sum(axis=1, keepdims=True)).truncate(3)
     y = np.arange(100) % 6
     for made in KINDS.values():
-        check(lists, made.unfitted().fit_transform(lists, y))
+        check(lists, made.clone().fit_transform(lists, y))

@@ -31,16 +31,16 @@ def test_options_are_kept_as_they_were_given(kind: str) -> None:
     for name, value in params.items():
         assert getattr(again, name) is value
     assert again.get_params(deep=False) == params
-    assert made.unfitted().set_params(**params).get_params() == params
+    assert made.clone().set_params(**params).get_params() == params
 
 
 @every_kind
 def test_clones_are_not_fitted(kind: str) -> None:
     base = pytest.importorskip("sklearn.base", reason="needs scikit-learn")
     lists, y = sharpened(71, 30)
-    made = KINDS[kind].unfitted().fit(lists, y)
+    made = KINDS[kind].clone().fit(lists, y)
     again = base.clone(made)
-    assert repr(again) == repr(made.unfitted())
+    assert repr(again) == repr(made.clone())
     assert again.fit(lists, y).to_dict() == made.to_dict()
 
 
@@ -56,7 +56,7 @@ def test_a_pipeline_takes_them() -> None:
 @every_kind
 def test_learning_changes_no_option_and_no_list(kind: str) -> None:
     lists, y = sharpened(73, 30)
-    made, before, copy = KINDS[kind].unfitted(), lists.confidences.copy(), y.copy()
+    made, before, copy = KINDS[kind].clone(), lists.confidences.copy(), y.copy()
     params = made.get_params()
     assert made.fit(lists, y) is made
     made.transform(lists)
@@ -69,7 +69,7 @@ def test_learning_changes_no_option_and_no_list(kind: str) -> None:
 def test_what_has_learned_nothing_says_so(kind: str) -> None:
     lists, _ = sharpened(74, 3)
     with pytest.raises(tl.TopListError, match=r"not fitted yet: call fit\(lists, y\) first"):
-        KINDS[kind].unfitted().transform(lists)
+        KINDS[kind].clone().transform(lists)
 
 
 def test_representations_show_what_is_not_usual_and_what_was_learned() -> None:
@@ -91,7 +91,7 @@ def test_unknown_options_are_named() -> None:
         ({"y": [0, 1]}, "2 outcomes for 3 lists"),
         ({"y": [0, 1, 99]}, "outside the space"),
         ({"y": np.full((3, 8), 0.125)}, "one outcome per case"),
-        ({"lists": np.ones((3, 8))}, "expected TopLists"),
+        ({"lists": "abc"}, "expected TopLists"),
         ({"sample_weight": [1, 2]}, "2 sample weights for 3 cases"),
         ({"sample_weight": [1, -2, 1]}, "case 1: the sample weight is -2"),
         ({"sample_weight": [1, np.nan, 1]}, "case 1: the sample weight is nan"),
@@ -105,10 +105,10 @@ def test_what_is_wrong_with_the_cases_is_said(arguments: dict[str, Any], says: s
         Temperature().fit(given.pop("lists"), given.pop("y"), **given)
 
 
-def test_lists_are_what_is_changed() -> None:
+def test_predictions_of_no_known_shape_are_refused() -> None:
     lists, y = sharpened(77, 10)
     with pytest.raises(tl.TopListError, match="expected TopLists"):
-        Temperature().fit(lists, y).transform(lists.padded())  # type: ignore[arg-type]
+        Temperature().fit(lists, y).transform({"a": 0.5})
 
 
 def test_the_base_is_no_kind() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.postprocess.recalibrators import mixed, sharpened
-from toplist.calibration.pairs import promises
+from toplist.calibration.pairs import calibration_pairs
 from toplist.lists.log_space import ranks
 from toplist.postprocess.recalibration import Beta, Isotonic, Recalibrator
 from toplist.postprocess.recalibration.maps import fit_beta
@@ -22,8 +22,8 @@ def test_isotonic_is_the_regression_of_kept_on_promised_with_half_cases_at_its_e
     lists, y = sharpened(seed, 60, k=3)
     rng = np.random.default_rng(seed)
     weight = rng.integers(1, 4, 60).astype(float) if weighted else np.ones(60)
-    made = promises(lists, y)
-    t, kept = made.confidence, made.kept.astype(float)
+    made = calibration_pairs(lists, y)
+    t, kept = made.confidence, made.hit.astype(float)
     model = isotonic.IsotonicRegression(out_of_bounds="clip")
     w = np.concatenate((np.repeat(weight * 60 / weight.sum(), lists.sizes), [1, 1]))
     model.fit(np.concatenate((t, [t.min(), t.max()])), np.concatenate((kept, [0.5, 0.5])), sample_weight=w)

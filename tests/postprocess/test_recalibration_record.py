@@ -21,7 +21,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @every_kind
 def test_what_is_saved_is_loaded_exactly(kind: str, tmp_path: Path) -> None:
     lists, y = mixed(41, 90)
-    made = KINDS[kind].unfitted().fit(lists, y)
+    made = KINDS[kind].clone().fit(lists, y)
     made.save(tmp_path / "made.json")
     back = load(tmp_path / "made.json")
     assert type(back) is type(made)

@@ -14,7 +14,7 @@ from tests.postprocess.recalibrators import huge, mixed, open_ended, sharpened
 from tests.properties.cases import batches, law
 from toplist.lists.log_space import ranks
 from toplist.postprocess.recalibration import BucketTemperature, Recalibrator, Temperature
-from toplist.postprocess.recalibration.base import Sample, mended
+from toplist.postprocess.recalibration.base import Sample, strictly_repaired
 from toplist.postprocess.recalibration.scaling import outcomes, tempered
 
 temperatures = st.floats(0.2, 5.0)
@@ -38,7 +38,7 @@ def test_it_is_the_power_of_the_padded_distribution(seed: int, temperature: floa
 @law
 @given(batch=batches(), temperature=temperatures)
 def test_order_and_validity_stay(batch: tuple[tl.TopLists, list[int]], temperature: float) -> None:
-    lists = mended(batch[0])
+    lists = strictly_repaired(batch[0])
     out = tempered(lists, temperature)
     assert out.is_valid().all()
     t, new = lists.normalized_confidences, out.normalized_confidences
@@ -59,7 +59,7 @@ def test_temperatures_multiply(batch: tuple[tl.TopLists, list[int]], first: floa
 @law
 @given(batch=batches())
 def test_temperature_one_changes_nothing(batch: tuple[tl.TopLists, list[int]]) -> None:
-    assert at(1.0).transform(batch[0]) == mended(batch[0])
+    assert at(1.0).transform(batch[0]) == strictly_repaired(batch[0])
 
 
 def test_logarithms_are_tempered_where_numbers_end() -> None:
@@ -103,7 +103,7 @@ def test_it_is_never_worse_than_nothing_on_what_it_learned_from(
     lists, y = batch
     rule = kind.get_params()["rule"]
     before = tl.score(lists.repair(), y, rule=rule)
-    after = tl.score(kind.unfitted().fit_transform(lists, y), y, rule=rule)
+    after = tl.score(kind.clone().fit_transform(lists, y), y, rule=rule)
     assert np.isinf(after).sum() <= np.isinf(before).sum()
     finite = np.isfinite(before) & np.isfinite(after)
     assert after[finite].sum() <= before[finite].sum() + 1e-9

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.postprocess.factories import draw_lists
 from toplist.lists import from_logs
-from toplist.postprocess.selective import doubts, reject_below, rejection_curve
+from toplist.postprocess.selective import reject_below, rejection_curve, uncertainties
 
 seeds = st.integers(0, 5_000)
 
@@ -51,7 +51,7 @@ def test_every_point_is_what_rejecting_there_does(seed: int, rule: str, by: Any)
     w = np.round(rng.random(9), 2) + 0.1
     made = rejection_curve(lists, y, rule=rule, by=by, sample_weight=w)
     plain = lists.strictly_valid()
-    doubt = doubts(plain, by=by, rule=rule)
+    doubt = uncertainties(plain, by=by, rule=rule)
     own = tl.score(plain, y, rule=rule, penalty=0)
     none = tl.score(plain.truncate(0), y, rule=rule)
     assert made.coverage[0] == 0
@@ -188,7 +188,9 @@ def test_how_doubtful_a_list_is_does_not_depend_on_its_order(seed: int, rule: st
     rows = [dict(enumerate(rng.dirichlet(np.ones(7)).tolist())) for _ in range(5)]
     turned = [dict([list(row.items())[i] for i in rng.permutation(7)]) for row in rows]
     one, other = (tl.TopLists.from_dicts(some, 7) for some in (rows, turned))
-    np.testing.assert_array_equal(doubts(one, by="entropy", rule=rule), doubts(other, by="entropy", rule=rule))
+    np.testing.assert_array_equal(
+        uncertainties(one, by="entropy", rule=rule), uncertainties(other, by="entropy", rule=rule)
+    )
 
 
 def test_lists_that_say_the_same_in_other_words_are_accepted_together() -> None:

@@ -23,8 +23,8 @@ from tests.io.strategies import Drawn, chance, draw
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.evaluation.transform import pool_files, recalibrate_file, truncate_file
 from toplist.io import align
-from toplist.io.plan import Reading
-from toplist.lists.validation import Repairs
+from toplist.io.options import ReadRequest
+from toplist.io.plan import AlignedFiles, open_aligned
 from toplist.postprocess.combination import geometric_pool, linear_pool
 from toplist.postprocess.recalibration import Temperature
 from toplist.postprocess.truncation import truncate_by_gain
@@ -40,6 +40,12 @@ IN = (
     ("ranked", ".csv"),
     ("ranked", ".parquet"),
 )
+
+
+def aligned(
+    models: Any, truth: Any = None, *, space: Any = None, read: tl.ReadOptions | None = None, missing: str = "error"
+) -> AlignedFiles:
+    return open_aligned(ReadRequest.of(models, truth, read or tl.ReadOptions()), space, missing=missing)
 
 
 def of(drawn: Drawn) -> tl.TopLists:
@@ -85,7 +91,7 @@ def test_a_pooled_file_is_the_pool_of_the_lists(
             layout, suffix = IN[(at + j) % len(IN)]
             order = one.shuffled(j) if shuffled and j else one
             paths[f"m{j}"] = save(LAYOUTS[layout](order, chance(at, j)), tmp_path / f"{at}-{j}-{layout}{suffix}")
-        done = pool_files(paths, tmp_path / f"out.{out}", weights=[0.5, 0.2, 0.3], reading=Reading(space=M))
+        done = pool_files(paths, tmp_path / f"out.{out}", weights=[0.5, 0.2, 0.3], space=M)
         assert (done.cases, done.entries, done.faint) == (len(want), len(want.classes), 0)
         same(read(tmp_path / f"out.{out}", drawn[0]), want)
 
@@ -98,14 +104,14 @@ def test_files_are_truncated_and_recalibrated_as_lists_are(tmp_path: Path, kind:
     drawn = draw(5, kind=kind)
     path = save(LAYOUTS[layout](drawn, chance(1)), tmp_path / f"in{suffix}")
     lists = read(path, drawn)
-    reading = Reading(space=tl.ClassSpace(M, labels=drawn.classes) if kind != "full" else M)
+    space = tl.ClassSpace(M, labels=drawn.classes) if kind != "full" else M
     model = Temperature().fit(lists, drawn.outcomes)
     out = tmp_path / "out.parquet"
     for want, make in (
-        (lists.truncate(2), lambda: truncate_file(path, out, k=2, reading=reading)),
-        (lists.truncate(mass=0.6), lambda: truncate_file(path, out, mass=0.6, reading=reading)),
-        (truncate_by_gain(lists, 0.05), lambda: truncate_file(path, out, gain=0.05, reading=reading)),
-        (model.transform(lists), lambda: recalibrate_file(path, model, out, reading=reading)),
+        (lists.truncate(2), lambda: truncate_file(path, out, k=2, space=space)),
+        (lists.truncate(mass=0.6), lambda: truncate_file(path, out, mass=0.6, space=space)),
+        (truncate_by_gain(lists, 0.05), lambda: truncate_file(path, out, gain=0.05, space=space)),
+        (model.transform(lists), lambda: recalibrate_file(path, model, out, space=space)),
     ):
         assert make().cases == len(lists)
         same(read(out, drawn), want)
@@ -120,7 +126,7 @@ def test_neither_batches_nor_threads_show_in_the_file(
     made = []
     for part in (1, 7, 1 << 15):
         monkeypatch.setattr(align, "_PART", part)
-        pool_files(paths, tmp_path / f"by-{part}.{out}", k=3, reading=Reading(space=M))
+        pool_files(paths, tmp_path / f"by-{part}.{out}", k=3, space=M)
         made.append((tmp_path / f"by-{part}.{out}").read_bytes())
     assert len(set(made)) == 1
 
@@ -150,9 +156,7 @@ def test_whole_numbers_and_labels_of_one_space_are_one_class(tmp_path: Path) -> 
     (tmp_path / "a.jsonl").write_text('{"case": 1, "classes": [1], "confidences": [0.5]}\n')
     (tmp_path / "b.jsonl").write_text('{"case": 1, "classes": ["dog"], "confidences": [0.7]}\n')
     space = tl.ClassSpace(labels=["cat", "dog", "eel"])
-    pool_files(
-        {"a": tmp_path / "a.jsonl", "b": tmp_path / "b.jsonl"}, tmp_path / "o.jsonl", reading=Reading(space=space)
-    )
+    pool_files({"a": tmp_path / "a.jsonl", "b": tmp_path / "b.jsonl"}, tmp_path / "o.jsonl", space=space)
     assert json.loads((tmp_path / "o.jsonl").read_text()) == {"case": 1, "classes": ["dog"], "confidences": [0.6]}
 
 
@@ -165,9 +169,9 @@ def test_label_sets_survive_however_their_labels_are_ordered(tmp_path: Path, out
     ]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     for space in (tl.ClassSpace(labels=["sun", "sea", "rain"]), 8):
-        reading = Reading(space=space, sets=";")
-        pool_files({"a": tmp_path / "a.csv", "b": tmp_path / "b.jsonl"}, tmp_path / f"o.{out}", reading=reading)
-        files = Reading(space=space, sets=";").open({"o": tmp_path / f"o.{out}"})
+        read = tl.ReadOptions(set_separator=";")
+        pool_files({"a": tmp_path / "a.csv", "b": tmp_path / "b.jsonl"}, tmp_path / f"o.{out}", space=space, read=read)
+        files = aligned({"o": tmp_path / f"o.{out}"}, space=space, read=read)
         said: dict[str, float] = {}
         for batches in files.cases.in_step():
             (lists,), _, names = files.lists(batches)
@@ -179,7 +183,7 @@ def test_label_sets_survive_however_their_labels_are_ordered(tmp_path: Path, out
 def test_any_number_of_classes_can_be_pooled(tmp_path: Path, m: float) -> None:
     drawn = members(4, m=6)
     paths = {f"m{j}": save(LAYOUTS["long"](one, chance(j)), tmp_path / f"{j}.csv") for j, one in enumerate(drawn)}
-    pool_files(paths, tmp_path / "o.jsonl", reading=Reading(space=m))
+    pool_files(paths, tmp_path / "o.jsonl", space=m)
     space = tl.ClassSpace(m, labels=drawn[0].classes)
     want = linear_pool([tl.TopLists.from_dicts(one.lists, space) for one in drawn])
     got = tl.read_lists(tmp_path / "o.jsonl", space)
@@ -194,12 +198,12 @@ def test_geometric_pools_too(tmp_path: Path) -> None:
             json.dumps({"case": 1, "classes": list(one), "confidences": list(one.values())}) + "\n"
         )
     paths = {f"m{j}": tmp_path / f"{j}.jsonl" for j in range(2)}
-    pool_files(paths, tmp_path / "o.parquet", pool="geometric", reading=Reading(space=M))
+    pool_files(paths, tmp_path / "o.parquet", pool="geometric", space=M)
     space = tl.ClassSpace(M, labels=["a", "b", "c"])
     want = geometric_pool([tl.TopLists.from_dicts([one], space) for one in lists])
     np.testing.assert_allclose(tl.read_lists(tmp_path / "o.parquet", space).padded(), want.padded(), atol=1e-15)
     with pytest.raises(TopListError, match="linear or geometric"):
-        pool_files(paths, tmp_path / "o.parquet", pool="median", reading=Reading(space=M))
+        pool_files(paths, tmp_path / "o.parquet", pool="median", space=M)
 
 
 def test_cases_that_not_all_have_are_an_error_or_left_out(tmp_path: Path) -> None:
@@ -210,9 +214,9 @@ def test_cases_that_not_all_have_are_an_error_or_left_out(tmp_path: Path) -> Non
     with pytest.raises(
         AlignmentError, match=rf"b lacks 3 cases \('{a.ids[0]}', .*has 1 case \('{a.ids[11]}'\) that a lacks"
     ):
-        pool_files(paths, out, reading=Reading(space=M))
+        pool_files(paths, out, space=M)
     assert not out.exists()
-    done = pool_files(paths, out, reading=Reading(space=M, missing="common"))
+    done = pool_files(paths, out, space=M, missing="common")
     assert (done.cases, done.left_out) == (7, {"a": 3, "b": 1})
     at = list(range(3, 10))
     same(read(out, a), linear_pool([of(a.take(at)), of(b.take(at))]))
@@ -224,15 +228,15 @@ def test_files_without_ids_go_by_their_rows_and_stay_without(tmp_path: Path) -> 
     (tmp_path / "b.jsonl").write_text(one * 3)
     (tmp_path / "c.jsonl").write_text(one * 2)
     (tmp_path / "d.jsonl").write_text('{"case": 1, "classes": ["a"], "confidences": [0.5]}\n')
-    paths, reading = {"a": tmp_path / "a.jsonl", "b": tmp_path / "b.jsonl"}, Reading(space=4)
-    assert pool_files(paths, tmp_path / "o.parquet", reading=reading).cases == 3
+    paths = {"a": tmp_path / "a.jsonl", "b": tmp_path / "b.jsonl"}
+    assert pool_files(paths, tmp_path / "o.parquet", space=4).cases == 3
     assert pq.read_table(tmp_path / "o.parquet").column_names == ["classes", "confidences"]
     with pytest.raises(TopListError, match="without ids"):
-        pool_files(paths, tmp_path / "o.csv", reading=reading)
+        pool_files(paths, tmp_path / "o.csv", space=4)
     with pytest.raises(AlignmentError, match=r"same number of rows: .* has 3, .* has 2"):
-        pool_files(paths | {"b": tmp_path / "c.jsonl"}, tmp_path / "o.csv", reading=reading)
+        pool_files(paths | {"b": tmp_path / "c.jsonl"}, tmp_path / "o.csv", space=4)
     with pytest.raises(AlignmentError, match="no column with case ids"):
-        pool_files(paths | {"b": tmp_path / "d.jsonl"}, tmp_path / "o.csv", reading=reading)
+        pool_files(paths | {"b": tmp_path / "d.jsonl"}, tmp_path / "o.csv", space=4)
     assert not (tmp_path / "o.csv").exists()
 
 
@@ -253,7 +257,7 @@ def test_bad_data_are_named_and_leave_no_file_behind(tmp_path: Path, what: str) 
     old.write_bytes(b"what was here")
     for out in (tmp_path / "new.parquet", old):
         with pytest.raises(FileError, match=said):
-            truncate_file(tmp_path / "in.jsonl", out, k=1, reading=Reading(space=5))
+            truncate_file(tmp_path / "in.jsonl", out, k=1, space=5)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "old.parquet"]
     assert old.read_bytes() == b"what was here"
 
@@ -266,15 +270,15 @@ def test_a_file_never_replaces_itself(tmp_path: Path) -> None:
     with pytest.raises(TopListError, match="lies in the folder"):
         truncate_file(tmp_path, tmp_path / "b.parquet", k=1)
     with pytest.raises(TopListError, match="matches the pattern"):
-        pool_files({"a": tmp_path / "*.parquet", "b": path}, tmp_path / "c.parquet", reading=Reading(space=M))
+        pool_files({"a": tmp_path / "*.parquet", "b": path}, tmp_path / "c.parquet", space=M)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_repairs_are_done_and_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("case,class,confidence\n1,a,80\n1,b,40\n2,a,50\n")
-    reading = Reading(repairs=Repairs(units="percent", normalize=True))
-    done = truncate_file(tmp_path / "a.csv", tmp_path / "o.jsonl", k=1, reading=reading)
+    read = tl.ReadOptions(scale="percent", normalize=True)
+    done = truncate_file(tmp_path / "a.csv", tmp_path / "o.jsonl", k=1, read=read)
     assert done.repairs == {"predictions": {"units: percent": 2, "normalized": 1}}
     first, _ = map(json.loads, (tmp_path / "o.jsonl").read_text().splitlines())
     assert first["confidences"] == pytest.approx([2 / 3])
@@ -284,9 +288,9 @@ def test_masses_that_a_file_cannot_hold_are_counted(tmp_path: Path) -> None:
     records = [[-1e-16, -40.0], [-0.1, -900.0], [-0.1, -5.0]]
     lines = [{"case": i, "classes": ["a", "b"], "confidences": t} for i, t in enumerate(records)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    reading = Reading(space=2**100, repairs=Repairs(units="log"))
-    assert truncate_file(tmp_path / "a.jsonl", tmp_path / "o.parquet", k=1, reading=reading).faint == 1
-    assert truncate_file(tmp_path / "a.jsonl", tmp_path / "o.parquet", k=2, reading=reading).faint == 1
+    logs = tl.Source(tmp_path / "a.jsonl", scale="log")
+    assert truncate_file(logs, tmp_path / "o.parquet", k=1, space=2**100).faint == 1
+    assert truncate_file(logs, tmp_path / "o.parquet", k=2, space=2**100).faint == 1
 
 
 def test_no_cases_make_a_file_without_cases(tmp_path: Path) -> None:
@@ -303,7 +307,7 @@ def test_no_cases_make_a_file_without_cases(tmp_path: Path) -> None:
         assert (tmp_path / f"o.{out}").exists()
     (tmp_path / "y.csv").write_text("case,outcome\n")
     with pytest.raises(FileError, match="no cases"):
-        Reading(space=3).open({"a": tmp_path / "a.parquet"}, tmp_path / "y.csv").gather()
+        aligned({"a": tmp_path / "a.parquet"}, tmp_path / "y.csv", space=3).gather()
 
 
 def test_blank_names_are_refused_in_csv(tmp_path: Path) -> None:
@@ -331,7 +335,7 @@ def test_lists_gathered_with_the_truth_score_as_they_do_in_memory(
         layout, suffix = (("lists", ".parquet"), ("long", ".csv"))[j]
         save(LAYOUTS[layout](one.shuffled(j) if shuffled else one, chance(j)), tmp_path / f"{j}{suffix}")
     save([{"case": i, "outcome": y} for i, y in zip(a.ids, a.outcomes, strict=True)], tmp_path / "y.parquet")
-    files = Reading(space=M).open({"a": tmp_path / "0.parquet", "b": tmp_path / "1.csv"}, tmp_path / "y.parquet")
+    files = aligned({"a": tmp_path / "0.parquet", "b": tmp_path / "1.csv"}, tmp_path / "y.parquet", space=M)
     lists, y = files.gather()
     outcomes = list(map(str, a.outcomes))
     for name, one in (("a", a), ("b", b)):
@@ -348,24 +352,24 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     with pytest.raises(TopListError, match="one of the three"):
         truncate_file(path, out, k=1, mass=0.5)
     with pytest.raises(SpaceError, match="one per case"):
-        truncate_file(path, out, k=1, reading=Reading(space=[3]))
+        truncate_file(path, out, k=1, space=[3])
     with pytest.raises(SpaceError, match="how many classes"):
         truncate_file(path, out, gain=0.1)
     with pytest.raises(FileError, match="one outcome per case"):
-        Reading(space=3).open({"a": path}, tmp_path / "y.csv")
+        aligned({"a": path}, tmp_path / "y.csv", space=3)
     with pytest.raises(TopListError, match="missing is"):
-        Reading(missing="reject")
+        aligned({"a": path}, missing="reject")
     with pytest.raises(TopListError, match=r"\.parquet"):
         truncate_file(path, tmp_path / "o.xlsx", k=1)
     with pytest.raises(TopListError, match="no folder"):
         truncate_file(path, tmp_path / "no" / "o.parquet", k=1)
     (tmp_path / "y.csv").write_text("case,outcome\n1,\n")
     with pytest.raises(FileError, match="no outcome"):
-        Reading(space=3).open({"a": path}, tmp_path / "y.csv").gather()
+        aligned({"a": path}, tmp_path / "y.csv", space=3).gather()
     pq.write_table(pa.table({"case": [1], "classes": [[0]], "confidences": [[0.5]]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"case": [1], "outcome": [3]}), tmp_path / "y.parquet")
     with pytest.raises(FileError, match=r"row 1.*outcome 3 is not among the 3 classes"):
-        Reading(space=3).open({"a": tmp_path / "a.parquet"}, tmp_path / "y.parquet").gather()
+        aligned({"a": tmp_path / "a.parquet"}, tmp_path / "y.parquet", space=3).gather()
 
 
 names_of_classes = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
@@ -390,7 +394,7 @@ def test_every_name_and_every_digit_survives_or_is_refused(out: str, lists: list
             assert not target.exists()
             return
         truncate_file(source, target, k=9)
-        files = Reading(space=math.inf).open({"o": target})
+        files = aligned({"o": target}, space=math.inf)
         got: list[dict[str, float]] = []
         for batches in files.cases.in_step():
             (made,), _, names = files.lists(batches)
@@ -406,7 +410,7 @@ def test_a_vetoed_case_is_named_with_its_file_and_row(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     paths = {name: tmp_path / f"{name}.jsonl" for name in "ab"}
     with pytest.raises(FileError, match=r"a\.jsonl, row 4.*c3"):
-        pool_files(paths, tmp_path / "o.csv", pool="geometric", reading=Reading(space=5))
+        pool_files(paths, tmp_path / "o.csv", pool="geometric", space=5)
     assert not (tmp_path / "o.csv").exists()
 
 
@@ -417,8 +421,8 @@ def test_what_lacks_its_confidence_is_left_out_where_that_is_asked_for(tmp_path:
     (tmp_path / "b.csv").write_text("case,class_1,p_1,class_2,p_2\n" + "".join(rows[case] for case in cases))
     paths, out = {"a": tmp_path / "a.csv", "b": tmp_path / "b.csv"}, tmp_path / "o.jsonl"
     with pytest.raises(FileError, match="confidence is blank"):
-        pool_files(paths, out, reading=Reading(space=5))
-    done = pool_files(paths, out, reading=Reading(space=5, repairs={"b": Repairs(blanks="drop")}))
+        pool_files(paths, out, space=5)
+    done = pool_files(paths | {"b": tl.Source(paths["b"], blanks="drop")}, out, space=5)
     assert done.repairs == {"a": {}, "b": {"blanks left out": 1}}
     first, _ = map(json.loads, out.read_text().splitlines())
     assert (first["classes"], first["confidences"]) == (["x"], [0.5])

@@ -73,6 +73,15 @@ def test_blocks_of_cuts_score_as_lists_cut_one_by_one(rule: Any, monkeypatch: py
     np.testing.assert_allclose(made, want, rtol=1e-12)
 
 
+def test_a_block_of_shorter_lists_is_cut_to_its_own_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = tl.TopLists.from_dicts([{0: 0.5, 1: 0.2, 2: 0.2}, {0: 0.6}, {1: 0.3}, {}], 5)
+    whole = curve(lists, [0, 1, 1, 2])
+    monkeypatch.setattr("toplist.scoring.truncation_curve._CELLS", 1)
+    again = curve(lists, [0, 1, 1, 2])
+    np.testing.assert_allclose(again.score, whole.score, rtol=1e-15)
+    np.testing.assert_allclose(again.entropy, whole.entropy, rtol=1e-15)
+
+
 def test_labels_that_are_numbers_are_encoded_once() -> None:
     """Codes are not taken for labels on the way, in curves neither."""
     space = tl.ClassSpace(labels=[2, 1, 0])

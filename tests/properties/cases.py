@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +20,43 @@ from tests.oracle.dense import RULES
 SIZES = (1, 2, 3, 4, 5, 8, 1000, 10**9)
 law = settings(deadline=None, max_examples=20, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
 every_rule = pytest.mark.parametrize("name", RULES)
+
+
+class Replayed:
+    """Draws within a test that are the same each time it is run; none depends on the rule."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data, self.at, self.drawn = data, 0, []
+
+    def draw(self, strategy: st.SearchStrategy[Any]) -> Any:
+        """The next one, which is made where there is none yet."""
+        if self.at == len(self.drawn):
+            self.drawn.append(self.data.draw(strategy))
+        self.at += 1
+        return deepcopy(self.drawn[self.at - 1])
+
+
+def by_every_rule(test: Callable[..., None]) -> Callable[..., None]:
+    """A law of every rule on the same draws: drawing takes longer than scoring."""
+
+    own = signature(test)
+    others = [one for one in own.parameters.values() if one.name != "name"]
+
+    @wraps(test)
+    def each(*given: Any, **named: Any) -> None:
+        drawn = {**dict(zip((one.name for one in others), given, strict=False)), **named}
+        again = {key: Replayed(x) for key, x in drawn.items() if isinstance(x, st.DataObject)}
+        for name in RULES:
+            for one in again.values():
+                one.at = 0
+            try:
+                test(name=name, **drawn | again)
+            except Exception as failure:
+                failure.add_note(f"by the rule {name!r}")
+                raise
+
+    each.__signature__ = own.replace(parameters=others)  # type: ignore[attr-defined]
+    return each
 
 
 @dataclass(frozen=True)

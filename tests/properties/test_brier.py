@@ -49,12 +49,12 @@ def test_information_gain_of_the_next_class(p: list[float]) -> None:
     """G_k - G_(k+1) = n / (n - 1) (x - proxy_k)**2, with x the probability of the class that is added."""
     falling = sorted(p, reverse=True)
     for k in range(len(p) - 1):
-        here, there = tl.top_k(p, k), tl.top_k(p, k + 1)
+        here, there = tl.lists.top_k(p, k), tl.lists.top_k(p, k + 1)
         n = len(p) - k
         expected = n / (n - 1) * (falling[k] - here.proxy) ** 2
         assert tl.entropy(here) - tl.entropy(there) == pytest.approx(expected, abs=1e-12)
     gain = tl.curve([p]).gain
-    proxies = [tl.top_k(p, k).proxy for k in range(len(p))]
+    proxies = [tl.lists.top_k(p, k).proxy for k in range(len(p))]
     expected_gain = [(len(p) - k) / max(len(p) - k - 1, 1) * (falling[k] - proxies[k]) ** 2 for k in range(len(p))]
     np.testing.assert_allclose(gain, expected_gain, atol=1e-12)
 
@@ -64,7 +64,7 @@ def test_information_gain_of_the_next_class(p: list[float]) -> None:
 def test_realised_gain_of_appending_a_class(p: list[float], data: st.DataObject) -> None:
     """S_k - S_(k+1) = -d**2 n / (n - 1) + 2 d (1{y is added} - 1{y stays unlisted} / (n - 1)), d = x - proxy."""
     y, k = data.draw(st.integers(0, len(p) - 1)), data.draw(st.integers(0, len(p) - 2))
-    here, there = tl.top_k(p, k), tl.top_k(p, k + 1)
+    here, there = tl.lists.top_k(p, k), tl.lists.top_k(p, k + 1)
     n, (added,) = len(p) - k, set(there.classes) - set(here.classes)
     d = there.confidences[added] - here.proxy
     stays = y not in there.confidences
@@ -77,7 +77,7 @@ def test_realised_gain_of_appending_a_class(p: list[float], data: st.DataObject)
 def test_the_gap_to_the_full_distribution(p: list[float], data: st.DataObject) -> None:
     """For a true list it is the squared distance of the unlisted probabilities from their mean; for the logarithmic
     score their Kullback-Leibler divergence from it."""
-    t = tl.top_k(p, data.draw(st.integers(0, len(p) - 1)))
+    t = tl.lists.top_k(p, data.draw(st.integers(0, len(p) - 1)))
     left = [x for c, x in enumerate(p) if c not in t.confidences]
     squares = math.fsum((x - t.proxy) ** 2 for x in left)
     assert tl.divergence(t, p) == pytest.approx(squares, abs=1e-12)

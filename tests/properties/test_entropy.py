@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
-from tests.properties.cases import Case, cases, distributions, every_rule, law, lists
+from tests.properties.cases import Case, by_every_rule, cases, distributions, law, lists
 
 M = 5
 
@@ -22,9 +22,9 @@ def tolerance(name: str, *sizes: float) -> float:
     return RULES[name].tol * max([1.0, *finite])
 
 
-@every_rule
 @law
 @given(case=cases())
+@by_every_rule
 def test_entropy_is_not_negative_and_largest_for_the_empty_list(name: str, case: Case) -> None:
     rule, t = RULES[name].rule, case.list
     most = tl.entropy(tl.TopList({}, t.size), rule=rule)
@@ -32,9 +32,9 @@ def test_entropy_is_not_negative_and_largest_for_the_empty_list(name: str, case:
     assert -tol <= own <= most + tol
 
 
-@every_rule
 @law
 @given(p=distributions())
+@by_every_rule
 def test_entropy_falls_as_true_lists_grow(name: str, p: list[float]) -> None:
     """The more of a distribution is told, the more certain it is (paper, Theorem 5.3)."""
     rule, full = RULES[name].rule, tl.TopLists.from_proba([p])
@@ -45,9 +45,9 @@ def test_entropy_falls_as_true_lists_grow(name: str, p: list[float]) -> None:
     assert (curve.gain >= -tol).all()
 
 
-@every_rule
 @law
 @given(t=lists(M), p=distributions(M))
+@by_every_rule
 def test_divergence_is_not_negative(name: str, t: dict[int, float], p: list[float]) -> None:
     """Whatever is listed, the truth is expected to score no worse; not because the difference is cut off at zero."""
     rule = RULES[name].rule
@@ -58,9 +58,9 @@ def test_divergence_is_not_negative(name: str, t: dict[int, float], p: list[floa
     assert d == pytest.approx(expected - least, rel=1e-9, abs=tolerance(name, least))
 
 
-@every_rule
 @law
 @given(t=lists(M), truth=lists(M))
+@by_every_rule
 def test_divergence_from_a_list_is_that_from_its_padded_distribution(
     name: str, t: dict[int, float], truth: dict[int, float]
 ) -> None:
@@ -72,26 +72,26 @@ def test_divergence_from_a_list_is_that_from_its_padded_distribution(
     assert d == pytest.approx(written_out, rel=1e-9, abs=10 * tolerance(name))
 
 
-@every_rule
 @law
 @given(p=distributions())
+@by_every_rule
 def test_divergence_of_the_truth_from_itself_is_zero(name: str, p: list[float]) -> None:
     own = tl.divergence(tl.TopLists.from_proba([p]), [p], rule=RULES[name].rule)
     np.testing.assert_allclose(own, 0.0, atol=tolerance(name))
 
 
-@every_rule
 @law
 @given(t=lists(M))
+@by_every_rule
 def test_divergence_of_a_valid_list_from_itself_is_zero(name: str, t: dict[int, float]) -> None:
     kept = tl.TopList(t, M).valid()
     assert tl.divergence(kept, kept, rule=RULES[name].rule) == pytest.approx(0.0, abs=10 * tolerance(name))
     assert tl.divergence(kept, kept.padded(), rule=RULES[name].rule) == pytest.approx(0.0, abs=10 * tolerance(name))
 
 
-@every_rule
 @law
 @given(t=lists(M), p=distributions(M))
+@by_every_rule
 def test_strict_rules_tell_any_other_distribution_from_the_truth(
     name: str, t: dict[int, float], p: list[float]
 ) -> None:
@@ -105,9 +105,9 @@ def test_strict_rules_tell_any_other_distribution_from_the_truth(
         assert d > 1e-7
 
 
-@every_rule
 @law
 @given(t=lists(M), p=distributions(M))
+@by_every_rule
 def test_an_expected_score_is_the_mean_of_the_scores(name: str, t: dict[int, float], p: list[float]) -> None:
     """Weighted by the truth; a class of probability zero counts nothing, even where its score is infinite."""
     rule, report = RULES[name].rule, tl.TopList(t, M)
@@ -117,9 +117,9 @@ def test_an_expected_score_is_the_mean_of_the_scores(name: str, t: dict[int, flo
     assert tl.expected_score(report, p, rule=rule) == pytest.approx(mean, abs=10 * tol, rel=1e-9)
 
 
-@every_rule
 @law
 @given(t=lists(M), data=st.data())
+@by_every_rule
 def test_scores_stay_within_the_bounds_of_their_rule(name: str, t: dict[int, float], data: st.DataObject) -> None:
     rule = RULES[name].rule
     low, high = rule.bounds()

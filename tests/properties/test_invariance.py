@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
-from tests.properties.cases import Case, batches, cases, every_rule, law, lists
+from tests.properties.cases import Case, batches, by_every_rule, cases, every_rule, law, lists
 
 
-@every_rule
 @law
 @given(drawn=st.lists(lists(8), min_size=1, max_size=5), data=st.data())
+@by_every_rule
 def test_single_and_double_precision_score_alike(name: str, drawn: list[dict[int, float]], data: st.DataObject) -> None:
     """The same numbers in single and in double precision are the same lists: bit for bit, invalid or not."""
     sizes = [len(t) for t in drawn]
@@ -39,18 +39,18 @@ def test_rounding_to_single_precision_moves_a_score_by_no_more_than_rounding(nam
         np.testing.assert_allclose(single, double, rtol=tol, atol=1e-7)
 
 
-@every_rule
 @law
 @given(case=cases(exact=True), data=st.data())
+@by_every_rule
 def test_the_order_of_the_entries_does_not_matter(name: str, case: Case, data: st.DataObject) -> None:
     shuffled = dict(data.draw(st.permutations(list(case.listed.items()))))
     one, other = (tl.score(tl.TopList(t, case.m), case.y, rule=RULES[name].rule) for t in (case.listed, shuffled))
     assert one == pytest.approx(other, rel=RULES[name].tol, abs=RULES[name].tol)
 
 
-@every_rule
 @law
 @given(case=cases(), data=st.data())
+@by_every_rule
 def test_the_names_of_the_classes_do_not_matter(name: str, case: Case, data: st.DataObject) -> None:
     """Renaming the classes of the list and of the outcome alike leaves every bit."""
     met = sorted({*case.listed, case.y})
@@ -61,9 +61,9 @@ def test_the_names_of_the_classes_do_not_matter(name: str, case: Case, data: st.
     assert first == second
 
 
-@every_rule
 @law
 @given(case=cases(m=5))
+@by_every_rule
 def test_labels_score_as_codes_do(name: str, case: Case) -> None:
     labels = ["ash", "elm", "fir", "oak", "yew"]
     named = tl.TopList({labels[c]: t for c, t in case.listed.items()}, tl.ClassSpace(labels=labels))
@@ -72,9 +72,9 @@ def test_labels_score_as_codes_do(name: str, case: Case) -> None:
     assert tl.entropy(named, rule=rule) == tl.entropy(case.list, rule=rule)
 
 
-@every_rule
 @law
 @given(batch=batches())
+@by_every_rule
 def test_a_list_scores_alone_as_it_does_in_a_batch(name: str, batch: tuple[tl.TopLists, list[int]]) -> None:
     """One by one, made afresh from its dictionary and its own number of classes: bit for bit the same."""
     made, y = batch
@@ -89,9 +89,9 @@ def test_a_list_scores_alone_as_it_does_in_a_batch(name: str, batch: tuple[tl.To
         assert isinstance(tl.score(alone, y[i], rule=rule), float)
 
 
-@every_rule
 @law
 @given(case=cases(m=5))
+@by_every_rule
 def test_every_way_to_give_a_list_scores_the_same(name: str, case: Case) -> None:
     """Dictionaries, rectangles, ragged columns, with 32-bit or 64-bit classes."""
     classes, t = np.array([list(case.listed)], dtype=np.int64).reshape(1, -1), [list(case.listed.values())]
@@ -108,9 +108,9 @@ def test_every_way_to_give_a_list_scores_the_same(name: str, case: Case) -> None
     assert all(x == made[0] for x in made[:-1])
 
 
-@every_rule
 @law
 @given(p=st.integers(2, 6).flatmap(lambda m: st.lists(st.integers(0, 9), min_size=m, max_size=m)), data=st.data())
+@by_every_rule
 def test_a_distribution_is_the_complete_list(name: str, p: list[int], data: st.DataObject) -> None:
     """Dense rows and lists of every class, in whatever order, are one thing."""
     assume(sum(p) > 0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
-from tests.properties.cases import distributions, every_rule, law
+from tests.properties.cases import by_every_rule, distributions, law
 from toplist.scoring.majorization import schur_violation
 
 M = 5
@@ -29,16 +29,16 @@ def transferred(v: list[float], steps: list[Transfer]) -> list[float]:
 @law
 @given(v=distributions())
 def test_every_vector_majorizes_itself_in_any_order(v: list[float]) -> None:
-    assert tl.majorizes(v, v)
-    assert tl.majorizes(v, v[::-1])
-    assert tl.majorizes(sorted(v), v)
+    assert tl.scoring.majorizes(v, v)
+    assert tl.scoring.majorizes(v, v[::-1])
+    assert tl.scoring.majorizes(sorted(v), v)
 
 
 @law
 @given(v=distributions(M), steps=transfers)
 def test_transfers_go_down(v: list[float], steps: list[Transfer]) -> None:
     """What one gets from a vector by moving from larger to smaller entries is majorized by it."""
-    assert tl.majorizes(v, transferred(v, steps))
+    assert tl.scoring.majorizes(v, transferred(v, steps))
 
 
 @law
@@ -46,9 +46,9 @@ def test_transfers_go_down(v: list[float], steps: list[Transfer]) -> None:
 def test_majorization_is_transitive(v: list[float], first: list[Transfer], second: list[Transfer]) -> None:
     w = transferred(v, first)
     x = transferred(w, second)
-    assert tl.majorizes(v, w)
-    assert tl.majorizes(w, x)
-    assert tl.majorizes(v, x)
+    assert tl.scoring.majorizes(v, w)
+    assert tl.scoring.majorizes(w, x)
+    assert tl.scoring.majorizes(v, x)
 
 
 @law
@@ -56,24 +56,24 @@ def test_majorization_is_transitive(v: list[float], first: list[Transfer], secon
 def test_majorization_is_transitive_for_any_three(v: list[float], w: list[float], x: list[float]) -> None:
     """Not only for vectors made by transfers."""
     for a, b, c in ((v, w, x), (x, w, v), (w, v, x), (w, x, v)):
-        if tl.majorizes(a, b) and tl.majorizes(b, c):
-            assert tl.majorizes(a, c, tol=1e-11)
+        if tl.scoring.majorizes(a, b) and tl.scoring.majorizes(b, c):
+            assert tl.scoring.majorizes(a, c, tol=1e-11)
 
 
 @law
 @given(v=distributions(M), w=distributions(M))
 def test_only_rearrangements_majorize_each_other(v: list[float], w: list[float]) -> None:
-    both = tl.majorizes(v, w, tol=1e-13) and tl.majorizes(w, v, tol=1e-13)
-    assert both == np.allclose(tl.decreasing(v), tl.decreasing(w), rtol=0, atol=1e-12)
+    both = tl.scoring.majorizes(v, w, tol=1e-13) and tl.scoring.majorizes(w, v, tol=1e-13)
+    assert both == np.allclose(tl.scoring.decreasing(v), tl.scoring.decreasing(w), rtol=0, atol=1e-12)
 
 
 @law
 @given(v=distributions(M))
 def test_certainty_majorizes_all_and_all_majorize_the_uniform_distribution(v: list[float]) -> None:
     sure, uniform = [1.0] + [0.0] * (M - 1), [1 / M] * M
-    assert tl.majorizes(sure, v)
-    assert tl.majorizes(v, uniform)
-    assert tl.majorizes(v, sure) == (max(v) > 1 - 1e-12)
+    assert tl.scoring.majorizes(sure, v)
+    assert tl.scoring.majorizes(v, uniform)
+    assert tl.scoring.majorizes(v, sure) == (max(v) > 1 - 1e-12)
 
 
 @law
@@ -82,29 +82,29 @@ def test_a_transfer_from_poor_to_rich_goes_up(v: list[float], i: int, j: int) ->
     assume(v[i] <= v[j] and v[i] > 1e-6 and i != j)
     w = list(v)
     w[i], w[j] = 0.0, v[i] + v[j]
-    assert tl.majorizes(w, v)
-    assert not tl.majorizes(v, w)
+    assert tl.scoring.majorizes(w, v)
+    assert not tl.scoring.majorizes(v, w)
 
 
 def test_vectors_with_different_sums_or_lengths_do_not_compare() -> None:
-    assert not tl.majorizes([0.5, 0.5], [0.5, 0.4])
-    assert not tl.majorizes([0.5, 0.4], [0.5, 0.5])
+    assert not tl.scoring.majorizes([0.5, 0.5], [0.5, 0.4])
+    assert not tl.scoring.majorizes([0.5, 0.4], [0.5, 0.5])
     with pytest.raises(tl.ShapeError):
-        tl.majorizes([1.0], [0.5, 0.5])
+        tl.scoring.majorizes([1.0], [0.5, 0.5])
 
 
 @law
 @given(v=distributions())
 def test_the_decreasing_rearrangement_sorts_and_keeps(v: list[float]) -> None:
-    d = tl.decreasing(v)
+    d = tl.scoring.decreasing(v)
     assert (np.diff(d) <= 0).all()
     assert sorted(d) == sorted(v)
-    np.testing.assert_array_equal(tl.decreasing(d), d)
+    np.testing.assert_array_equal(tl.scoring.decreasing(d), d)
 
 
-@every_rule
 @law
 @given(v=distributions(M), steps=transfers)
+@by_every_rule
 def test_entropies_are_schur_concave(name: str, v: list[float], steps: list[Transfer]) -> None:
     """The more a distribution is evened out, the larger its entropy, for every symmetric rule (Lemma 4.3)."""
     w = np.array(transferred(v, steps))
@@ -117,8 +117,8 @@ def test_entropies_are_schur_concave(name: str, v: list[float], steps: list[Tran
 @given(p=distributions(M), k=st.integers(0, M - 1))
 def test_a_distribution_majorizes_its_padded_lists_and_longer_lists_shorter_ones(p: list[float], k: int) -> None:
     """Padding evens out what is not listed."""
-    assert tl.majorizes(p, tl.top_k(p, k).padded())
-    assert tl.majorizes(tl.top_k(p, k + 1).padded(), tl.top_k(p, k).padded())
+    assert tl.scoring.majorizes(p, tl.lists.top_k(p, k).padded())
+    assert tl.scoring.majorizes(tl.lists.top_k(p, k + 1).padded(), tl.lists.top_k(p, k).padded())
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -135,5 +135,5 @@ def test_the_search_for_schur_violations_finds_one_where_there_is_one() -> None:
     found = schur_violation(lambda p: float(p.max()), 4)
     assert found is not None
     v, w = found
-    assert tl.majorizes(v, w)
+    assert tl.scoring.majorizes(v, w)
     assert v.max() > w.max()

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
-from tests.properties.cases import Case, batches, cases, every_rule, law, random_batch
+from tests.properties.cases import Case, batches, by_every_rule, cases, every_rule, law, random_batch
 from toplist.core import kernel
 
 
-@every_rule
 @law
 @given(batch=batches(), data=st.data())
+@by_every_rule
 def test_scores_of_a_slice_are_a_slice_of_the_scores(
     name: str, batch: tuple[tl.TopLists, list[int]], data: st.DataObject
 ) -> None:
@@ -30,9 +30,9 @@ def test_scores_of_a_slice_are_a_slice_of_the_scores(
     np.testing.assert_array_equal(tl.entropy(lists[a:b], rule=rule), tl.entropy(lists, rule=rule)[a:b])
 
 
-@every_rule
 @law
 @given(batch=batches(), data=st.data())
+@by_every_rule
 def test_scores_of_chosen_cases_are_the_chosen_scores(
     name: str, batch: tuple[tl.TopLists, list[int]], data: st.DataObject
 ) -> None:
@@ -47,9 +47,9 @@ def test_scores_of_chosen_cases_are_the_chosen_scores(
     np.testing.assert_array_equal(tl.score(lists[::-1], codes[::-1], rule=rule), whole[::-1])
 
 
-@every_rule
 @law
 @given(first=st.lists(cases(m=5), max_size=4), second=st.lists(cases(m=5), max_size=4))
+@by_every_rule
 def test_scores_of_a_concatenation_are_a_concatenation_of_scores(
     name: str, first: list[Case], second: list[Case]
 ) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
-from tests.properties.cases import SIZES, Case, batches, cases, every_rule, law
+from tests.properties.cases import SIZES, Case, batches, by_every_rule, cases, law
 
 
 @law
@@ -28,9 +28,9 @@ def test_the_brier_score_of_a_hard_label_is_twice_the_error(m: int, data: st.Dat
     assert tl.accuracy(lists, y) == pytest.approx(1 - wrong.mean())
 
 
-@every_rule
 @law
 @given(m=st.sampled_from(SIZES[1:]), data=st.data())
+@by_every_rule
 def test_a_sure_hit_is_free_and_nothing_is_better(name: str, m: int, data: st.DataObject) -> None:
     c = data.draw(st.integers(0, m - 1))
     sure = tl.TopList({c: 1.0}, m)
@@ -48,9 +48,9 @@ def test_the_empty_list_rejects(m: int, data: st.DataObject) -> None:
     assert tl.score(reject, y, rule="zero-one") == pytest.approx(1 - 1 / m, rel=1e-14)
 
 
-@every_rule
 @law
 @given(m=st.sampled_from((1, 2, 3, 8, 1000)), data=st.data())
+@by_every_rule
 def test_the_empty_list_is_the_uniform_distribution(name: str, m: int, data: st.DataObject) -> None:
     """It scores alike for every outcome, as its own entropy, and as the distribution written out."""
     rule, reject = RULES[name].rule, tl.TopList({}, m)

@@ -35,9 +35,9 @@ def test_top_lists_of_a_distribution_are_its_truncations(p: list[float], k: int,
     k = min(k, len(p))
     whole = tl.TopLists.from_proba([p])
     pairs = [
-        (tl.top_k(p, k), whole.truncate(k)[0]),
-        (tl.top_mass(p, beta), whole.truncate(mass=beta)[0]),
-        (tl.top_k(as_named(p), k), tl.TopLists.from_dicts([as_named(p)], len(p)).truncate(k)[0]),
+        (tl.lists.top_k(p, k), whole.truncate(k)[0]),
+        (tl.lists.top_mass(p, beta), whole.truncate(mass=beta)[0]),
+        (tl.lists.top_k(as_named(p), k), tl.TopLists.from_dicts([as_named(p)], len(p)).truncate(k)[0]),
     ]
     for made, cut in pairs:
         assert made.classes == cut.classes
@@ -53,7 +53,7 @@ def test_top_lists_of_a_distribution_are_its_truncations(p: list[float], k: int,
 def test_the_rest_mass_is_the_sum_of_what_is_cut_off(p: list[float], k: int) -> None:
     """Exact, by rational numbers, for every true list; and the log score of what was cut off is finite."""
     k, total = min(k, len(p)), sum(map(Fraction, p))
-    for made in (*tl.true_lists(p, k), *tl.topbeta.true_top_beta(p, 0.9), tl.top_k(p, k)):
+    for made in (*tl.lists.true_lists(p, k), *tl.scoring.topbeta.true_top_beta(p, 0.9), tl.lists.top_k(p, k)):
         tail = sum(Fraction(x) for c, x in enumerate(p) if c not in made.confidences) / total
         assert made.rest == pytest.approx(float(tail), rel=DIGITS, abs=0)
         if tail:
@@ -63,30 +63,35 @@ def test_the_rest_mass_is_the_sum_of_what_is_cut_off(p: list[float], k: int) -> 
 
 def test_the_expected_log_score_of_a_list_with_a_tiny_tail_is_finite() -> None:
     p = [0.5, 0.5, 1e-17]
-    for made in (tl.top_k(p, 2), tl.top_mass(p, 1.0 - 1e-10), *tl.true_lists(p, 2), *tl.topbeta.true_top_beta(p, 0.9)):
+    for made in (
+        tl.lists.top_k(p, 2),
+        tl.lists.top_mass(p, 1.0 - 1e-10),
+        *tl.lists.true_lists(p, 2),
+        *tl.scoring.topbeta.true_top_beta(p, 0.9),
+    ):
         assert tl.expected_score(made, p, rule="log") == pytest.approx(math.log(2))
-        assert made in tl.true_lists(p, 2)
+        assert made in tl.lists.true_lists(p, 2)
 
 
 def test_a_list_of_labels_keeps_its_own_space_and_rest_mass() -> None:
     """What it leaves over is part of the tail of its own top list."""
     lists = tl.TopLists.from_dicts([{"a": 0.5, "b": 0.5}], 5, log_rest=[-900.0])
-    made = tl.top_k(lists[0], 2)
+    made = tl.lists.top_k(lists[0], 2)
     assert made.size == 5
     assert made.batch.log_rest is not None
     assert made.batch.log_rest[0] == -900.0
-    assert tl.top_k(lists[0], 1).rest == 0.5
+    assert tl.lists.top_k(lists[0], 1).rest == 0.5
 
 
 def test_a_sum_that_is_off_by_rounding_is_divided_out() -> None:
     p = np.array([0.5, 0.3, 0.2]) * (1 + 5e-9)
-    made = tl.top_k(p, 2)
+    made = tl.lists.top_k(p, 2)
     assert made.mass + made.rest == pytest.approx(1, abs=1e-15)
-    assert made in tl.true_lists(p, 2)
-    assert tl.is_true(made, p)
+    assert made in tl.lists.true_lists(p, 2)
+    assert tl.lists.is_true(made, p)
 
 
 @pytest.mark.parametrize("wrong", [{"a": "x"}, {"a": None}, {"a": math.nan}, [math.nan, 1.0], [], {}, ["a"], 3, None])
 def test_what_is_no_distribution_is_refused(wrong: Any) -> None:
     with pytest.raises(tl.TopListError):
-        tl.top_k(wrong, 1)
+        tl.lists.top_k(wrong, 1)

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 
 import toplist as tl
 from tests.oracle.dense import RULES, brier
-from tests.properties.cases import Case, cases, every_rule, law
+from tests.properties.cases import Case, by_every_rule, cases, law
 
 
 def test_an_unlisted_truth_gets_a_share_of_the_rest() -> None:
@@ -79,9 +79,9 @@ def test_empty_lists_survive() -> None:
     assert len(tl.score(tl.TopLists.from_dicts([], 4), [])) == 0
 
 
-@every_rule
 @law
 @given(case=cases())
+@by_every_rule
 def test_an_unlisted_truth_is_never_scored_as_perfect(name: str, case: Case) -> None:
     """A missing key is not a zero loss: a miss costs, and no less than the least confident listed class would."""
     t = case.list.valid()
@@ -106,7 +106,7 @@ def test_padding_the_invalid_list_itself_would_reward_it() -> None:
     """Padded as it stands, ({0, 3}, (.5, .1)) is the truth (.5, .2, .2, .1) and beats every true list; scored by its
     largest valid sublist it does not (paper, Example 5.1)."""
     p = [0.5, 0.2, 0.2, 0.1]
-    invalid, true = tl.TopList({0: 0.5, 3: 0.1}, 4), tl.top_k(p, 2)
+    invalid, true = tl.TopList({0: 0.5, 3: 0.1}, 4), tl.lists.top_k(p, 2)
     assert not invalid.is_valid()
     np.testing.assert_allclose(invalid.padded(), p, rtol=1e-15)
     for rule in (tl.Brier(), tl.Log(), tl.Spherical()):

@@ -64,10 +64,10 @@ def test_a_truncated_distribution_is_valid_and_a_true_list(p: list[float], k: in
     k = min(k, len(p))
     lists = tl.TopLists.from_proba([p])
     complete = tl.TopLists.from_dicts([dict(enumerate(p))], len(p))
-    made = [lists.truncate(k)[0], complete.truncate(k)[0], tl.TopLists.from_proba([p], k=k)[0], tl.top_k(p, k)]
+    made = [lists.truncate(k)[0], complete.truncate(k)[0], tl.TopLists.from_proba([p], k=k)[0], tl.lists.top_k(p, k)]
     for t in made:
         assert t.is_valid()
-        assert tl.is_true(t, p, tol=1e-12)
+        assert tl.lists.is_true(t, p, tol=1e-12)
         assert t.classes == made[0].classes
         assert t.rest == pytest.approx(made[0].rest, rel=1e-9, abs=1e-15)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
-from tests.properties.cases import Case, batches, cases, every_rule, law
+from tests.properties.cases import Case, batches, by_every_rule, cases, law
 
 Rational = dict[int, Fraction]
 
@@ -60,7 +60,7 @@ def test_a_list_is_valid_if_no_confidence_is_below_the_proxy(case: Case) -> None
     t = rational(case.list)
     least = min(t.values(), default=Fraction(1))
     assert case.list.is_valid() == (is_valid(t, case.m) or least > proxy(t, case.m) - Fraction(1, 10**15))
-    assert tl.is_valid(case.list) == case.list.is_valid()
+    assert tl.lists.is_valid(case.list) == case.list.is_valid()
 
 
 @law
@@ -95,9 +95,9 @@ def test_a_valid_list_is_its_own_largest_valid_sublist(case: Case) -> None:
     assert kept.valid() == kept == kept.repair()
 
 
-@every_rule
 @law
 @given(case=cases())
+@by_every_rule
 def test_an_invalid_list_scores_as_its_largest_valid_sublist_plus_the_penalty(name: str, case: Case) -> None:
     rule = RULES[name].rule
     t, kept = case.list, case.list.valid()
@@ -108,9 +108,9 @@ def test_an_invalid_list_scores_as_its_largest_valid_sublist_plus_the_penalty(na
     assert tl.entropy(t, rule=rule) == pytest.approx(tl.entropy(kept, rule=rule), rel=1e-12, abs=1e-12)
 
 
-@every_rule
 @law
 @given(case=cases(exact=True))
+@by_every_rule
 def test_a_repaired_list_keeps_its_classes_and_scores_as_the_largest_valid_sublist(name: str, case: Case) -> None:
     """Whatever happens: in the same classes, valid, with the same padded distribution."""
     t = case.list

@@ -9,9 +9,8 @@ import pytest
 from tests.report.html import factories as made
 from toplist.inference.results import SequentialPath
 from toplist.report import plot
-from toplist.report.html.findings import told
-from toplist.report.html.safe_text import names
-from toplist.report.statements import conclusions, ending, findings
+from toplist.report.statements import conclusions, ending, findings, path_story
+from toplist.report.text import names
 
 FOUND = made.results(("new", "old"), cases=300, paths=1).paths[0]
 SHOWN = names([FOUND.candidate, FOUND.baseline])
@@ -25,9 +24,8 @@ PATHS = {
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 def test_tables_pages_and_figures_say_the_same(path: SequentialPath) -> None:
-    words, page, table = plot.path(path).data.words, " ".join(map(str, told(path, SHOWN))), conclusions(path)
-    for parts in findings(path, str):
-        said = "".join(parts)
+    words, page, table = plot.path(path).data.words, " ".join(map(str, path_story(path, SHOWN))), conclusions(path)
+    for said in map(str, findings(path, SHOWN)):
         assert said in table[0]
         assert said[1:] in words
         assert said[1:] in page

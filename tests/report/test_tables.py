@@ -79,37 +79,37 @@ def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Comparison) -> N
 
 def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None:
     """Under the first rule; not where there is one pair alone, and not where the first two are told apart."""
-    assert "9 of 10 pairs differ surely in brier (Holm, 95%)." in said(example())
-    assert "gradient boosting are not told apart; about 23,456" in said(example())
+    assert "9 of 10 pairs are surely different under the Brier score (Holm, 95%)." in said(example())
+    assert "gradient boosting may be equal; about 23,456" in said(example())
     first, *others = example().pairs
     one = replace(example(), pairs=(first,))
-    assert "pairs differ surely" not in said(one)
-    assert "are not told apart" in said(one)
+    assert "surely different" not in said(one)
+    assert "may be equal" in said(one)
     apart = replace(example(), pairs=(replace(first, extra_units=0, adjusted_p=0.001), *others))
-    assert "10 of 10 pairs differ surely in brier" in said(apart)
-    assert "are not told apart" not in said(apart)
+    assert "10 of 10 pairs are surely different under the Brier score" in said(apart)
+    assert "may be equal" not in said(apart)
     assert "pairs" not in said(replace(example(), pairs=()))
 
 
 def test_notes_count_only_pairs_that_can_be_tested() -> None:
     first, second, *others = example().pairs
     untested = replace(second, adjusted_p=None)
-    assert "8 of 9 pairs that can be tested differ surely in brier" in said(
+    assert "8 of 9 pairs that can be tested are surely different under the Brier score" in said(
         replace(example(), pairs=(first, untested, *others))
     )
     nothing = tuple(replace(pair, adjusted_p=None) for pair in example().pairs)
-    assert "differ surely" not in said(replace(example(), pairs=nothing))
+    assert "surely different" not in said(replace(example(), pairs=nothing))
 
 
 def test_notes_name_those_among_whom_the_best_is() -> None:
     found = example().confidence_set
     assert found is not None
-    which = "The confidence set of the best in brier at 95%: transformer-large (fine-tuned)"
-    assert f"{which} and gradient boosting (1,000 draws, " in said(example())
-    alone = replace(found, members=found.members[:1])
-    assert f"{which} (1,000 draws, " in said(replace(example(), confidence_set=alone))
+    both = "among transformer-large (fine-tuned) and gradient boosting, at 95% confidence."
+    assert f"The best under the Brier score is {both}\nConfidence set: 1,000 draws, seed 0; " in said(example())
+    alone = said(replace(example(), confidence_set=replace(found, members=found.members[:1])))
+    assert "transformer-large (fine-tuned) alone is left in the confidence set of the best under the Brier" in alone
     nobody = replace(found, members=(), p={}, reason="no case has all models")
-    assert "No confidence set for the best in brier: no case has all models." in said(
+    assert "There is no confidence set for the best under the Brier score: no case has all models." in said(
         replace(example(), confidence_set=nobody)
     )
 
@@ -184,7 +184,7 @@ def test_notes_say_what_was_compared_and_how() -> None:
         "Intervals are at 95%: normal approximation, cases are independent.",
         "Invalid lists pay the penalty that is the default of each rule.",
         "Repaired in nearest neighbours: renormalise (40 cases) and clip (2 cases).",
-        "No interval for hard labels under log: the mean is infinite.",
+        "No interval for hard labels under the log score: the mean is infinite.",
     ):
         assert sentence in said(example())
     assert "12,000 cases, 900 of them compared, weighted." in said(replace(example(), compared=900, weighted=True))

@@ -109,10 +109,10 @@ def test_only_the_zero_one_score_is_not_strict() -> None:
     assert [name for name, (rule, _, _) in VALUES.items() if not rule.strict] == ["zero-one"]
 
 
-@pytest.mark.parametrize("name", tl.RULES)
+@pytest.mark.parametrize("name", tl.scoring.RULES)
 def test_a_name_stands_for_the_rule_with_its_usual_parameters(name: str) -> None:
     rule = as_rule(name)
-    assert rule == tl.RULES[name]()
+    assert rule == tl.scoring.RULES[name]()
     assert rule.name == name
     lists = tl.TopLists.from_topk([[0, 1], [2, 0]], [[0.5, 0.25], [0.75, 0.125]], 5)
     assert tl.score(lists, [1, 2], rule=name).tolist() == tl.score(lists, [1, 2], rule=rule).tolist()
@@ -197,7 +197,9 @@ def test_bounds_are_reached_by_whoever_is_sure(rule: tl.Rule) -> None:
 def test_penalties_are_zero_or_more(rule: tl.Rule) -> None:
     lists = tl.TopLists.from_topk([[0, 1]], [[0.5, 0.001]], 5)
     plain = tl.score(lists, [0], rule=rule, penalty=0)[0]
-    assert tl.score(lists, [0], rule=rule)[0] == pytest.approx(plain + tl.default_penalty(lists, rule=rule), rel=1e-14)
+    assert tl.score(lists, [0], rule=rule)[0] == pytest.approx(
+        plain + tl.scoring.default_penalty(lists, rule=rule), rel=1e-14
+    )
     assert tl.score(lists, [0], rule=rule, penalty=0.25)[0] == pytest.approx(plain + 0.25, rel=1e-14)
     assert tl.score(lists, [0], rule=rule, penalty=math.inf)[0] == math.inf
     for bad in (-1, math.nan):

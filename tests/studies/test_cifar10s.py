@@ -40,7 +40,7 @@ def people(studied: Studying) -> Studied:
 
 
 def checked(*words: object) -> dict[str, Any]:
-    code, text = said("check", *words, "--units", "percent", "--json")
+    code, text = said("check", *words, "--scale", "percent", "--json")
     assert code == 1
     found: dict[str, Any] = json.loads(text)
     return found
@@ -55,11 +55,11 @@ def test_the_file_as_it_comes_has_every_oddity_of_the_manifest(lists: Path, tmp_
     (tmp_path / "labels.txt").write_text("\n".join(sorted({row["true_class"] for row in rows()})))
     for classes in (10, tmp_path / "labels.txt"):
         found = checked(lists, "--classes", classes)
-        told = {one["kind"]: one["cases"] for one in found["oddities"]}
+        told = {one["kind"]: one["cases"] for one in found["issues"]}
         assert {kind: told.pop(kind) for kind in COUNTS} == COUNTS
         assert told == {"listed zero": 4, "rounded": 6723}
         assert found["cases"] == 6723
-        assert {one["kind"] for one in found["oddities"] if one["serious"]} == {
+        assert {one["kind"] for one in found["issues"] if one["blocking"]} == {
             "mass above one",
             "class twice",
             "class without a confidence",
@@ -69,7 +69,7 @@ def test_the_file_as_it_comes_has_every_oddity_of_the_manifest(lists: Path, tmp_
 def test_without_units_it_looks_like_percent(lists: Path) -> None:
     code, text = said("check", lists, "--classes", "10")
     assert code == 1
-    assert "look like percentages: if they are, pass --units percent" in text
+    assert "look like percentages: if they are, pass --scale percent" in text
 
 
 def brier(row: dict[str, str]) -> float:
@@ -112,7 +112,7 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
         "--quiet",
         "--by-position",
     )
-    repairs = ("--units", "percent", "--duplicates", "sum", "--normalize")
+    repairs = ("--scale", "percent", "--duplicates", "sum", "--normalize")
     code, text = said(*words, *repairs)
     assert code == 1
     assert "row 298: the confidence is blank" in text
@@ -139,10 +139,10 @@ def test_people_with_their_confidences_beat_their_bare_labels(people: Studied) -
 def test_the_report_says_what_is_odd(people: Studied) -> None:
     folder, page = people.folder, people.folder / "odd.html"
     files = (folder / "people.csv", folder / "label.csv", "--truth", folder / "truth.csv", "--classes", 10)
-    repairs = ("--units", "people=percent", "--duplicates", "people=sum", "--normalize-only", "people")
+    repairs = ("--scale", "people=percent", "--duplicates", "people=sum", "--normalize-only", "people")
     repairs = (*repairs, "--blanks", "people=drop")
     code, text = said("compare", *files, *repairs, "--report", page, "--quiet")
     assert code == 0, text
     written = page.read_text(encoding="utf-8")
-    for words in ("What is odd about the predictions", "not in falling order", "hard labels only", "listed zero"):
+    for words in ("Data quality of the predictions", "not in falling order", "hard labels only", "listed zero"):
         assert words in written

@@ -60,7 +60,7 @@ def test_the_ambiguity_identity_holds_for_the_networks(results: Any) -> None:
 def test_conformal_lists_cover_what_was_asked_for(results: Any) -> None:
     """Within three standard errors, those of the cases that judge and of the cases that taught."""
     for row in results["conformal"]:
-        asked = row["promised"]
+        asked = row["nominal"]
         error = np.sqrt(asked * (1 - asked) * 2 / 2000)
         assert row["covered"] > asked - 3 * error, row
 

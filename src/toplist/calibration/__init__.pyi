@@ -1,14 +1,14 @@
 from toplist.calibration.binned import Binned as Binned
+from toplist.calibration.bins import Bin as Bin
+from toplist.calibration.bins import Bins as Bins
 from toplist.calibration.decomposition import Decomposition as Decomposition
 from toplist.calibration.decomposition import DecompositionTerm as DecompositionTerm
 from toplist.calibration.decomposition import decompose as decompose
 from toplist.calibration.error import CalibrationBias as CalibrationBias
 from toplist.calibration.error import CalibrationError as CalibrationError
+from toplist.calibration.error import calibration_bias as calibration_bias
 from toplist.calibration.error import calibration_error as calibration_error
-from toplist.calibration.error import confidence_gap as confidence_gap
 from toplist.calibration.reliability_curve import Band as Band
-from toplist.calibration.reliability_curve import Bin as Bin
-from toplist.calibration.reliability_curve import Bins as Bins
 from toplist.calibration.reliability_curve import Reliability as Reliability
 from toplist.calibration.reliability_curve import reliability as reliability
 from toplist.calibration.reliability_curve import reliability_by_rank as reliability_by_rank

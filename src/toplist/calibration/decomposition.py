@@ -1,9 +1,4 @@
-"""Why a mean score is what it is: miscalibration, discrimination, uncertainty, misses and penalties.
-
-The Brier score of yes-or-no promises in three parts: miscalibration, discrimination and uncertainty.
-
-Lists calibrated rank by rank on the very cases they are about: what to measure miscalibration against.
-"""
+"""Decomposition of a mean score into miscalibration, discrimination, uncertainty, misses and penalties."""
 
 from __future__ import annotations
 
@@ -17,9 +12,9 @@ from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_whole
 from toplist._typing import Floats
-from toplist.calibration.pairs import CalibrationPairs, promises, require_cases
+from toplist.calibration.pairs import CalibrationPairs, calibration_pairs, require_cases
 from toplist.core.isotonic import TiedGroups, grouped, pav
-from toplist.lists import TopLists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.columns import row_sums
 from toplist.lists.log_space import revalued
 from toplist.scoring.rules import Brier, Rule, as_rule, name_of
@@ -30,7 +25,18 @@ REST = "rest"
 
 @dataclass(frozen=True, slots=True)
 class DecompositionTerm:
-    """What one rank, or the rest, adds to the mean score: score = miscalibration - discrimination + uncertainty."""
+    """What one rank, or the rest, adds to the mean score: score = miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    name : str
+        The rank, or "rest".
+    entries : int
+        How many confidences, or rest masses, it is from.
+    score, miscalibration, discrimination, uncertainty : float
+        What it adds to each part of the mean score.
+
+    """
 
     name: str
     entries: int
@@ -41,23 +47,17 @@ class DecompositionTerm:
 
     def times(self, by: float) -> DecompositionTerm:
         """The same on another scale."""
-        return DecompositionTerm(
-            self.name,
-            self.entries,
-            by * self.score,
-            by * self.miscalibration,
-            by * self.discrimination,
-            by * self.uncertainty,
-        )
+        parts = (self.score, self.miscalibration, self.discrimination, self.uncertainty)
+        return DecompositionTerm(self.name, self.entries, *(by * part for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
 class RankLayer:
-    """Promises that are calibrated together: those of a rank, those of all further ranks, or those of the rest mass."""
+    """Confidences that are calibrated together: those of a rank, those of all further ranks, or the rest masses."""
 
     name: str
     at: NDArray[np.intp]  # entries, or cases for the rest
-    promised: Floats
+    confidence: Floats
     weight: Floats | None  # of the rest, one over the number of classes that share it
 
 
@@ -76,9 +76,9 @@ def layers(made: CalibrationPairs, ranks: int) -> tuple[RankLayer, ...]:
     return (*found, RankLayer(REST, at, made.rest[at], 1.0 / n[at]))
 
 
-def kept_in(layer: RankLayer, made: CalibrationPairs) -> NDArray[np.bool_]:
-    """Whether each promise of a layer was kept; the rest keeps what is missed."""
-    return made.missed[layer.at] if layer.name == REST else made.kept[layer.at]
+def hits_in(layer: RankLayer, made: CalibrationPairs) -> NDArray[np.bool_]:
+    """Whether each pair of a layer is a hit; one of the rest is where the outcome is not listed."""
+    return made.miss[layer.at] if layer.name == REST else made.hit[layer.at]
 
 
 def unlisted(made: CalibrationPairs) -> Floats:
@@ -87,9 +87,9 @@ def unlisted(made: CalibrationPairs) -> Floats:
     return n
 
 
-def part_of(layer: RankLayer, kept: NDArray[np.bool_], cases: int) -> DecompositionTerm:
+def part_of(layer: RankLayer, hit: NDArray[np.bool_], cases: int) -> DecompositionTerm:
     """What a layer adds to the mean over all cases."""
-    return split(layer.name, len(layer.at), grouped(layer.promised, kept, layer.weight), cases)
+    return split(layer.name, len(layer.at), grouped(layer.confidence, hit, layer.weight), cases)
 
 
 def split(name: str, entries: int, groups: TiedGroups, cases: int) -> DecompositionTerm:
@@ -119,10 +119,10 @@ def split(name: str, entries: int, groups: TiedGroups, cases: int) -> Decomposit
 
 
 def recalibrated(made: CalibrationPairs, ranks: int) -> TopLists:
-    """Each confidence replaced by how often its likes were kept, then divided by what they and the rest add up to.
+    """Each confidence replaced by the hit rate of its likes, then divided by the sum of these and the rest.
 
-    They stand for their padded distributions, even where a rate is now below the share of an unlisted class. What
-    happened had a part in its own rate, which is therefore positive.
+    They stand for their padded distributions, even where a rate is now below the share of an unlisted class. The
+    outcome has a part in its own rate, which is therefore positive.
     """
     return _restated(made, ranks, flat=False)
 
@@ -137,7 +137,7 @@ def _restated(made: CalibrationPairs, ranks: int, *, flat: bool) -> TopLists:
     t, rest = np.zeros(len(made.rank)), np.zeros(len(lists))
     for layer in layers(made, ranks):
         to = rest if layer.name == REST else t
-        to[layer.at] = _rates(layer, kept_in(layer, made), flat=flat)
+        to[layer.at] = _rates(layer, hits_in(layer, made), flat=flat)
     total = row_sums(t, lists.offsets) + rest
     t, rest = t / np.repeat(total, lists.sizes), rest / total
     with np.errstate(divide="ignore"):
@@ -145,11 +145,11 @@ def _restated(made: CalibrationPairs, ranks: int, *, flat: bool) -> TopLists:
     return revalued(lists, t, log_rest).as_distributions()
 
 
-def _rates(layer: RankLayer, kept: NDArray[np.bool_], *, flat: bool) -> Floats:
-    """Of the rest every case counts once here: this is about how often, not how much."""
-    if not len(kept):
+def _rates(layer: RankLayer, hit: NDArray[np.bool_], *, flat: bool) -> Floats:
+    """Hit rates; of the rest every case counts once."""
+    if not len(hit):
         return np.zeros(0)
-    return np.full(len(kept), kept.mean()) if flat else pav(layer.promised, kept)(layer.promised)
+    return np.full(len(hit), hit.mean()) if flat else pav(layer.confidence, hit)(layer.confidence)
 
 
 RANKS = 10
@@ -159,7 +159,29 @@ RANKS = 10
 class Decomposition:
     """A mean score: miscalibration - discrimination + uncertainty + misses + penalty (+ within, if from bins).
 
-    A part is None where infinite scores leave it without a value; `note` says so.
+    Attributes
+    ----------
+    rule : str
+        The name of the scoring rule.
+    cases : int
+        How many cases there are.
+    score : float
+        The mean score.
+    miscalibration, discrimination : float or None
+        The parts; None where infinite scores leave one without a value, and `note` says so.
+    uncertainty : float
+        The part of the base rates.
+    misses : float
+        What unlisted outcomes cost whatever the rest mass is.
+    penalty : float
+        The mean penalty of invalid lists.
+    parts : tuple of DecompositionTerm
+        What each rank, and the rest, adds; empty where the rule has no such parts.
+    within : float
+        What varies within bins, where the decomposition is from bins.
+    note : str
+        Why a part is missing.
+
     """
 
     rule: str
@@ -168,32 +190,67 @@ class Decomposition:
     miscalibration: float | None
     discrimination: float | None
     uncertainty: float
-    misses: float  # what unlisted outcomes cost whatever the rest mass is
-    penalty: float  # what invalid lists pay, on average
-    parts: tuple[DecompositionTerm, ...]  # by rank, and the rest; empty where the rule has no such parts
-    within: float = 0.0  # what bins hide
+    misses: float
+    penalty: float
+    parts: tuple[DecompositionTerm, ...]
+    within: float = 0.0
     note: str = ""
 
 
 def decompose(
-    lists: TopLists, y: Any, *, rule: Any = "brier", penalty: float | None = None, ranks: Any = RANKS
+    lists: Any,
+    y: Any,
+    *,
+    rule: Any = "brier",
+    penalty: float | None = None,
+    ranks: Any = RANKS,
+    space: Any = None,
 ) -> Decomposition:
     """The mean score in parts that add up to it.
 
-    The Brier score of a list is a sum over its ranks, the rest mass and misses:
-    S = sum over r of (t_r - h_r)^2 + (a - u)^2 / n + u (1 - 1/n), where h_r says whether the class of rank r happened,
-    u whether none did, a is the rest mass and n the number of classes that share it. Each square is split by isotonic
-    regression (Dimitriadis, Gneiting and Jordan 2021), so that no part is negative; ranks beyond `ranks` are taken
-    together. For other rules S is the mean score of the lists, C that of lists calibrated rank by rank in the same
-    way, and R that of one list of base rates: miscalibration S - C, discrimination R - C, uncertainty R. The first
-    two may then be negative, because what is calibrated by rank need not be so jointly.
+    Parameters
+    ----------
+    lists : TopLists or array_like
+        Predictions of any shape that `as_lists` takes. Of an invalid list the largest valid sublist is used.
+    y : array_like
+        One outcome per case.
+    rule : str or Rule, default "brier"
+        The scoring rule.
+    penalty : float, optional
+        The penalty of invalid lists; by default that of the rule.
+    ranks : int, default 10
+        How many ranks have a part of their own; further ones are taken together.
+    space : int, float, ClassSpace or LabelSets, optional
+        The classes, where the predictions do not tell.
 
+    Returns
+    -------
+    Decomposition
+        The parts.
+
+    Notes
+    -----
+    The Brier score of a list is a sum over its ranks, the rest mass and misses:
+    S = sum over r of (t_r - h_r)^2 + (a - u)^2 / n + u (1 - 1/n), where h_r says whether the class of rank r is the
+    outcome, u whether none is, a is the rest mass and n the number of classes that share it. Each square is split by
+    isotonic regression, so that no part is negative. For other rules S is the mean score of the lists, C that of lists
+    calibrated rank by rank in the same way, and R that of one list of base rates: miscalibration S - C, discrimination
+    R - C, uncertainty R. The first two may then be negative, because what is calibrated by rank need not be so jointly.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS 118(8).
+
+    Examples
+    --------
     >>> lists = TopLists.from_dicts([{"a": 0.9}, {"a": 0.6}, {"b": 0.6}], 3)
     >>> made = decompose(lists, ["a", "a", "c"])
     >>> [round(x, 6) for x in (made.score, made.miscalibration, made.discrimination, made.uncertainty, made.misses)]
     [0.431667, 0.015, 0.083333, 0.333333, 0.166667]
+
     """
-    rule, ranks, made = as_rule(rule), as_whole(ranks, "ranks", 1), promises(lists, y)
+    rule, ranks, lists = as_rule(rule), as_whole(ranks, "ranks", 1), as_lists(lists, space)
+    made = calibration_pairs(lists, y)
     require_cases(made)
     total = float(score(lists, y, rule=rule, penalty=penalty).mean())
     due = float(penalise(np.zeros(len(lists)), lists, rule, penalty).mean())
@@ -228,8 +285,8 @@ def sum_up(
 
 def _by_rank(made: CalibrationPairs, rule: Brier, total: float, due: float, ranks: int) -> Decomposition:
     cases, by = len(made.lists), 0.5 if rule.scale_by_half else 1.0
-    parts = tuple(part_of(layer, kept_in(layer, made), cases).times(by) for layer in layers(made, ranks))
-    misses = by * float((1.0 - 1.0 / unlisted(made)[made.missed]).sum()) / cases
+    parts = tuple(part_of(layer, hits_in(layer, made), cases).times(by) for layer in layers(made, ranks))
+    misses = by * float((1.0 - 1.0 / unlisted(made)[made.miss]).sum()) / cases
     return sum_up(rule, cases, total, parts, misses, due)
 
 

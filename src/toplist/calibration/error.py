@@ -1,4 +1,4 @@
-"""How far promises are from what came of it, in numbers with intervals: calibration error and the gap of the means."""
+"""Calibration error and calibration bias, with intervals."""
 
 from __future__ import annotations
 
@@ -14,20 +14,36 @@ from scipy.special import ndtri, stdtrit
 
 from toplist._arguments import as_probability, as_units, as_whole
 from toplist._typing import Floats
-from toplist.calibration.pairs import Of, View, promises, view
+from toplist.calibration.pairs import Of, View, calibration_pairs, view
+from toplist.core.standard_error import robust_squares
 from toplist.errors import TopListError
-from toplist.lists import TopLists
+from toplist.lists import as_lists
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationError:
-    """The mean squared distance between promised and kept over bins, less what chance adds to it."""
+    """The mean squared difference of mean confidence and hit rate over bins, without the bias of chance.
+
+    Attributes
+    ----------
+    of : {"listed", "top", "mass"} or int
+        Which pairs of confidence and hit it is of.
+    value, low, high : float
+        The estimate and its interval. The estimate is below zero where calibrated lists would show more.
+    root : float
+        ``sign(value) * sqrt(abs(value))``, on the scale of confidences.
+    bins, cases : int
+        How many bins and cases it is from.
+    level : float
+        The level of the interval.
+
+    """
 
     of: Of
-    value: float  # below zero where chance would have done more
+    value: float
     low: float
     high: float
-    root: float  # sign(value) * sqrt(abs(value)), to be shown
+    root: float
     bins: int
     cases: int
     level: float
@@ -35,56 +51,106 @@ class CalibrationError:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBias:
-    """What was promised less what was kept, on average: positive is too sure of itself."""
+    """Mean confidence minus hit rate (calibration-in-the-large): positive is overconfident.
+
+    Attributes
+    ----------
+    of : {"listed", "top", "mass"} or int
+        Which pairs of confidence and hit it is of.
+    mean_confidence, hit_rate, difference : float
+        The mean confidence, how often it is a hit, and the first minus the second.
+    low, high : float or None
+        The interval of the difference; a single case, or cluster, has none.
+    cases : int
+        How many cases it is from.
+    level : float
+        The level of the interval.
+
+    """
 
     of: Of
-    promised: float
-    kept: float
+    mean_confidence: float
+    hit_rate: float
     difference: float
-    low: float | None  # a single case, or cluster, has no interval
+    low: float | None
     high: float | None
     cases: int
     level: float
 
 
 def calibration_error(
-    lists: TopLists, y: Any, *, of: Of = "top", bins: Any = 15, level: Any = 0.95, clusters: Any = None
+    lists: Any,
+    y: Any,
+    *,
+    of: Of = "top",
+    bins: Any = 15,
+    level: Any = 0.95,
+    clusters: Any = None,
+    space: Any = None,
 ) -> CalibrationError:
     """The squared calibration error over bins of about equal counts, without the bias of chance.
 
-    The sum over bins b of (n_b / n) (r_b^2 - s_b), with r_b the mean of promised - kept and s_b the estimated variance
-    of that mean; cases are the units, as the promises of one list depend on each other, or `clusters` of cases where
-    these do. Equal promises share a bin.
+    Parameters
+    ----------
+    lists : TopLists or array_like
+        Predictions of any shape that `as_lists` takes. Of an invalid list the largest valid sublist is used.
+    y : array_like
+        One outcome per case.
+    of : {"listed", "top", "mass"} or int, default "top"
+        All listed confidences, the most confident class, the listed mass against whether the outcome is listed, or a
+        rank from 1.
+    bins : int, default 15
+        How many bins; equal confidences share a bin.
+    level : float, default 0.95
+        The level of the interval.
+    clusters : array_like, optional
+        The cluster of each case, where outcomes of cases may depend on each other.
+    space : int, float, ClassSpace or LabelSets, optional
+        The classes, where the predictions do not tell.
+
+    Returns
+    -------
+    CalibrationError
+        The estimate and its interval.
+
+    Notes
+    -----
+    The error is the sum over bins b of (n_b / n) (r_b^2 - s_b), with r_b the mean of confidence - hit and s_b the
+    estimated variance of that mean; cases are the units, as the pairs of one list depend on each other, or clusters.
     With C the weights and S the covariance of the r_b, the variance of an estimate of e is taken as
     4 e r'CSCr / r'Cr + 2 tr(CSCS), and the interval is that of all e that are within so many of their own standard
-    errors; its upper end stays between 0 and 1, as the error itself does. In a bin where all promises were kept, or
-    none, the cases show no chance, and for the interval S is what calibrated promises would have there.
+    errors; its upper end stays between 0 and 1, as the error itself does. In a bin with nothing but hits, or without
+    any, the cases show no chance, and for the interval S is what calibrated lists would have there.
     In simulations at level 0.95 it missed up to 8 times in a hundred with 30 cases or more, up to 14 with 20.
 
+    Examples
+    --------
+    >>> from toplist import TopLists
     >>> lists = TopLists.from_topk([[0]] * 4, [[0.75]] * 4, 2)
     >>> round(calibration_error(lists, [0, 0, 0, 1]).value, 6)
     -0.0625
+
     """
-    bins, level = as_whole(bins, "bins", 1), as_probability(level, "level")
-    seen = view(promises(lists, y), of)
+    bins, level, lists = as_whole(bins, "bins", 1), as_probability(level, "level"), as_lists(lists, space)
+    seen = view(calibration_pairs(lists, y), of)
     cases = int(_changes(seen.case).sum())
     seen = seen if clusters is None else _by_unit(seen, as_units(clusters, len(lists)))
     code = bins_of(seen, bins)
     count = np.bincount(code).astype(np.float64)
-    away = seen.promised - seen.kept
-    means = np.bincount(code, weights=away) / count
-    covariance = _covariance(seen, code, away - means[code], count)
+    off = seen.confidence - seen.hit
+    means = np.bincount(code, weights=off) / count
+    covariance = _covariance(seen, code, off - means[code], count)
     least = least_variance(
-        np.bincount(code, weights=seen.promised * (1.0 - seen.promised)),
-        np.bincount(code, weights=seen.kept),
+        np.bincount(code, weights=seen.confidence * (1.0 - seen.confidence)),
+        np.bincount(code, weights=seen.hit),
         count,
     )
     return error_of(seen.of, means, covariance, least, count, cases, level)
 
 
-def least_variance(chance: Any, kept: Any, count: Any) -> Any:
-    """Of a mean of promised - kept where all or none were kept: chance / count^2, with the sum of x (1 - x)."""
-    return np.where((kept == 0) | (kept == count), chance / count**2, 0.0)
+def least_variance(chance: Any, hits: Any, count: Any) -> Any:
+    """Of a mean of confidence - hit where all are hits, or none: chance / count^2, with the sum of x (1 - x)."""
+    return np.where((hits == 0) | (hits == count), chance / count**2, 0.0)
 
 
 def error_of(
@@ -106,10 +172,10 @@ def error_of(
     return CalibrationError(of, value, low, high, root, len(means), cases, level)
 
 
-def _covariance(seen: View, code: NDArray[np.intp], away: Floats, count: Floats) -> Floats:
+def _covariance(seen: View, code: NDArray[np.intp], off: Floats, count: Floats) -> Floats:
     """Of the means of bins, from what each case adds to them."""
     case = np.cumsum(_changes(seen.case)) - 1
-    adds = csr_array((away / count[code], (case, code)), shape=(int(case[-1]) + 1, len(count)))
+    adds = csr_array((off / count[code], (case, code)), shape=(int(case[-1]) + 1, len(count)))
     adds.sum_duplicates()
     makers = _makers(case, code)
     factor = np.sqrt(makers / (makers - 1.0))
@@ -118,10 +184,10 @@ def _covariance(seen: View, code: NDArray[np.intp], away: Floats, count: Floats)
 
 
 def bins_of(seen: View, bins: int) -> NDArray[np.intp]:
-    """The bin of each promise: about as many in each, equal ones together, and at least two cases to a bin."""
-    values, counts = np.unique(seen.promised, return_counts=True)
+    """The bin of each pair: about as many in each, equal confidences together, and at least two cases to a bin."""
+    values, counts = np.unique(seen.confidence, return_counts=True)
     starts = values[np.flatnonzero(np.diff(even_bins(counts.astype(np.float64), bins))) + 1]
-    code = np.searchsorted(starts, seen.promised, side="right")
+    code = np.searchsorted(starts, seen.confidence, side="right")
     return joined(code, lambda code: _makers(seen.case, code))
 
 
@@ -147,51 +213,76 @@ def even_bins(counts: Floats, bins: int) -> NDArray[np.intp]:
 
 
 def _by_unit(seen: View, units: NDArray[np.intp]) -> View:
-    """The same promises, those of one unit side by side, falling, and under its number."""
+    """The same pairs, those of one unit side by side, by falling confidence, and under its number."""
     unit = units[seen.case]
-    order = np.lexsort((-seen.promised, unit))
-    return View(seen.of, seen.promised[order], seen.kept[order], unit[order], None)
+    order = np.lexsort((-seen.confidence, unit))
+    return View(seen.of, seen.confidence[order], seen.hit[order], unit[order], None)
 
 
-def confidence_gap(
-    lists: TopLists, y: Any, *, of: Of = "top", level: Any = 0.95, clusters: Any = None
+def calibration_bias(
+    lists: Any, y: Any, *, of: Of = "top", level: Any = 0.95, clusters: Any = None, space: Any = None
 ) -> CalibrationBias:
-    """The mean of what was promised less that of what was kept, with Student's interval over cases or clusters.
+    """The mean confidence minus the hit rate, with Student's interval over cases or clusters.
 
-    For "listed" and "mass" a case promises its listed mass, and keeps it where what happened is listed. Where all
-    promises were kept, or none, the cases show no chance: the variance is then at least that of calibrated promises.
+    For "listed" and "mass" the confidence of a case is its listed mass, a hit if the outcome is listed. With nothing
+    but hits, or without any, the cases show no chance: the variance is then at least that of calibrated lists.
 
+    Parameters
+    ----------
+    lists : TopLists or array_like
+        Predictions of any shape that `as_lists` takes. Of an invalid list the largest valid sublist is used.
+    y : array_like
+        One outcome per case.
+    of : {"listed", "top", "mass"} or int, default "top"
+        All listed confidences, the most confident class, the listed mass against whether the outcome is listed, or a
+        rank from 1.
+    level : float, default 0.95
+        The level of the interval.
+    clusters : array_like, optional
+        The cluster of each case, where outcomes of cases may depend on each other.
+    space : int, float, ClassSpace or LabelSets, optional
+        The classes, where the predictions do not tell.
+
+    Returns
+    -------
+    CalibrationBias
+        Both means, and their difference with its interval.
+
+    Examples
+    --------
+    >>> from toplist import TopLists
     >>> lists = TopLists.from_topk([[0]] * 4, [[0.9]] * 4, 2)
-    >>> gap = confidence_gap(lists, [0, 0, 1, 0])
-    >>> round(gap.difference, 6), round(gap.low, 6), round(gap.high, 6)
+    >>> bias = calibration_bias(lists, [0, 0, 1, 0])
+    >>> round(bias.difference, 6), round(bias.low, 6), round(bias.high, 6)
     (0.15, -0.645612, 0.945612)
+
     """
-    level = as_probability(level, "level")
-    seen = view(promises(lists, y), "mass" if of == "listed" else of)
-    away = seen.promised - seen.kept
+    level, lists = as_probability(level, "level"), as_lists(lists, space)
+    seen = view(calibration_pairs(lists, y), "mass" if of == "listed" else of)
+    off = seen.confidence - seen.hit
     _, unit = np.unique(as_units(clusters, len(lists))[seen.case], return_inverse=True)
-    sums = np.bincount(unit, weights=away - away.mean())
-    units, n = len(sums), len(away)
-    chance = float((seen.promised * (1.0 - seen.promised)).sum())
-    spread = float(sums @ sums) * units / max(units - 1, 1) * units / n**2
-    spread = max(spread, units * float(least_variance(chance, np.count_nonzero(seen.kept), n)))
+    sums = np.bincount(unit, weights=off - off.mean())
+    units, n = len(sums), len(off)
+    chance = float((seen.confidence * (1.0 - seen.confidence)).sum())
+    spread = float(robust_squares(sums @ sums, units)) * units / n**2
+    spread = max(spread, units * float(least_variance(chance, np.count_nonzero(seen.hit), n)))
     name = of if of == "listed" else seen.of
-    return gap_of(name, float(seen.promised.mean()), float(seen.kept.mean()), spread, units, level, cases=n)
+    return bias_of(name, float(seen.confidence.mean()), float(seen.hit.mean()), spread, units, level, cases=n)
 
 
-def gap_of(
-    of: Of, promised: float, kept: float, spread: float, units: int, level: float, cases: int
+def bias_of(
+    of: Of, confidence: float, hit_rate: float, spread: float, units: int, level: float, cases: int
 ) -> CalibrationBias:
-    """The gap from means and the variance of what a single unit adds."""
-    difference = promised - kept
-    if units < 2:
-        return CalibrationBias(of, promised, kept, difference, None, None, cases, level)
-    width = float(stdtrit(units - 1, 0.5 + level / 2.0)) * math.sqrt(spread / units)
-    return CalibrationBias(of, promised, kept, difference, difference - width, difference + width, cases, level)
+    """The bias from both means and the variance of what a single unit adds."""
+    difference, low, high = confidence - hit_rate, None, None
+    if units > 1:
+        width = float(stdtrit(units - 1, 0.5 + level / 2.0)) * math.sqrt(spread / units)
+        low, high = difference - width, difference + width
+    return CalibrationBias(of, confidence, hit_rate, difference, low, high, cases, level)
 
 
 def _makers(case: NDArray[np.intp], code: NDArray[np.intp]) -> NDArray[np.intp]:
-    """How many cases have a promise in each bin; those of one case and bin are next to each other, as lists fall."""
+    """How many cases have a pair in each bin; those of one case and bin are next to each other, as lists fall."""
     new = _changes(case)
     new[1:] |= code[1:] != code[:-1]
     found: NDArray[np.intp] = np.bincount(code[new])
@@ -199,7 +290,7 @@ def _makers(case: NDArray[np.intp], code: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _changes(case: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Where the promises of a case begin."""
+    """Where the pairs of a case begin."""
     new = np.ones(len(case), bool)
     new[1:] = case[1:] != case[:-1]
     return new

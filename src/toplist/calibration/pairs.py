@@ -1,7 +1,4 @@
-"""What lists promise and what came of it: every listed confidence with its rank, and whether its class happened.
-
-What can be read of promises: all that is listed, the top class, one rank, or the listed mass.
-"""
+"""Pairs of confidence and hit: every listed class with its confidence, its rank, and whether it is the outcome."""
 
 from __future__ import annotations
 
@@ -24,15 +21,15 @@ _DIGITS = 13  # sums of the same numbers in another order differ in the last of 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPairs:
-    """The entries of all lists, case by case and the most confident first; one entry is one promise."""
+    """The entries of all lists, case by case and the most confident first: a confidence, and a hit or not."""
 
     lists: TopLists  # as they are scored: strictly valid, most confident first
     rank: NDArray[np.int64]  # of each entry, from 0
-    place: NDArray[np.int64]  # per case, the rank of what happened, or MISSED
+    place: NDArray[np.int64]  # per case, the rank of the outcome, or MISSED
 
     @property
     def confidence(self) -> Floats:
-        """What each entry promises."""
+        """The confidence of each entry."""
         return self.lists.normalized_confidences
 
     @property
@@ -51,31 +48,31 @@ class CalibrationPairs:
         return np.repeat(np.arange(len(self.lists)), self.lists.sizes)
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Whether the class of each entry happened."""
-        kept: NDArray[np.bool_] = self.rank == np.repeat(self.place, self.lists.sizes)
-        return kept
+    def hit(self) -> NDArray[np.bool_]:
+        """Whether the class of each entry is the outcome."""
+        hit: NDArray[np.bool_] = self.rank == np.repeat(self.place, self.lists.sizes)
+        return hit
 
     @property
-    def missed(self) -> NDArray[np.bool_]:
-        """Per case: whether what happened is not listed."""
-        missed: NDArray[np.bool_] = self.place == MISSED
-        return missed
+    def miss(self) -> NDArray[np.bool_]:
+        """Per case: whether the outcome is not listed."""
+        miss: NDArray[np.bool_] = self.place == MISSED
+        return miss
 
-    def at(self, cases: NDArray[np.intp]) -> CalibrationPairs:
-        """Those of some cases."""
+    def take(self, cases: NDArray[np.intp]) -> CalibrationPairs:
+        """The pairs of some cases."""
         lists = self.lists[cases]
         return CalibrationPairs(lists, ranks_in(lists), self.place[cases])
 
 
-def promises(predictions: Any, y: Any) -> CalibrationPairs:
-    """Every listed confidence with its rank and outcome; of an invalid list, those of its largest valid sublist.
+def calibration_pairs(predictions: Any, y: Any, space: Any = None) -> CalibrationPairs:
+    """Every listed confidence with its rank and hit; of an invalid list, those of its largest valid sublist.
 
-    >>> made = promises(TopLists.from_dicts([{"a": 0.2, "b": 0.7}, {"a": 0.9}], 3), ["a", "b"])
-    >>> made.confidence, made.kept, made.missed
+    >>> made = calibration_pairs(TopLists.from_dicts([{"a": 0.2, "b": 0.7}, {"a": 0.9}], 3), ["a", "b"])
+    >>> made.confidence, made.hit, made.miss
     (array([0.7, 0.2, 0.9]), array([False,  True, False]), array([False,  True]))
     """
-    lists = as_lists(predictions)
+    lists = as_lists(predictions, space)
     codes = as_happened(y, lists, "calibration is about")
     ordered = lists.strictly_valid().ordered()
     sizes = ordered.sizes
@@ -88,7 +85,7 @@ def promises(predictions: Any, y: Any) -> CalibrationPairs:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeSampler:
-    """Lists made ready for drawing outcomes again and again."""
+    """Lists prepared for sampling outcomes repeatedly."""
 
     sizes: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -106,7 +103,7 @@ class OutcomeSampler:
         return cls(sizes, starts, ends[starts], ends[1:], last)
 
     def places(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """An outcome for each case."""
+        """A sampled outcome for each case: the rank of a listed class, or MISSED."""
         if not len(self.sizes):
             return np.zeros(0, np.int64)
         goal = self.base + rng.random(len(self.sizes))
@@ -116,10 +113,10 @@ class OutcomeSampler:
         return np.where(place < self.sizes, place, MISSED)
 
 
-def drawn(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
-    """An outcome for each case, drawn from its padded distribution: the place of a listed class, or MISSED.
+def sample_outcomes(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
+    """An outcome for each case, sampled from its padded distribution: the rank of a listed class, or MISSED.
 
-    `lists` are those of `CalibrationPairs`. At most one entry of a list is kept, as with outcomes that happened.
+    `lists` are those of `CalibrationPairs`. At most one entry of a list is a hit, as with observed outcomes.
     """
     return OutcomeSampler.of(lists).places(rng)
 
@@ -130,24 +127,24 @@ NAMES = ("listed", "top", "mass")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Some promises: how large each is, whether it was kept, and which case made it."""
+    """Some of the pairs: confidences, hits, and the case of each."""
 
     of: Of
-    promised: Floats
-    kept: NDArray[np.bool_]
+    confidence: Floats
+    hit: NDArray[np.bool_]
     case: NDArray[np.intp]
     _starts: NDArray[np.int64] | None  # of each case among the entries, where all are seen
 
-    def happening(self, place: NDArray[np.int64]) -> NDArray[Any]:
-        """The promises that would be kept if these were the places of what happened: a mask, or numbers."""
+    def hits(self, place: NDArray[np.int64]) -> NDArray[Any]:
+        """The pairs that would be hits if the outcomes had these ranks: a mask, or their numbers."""
         hit: NDArray[np.bool_] = place != MISSED
         if self._starts is not None:
             at: NDArray[np.int64] = self._starts[hit] + place[hit]
             return at
         if self.of == "mass":
             return hit
-        kept: NDArray[np.bool_] = place[self.case] == _rank(self.of)
-        return kept
+        own: NDArray[np.bool_] = place[self.case] == _rank(self.of)
+        return own
 
 
 def as_of(of: Any) -> Of:
@@ -160,20 +157,20 @@ def as_of(of: Any) -> Of:
         return of
     if isinstance(of, int | np.integer) and not isinstance(of, bool) and of >= 1:
         return int(of)
-    raise TopListError(f"look at 'listed', 'top', 'mass' or a rank from 1 on, not at {of!r}.")
+    raise TopListError(f"of is 'listed', 'top', 'mass' or a rank from 1, not {of!r}.")
 
 
 def view(made: CalibrationPairs, of: Any) -> View:
-    """The promises of one kind; an error where nothing of the kind was promised."""
+    """The pairs of one kind; an error where there are none."""
     of, lists = as_of(of), made.lists
     require_cases(made)
     if of == "mass":
-        return View(of, made.mass, ~made.missed, np.arange(len(lists)), None)
+        return View(of, made.mass, ~made.miss, np.arange(len(lists)), None)
     sizes = lists.sizes
     if not sizes.any():
         raise TopListError("every list is empty: there is no confidence to look at, only the mass (of='mass').")
     if of == "listed":
-        return View(of, made.confidence, made.kept, made.case, lists.offsets[:-1])
+        return View(of, made.confidence, made.hit, made.case, lists.offsets[:-1])
     rank = _rank(of)
     case = np.flatnonzero(sizes > rank)
     if not len(case):
@@ -184,7 +181,7 @@ def view(made: CalibrationPairs, of: Any) -> View:
 def require_cases(made: CalibrationPairs) -> None:
     """Raise if there are none."""
     if not len(made.lists):
-        raise TopListError("there are no cases, and so nothing was promised or kept.")
+        raise TopListError("there are no cases.")
 
 
 def _rank(of: Of) -> int:

@@ -1,14 +1,9 @@
-"""Reliability: how often what was promised happened, as a rising curve of the size of the promise.
-
-How much a reliability curve moves by chance: if the lists are right, or if other cases had come.
-
-What was promised and what came of it, by the size of the promise: the numbers of a reliability diagram.
-"""
+"""Reliability curves: the hit rate as an isotonic function of the confidence, with pointwise bands."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +13,8 @@ from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_probability, as_whole
 from toplist._typing import Floats
-from toplist.calibration.pairs import CalibrationPairs, Of, OutcomeSampler, View, promises, require_cases, view
-from toplist.core.exact_sums import UNIT, mean, sums_by
+from toplist.calibration.bins import Bin, Bins
+from toplist.calibration.pairs import CalibrationPairs, Of, OutcomeSampler, View, calibration_pairs, require_cases, view
 from toplist.core.isotonic import Steps, TiedGroups, grouped, pool
 from toplist.errors import TopListError
 from toplist.lists import TopLists
@@ -29,7 +24,20 @@ KINDS = ("consistency", "confidence")
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A pointwise band; `low` and `high` belong to the `x` of the curve."""
+    """A pointwise band of a reliability curve.
+
+    Attributes
+    ----------
+    kind : {"consistency", "confidence"}
+        Where the curve of calibrated lists would be, or where the curve of other cases would be.
+    level : float
+        The probability of the band at each point.
+    low, high : ndarray of float
+        The bounds at each `x` of the curve.
+    draws, seed : int
+        How many samples it is from, and the seed of the random numbers.
+
+    """
 
     kind: str
     level: float
@@ -40,12 +48,13 @@ class Band:
 
 
 def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, draws: Any, seed: Any) -> Band | None:
-    """The band of a view at some of its values; `lists` are those of its promises.
+    """The band of a view at some of its confidences; `lists` are those of its pairs.
 
-    "consistency": outcomes are drawn from the padded lists, so that at most one class of a list happens. At each x a
-    curve of calibrated lists is in the band with probability `level` or more, and off its edges with no more than that.
-    "confidence": cases are drawn with replacement. That is rough, as for every bootstrap of isotonic fits: at level 0.9
-    it held the truth at 82 % of the points with 200 cases, 88 % with 1,000 and 92 % with 5,000 (even confidences).
+    "consistency": outcomes are sampled from the padded lists, so that at most one class of a list is the outcome. At
+    each x a curve of calibrated lists is in the band with probability `level` or more, and off its edges with no more
+    than that. "confidence": cases are sampled with replacement. That is rough, as for every bootstrap of isotonic fits:
+    at level 0.9 it held the truth at 82 % of the points with 200 cases, 88 % with 1,000 and 92 % with 5,000 (even
+    confidences).
     """
     if kind is None:
         return None
@@ -56,140 +65,43 @@ def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, dr
     least = math.ceil(1.0 / tail - 1e-9) - 1
     if draws < least:
         raise TopListError(f"a band of level {level:g} needs at least {least} draws, not {draws}.")
-    values, code = np.unique(seen.promised, return_inverse=True)
+    values, code = np.unique(seen.confidence, return_inverse=True)
     at, rng = np.searchsorted(values, x), np.random.default_rng(seed)
-    draw = (_if_right if kind == "consistency" else _if_others_had_come)(lists, seen, values, code, rng)
+    draw = (_calibrated if kind == "consistency" else _bootstrapped)(lists, seen, values, code, rng)
     curves = np.stack([draw()[at] for _ in range(draws)])
     # these quantiles leave a further, exchangeable curve outside with the probability that is asked for
     low, high = np.quantile(curves, [tail, 1.0 - tail], axis=0, method="weibull")
     return Band(kind, level, low, high, draws, seed)
 
 
-def _if_right(
+def _calibrated(
     lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
 ) -> Callable[[], Floats]:
-    """The curve of outcomes drawn from the lists. Equal values are known once; a draw only counts."""
-    weight, drawing = np.bincount(code).astype(np.float64), OutcomeSampler.of(lists)
+    """The curve of outcomes sampled from the lists. Equal confidences are grouped once; a draw only counts hits."""
+    weight, sampler = np.bincount(code).astype(np.float64), OutcomeSampler.of(lists)
 
     def draw() -> Floats:
-        kept = np.bincount(code[seen.happening(drawing.places(rng))], minlength=len(values))
-        curve: Floats = isotonic_regression(kept / weight, weights=weight).x
+        hits = np.bincount(code[seen.hits(sampler.places(rng))], minlength=len(values))
+        curve: Floats = isotonic_regression(hits / weight, weights=weight).x
         return curve
 
     return draw
 
 
-def _if_others_had_come(
+def _bootstrapped(
     lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
 ) -> Callable[[], Floats]:
-    """The curve of cases drawn with replacement; those that promise nothing have no say."""
-    kept, makers = np.flatnonzero(seen.kept), np.unique(seen.case)
+    """The curve of cases sampled with replacement, among those that have a pair."""
+    hit, cases = np.flatnonzero(seen.hit), np.unique(seen.case)
 
     def draw() -> Floats:
         times = np.zeros(len(lists))
-        times[makers] = np.bincount(rng.integers(0, len(makers), len(makers)), minlength=len(makers))
+        times[cases] = np.bincount(rng.integers(0, len(cases), len(cases)), minlength=len(cases))
         weight = np.bincount(code, weights=times[seen.case], minlength=len(values)).astype(np.float64)
-        total = np.bincount(code[kept], weights=times[seen.case[kept]], minlength=len(values))
+        total = np.bincount(code[hit], weights=times[seen.case[hit]], minlength=len(values))
         return pool(TiedGroups(values, weight, total.astype(np.float64)))(values)
 
     return draw
-
-
-BINS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """What was promised and what came of it, among confidences of about one size."""
-
-    low: float
-    high: float
-    count: int
-    promised: float  # the mean of the confidences
-    kept: float  # how often what they were given to happened
-
-
-@dataclass(frozen=True, slots=True)
-class Bins:
-    """Twenty bins of one width over [0, 1]: how many promises, and exact sums of what they promised and kept.
-
-    Bin i has the promises with floor(20 x) = i, and the last one those of exactly 1 too.
-    """
-
-    count: tuple[int, ...] = (0,) * BINS
-    promised: tuple[int, ...] = (0,) * BINS
-    kept: tuple[int, ...] = (0,) * BINS
-
-    def __add__(self, other: Bins) -> Bins:
-        return Bins(
-            _added(self.count, other.count), _added(self.promised, other.promised), _added(self.kept, other.kept)
-        )
-
-    def findings(self) -> tuple[Bin, ...]:
-        """Means by bin; those without a promise are left out.
-
-        >>> Bins.of(np.array([1.0, 0.5]), np.array([True, False])).findings()[0]
-        Bin(low=0.5, high=0.55, count=1, promised=0.5, kept=0.0)
-        """
-        return tuple(
-            Bin(i / BINS, (i + 1) / BINS, count, mean(self.promised[i], count), mean(self.kept[i], count))
-            for i, count in enumerate(self.count)
-            if count
-        )
-
-    @classmethod
-    def of(cls, promised: Floats, kept: NDArray[Any]) -> Bins:
-        """The bins of promises in [0, 1]; what was kept is yes or no, or a probability."""
-        which = bin_of(promised)
-        if kept.dtype == bool:
-            made = sums_by(promised[None, :], which, BINS)
-            return cls(_counts(which), tuple(made[:, 0].tolist()), _units(which[kept]))
-        made = sums_by(np.stack([promised, kept]), which, BINS)
-        return cls(_counts(which), tuple(made[:, 0].tolist()), tuple(made[:, 1].tolist()))
-
-    @classmethod
-    def of_listed(cls, t: Floats, sizes: NDArray[np.int64] | None, happened: Floats) -> Bins:
-        """Bins of the confidences in a slab, and those among them that were given to what `happened`.
-
-        `sizes` are the lengths of its lists where some are filled up.
-        """
-        which = bin_of(t)
-        if sizes is not None:
-            which[np.arange(len(t))[:, None] >= sizes] = BINS
-        which = which.reshape(-1)
-        made = sums_by(t.reshape(1, -1), which, BINS + 1)
-        return cls(_counts(which), tuple(made[:BINS, 0].tolist()), _units(bin_of(happened)))
-
-
-def bin_of(x: Floats) -> NDArray[np.int32]:
-    """The number of the bin."""
-    which = (x * float(BINS)).astype(np.int32)
-    return np.minimum(which, BINS - 1, out=which)
-
-
-def _counts(which: NDArray[np.int32]) -> tuple[int, ...]:
-    return tuple(np.bincount(which, minlength=BINS)[:BINS].tolist())
-
-
-def _units(which: NDArray[np.int32]) -> tuple[int, ...]:
-    return tuple(count * UNIT for count in _counts(which))
-
-
-def _added(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(map(int.__add__, a, b))
-
-
-def averages(bins: Iterable[Bin]) -> tuple[float, float] | None:
-    """The mean of what was promised and of what was kept, over all bins; None where they are empty.
-
-    >>> averages([Bin(0.0, 0.5, 1, 0.25, 0.0), Bin(0.5, 1.0, 3, 0.75, 1.0)])
-    (0.625, 0.75)
-    """
-    filled = [b for b in bins if b.count]
-    total = sum(b.count for b in filled)
-    if not total:
-        return None
-    return sum(b.count * b.promised for b in filled) / total, sum(b.count * b.kept for b in filled) / total
 
 
 _POINTS = 200
@@ -197,43 +109,102 @@ _POINTS = 200
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How often promises of each size were kept; calibrated ones lie on the diagonal."""
+    """Reliability curve: the hit rate as an isotonic function of the confidence, the diagonal if calibrated.
 
-    of: Of  # "listed", "top", "mass", or a rank from 1
-    count: int  # of promises
-    promised: float  # their mean
-    kept: float  # how often they were kept
-    steps: Steps  # the rising step function that fits best
-    x: Floats  # up to 200 promises at quantiles, and the ends of the steps
-    curve: Floats  # the step function there
+    Attributes
+    ----------
+    of : {"listed", "top", "mass"} or int
+        Which pairs of confidence and hit it is of.
+    count : int
+        How many pairs there are.
+    mean_confidence, hit_rate : float
+        Their mean confidence, and how often they are hits.
+    steps : Steps
+        The isotonic fit, a step function.
+    x, curve : ndarray of float
+        Up to 200 confidences at quantiles and the ends of the steps, and the fit there.
+    band : Band or None
+        The pointwise band.
+    histogram : tuple of Bin
+        The pairs in twenty bins.
+
+    """
+
+    of: Of
+    count: int
+    mean_confidence: float
+    hit_rate: float
+    steps: Steps
+    x: Floats
+    curve: Floats
     band: Band | None
     histogram: tuple[Bin, ...]
 
 
 def reliability(
-    lists: TopLists, y: Any, *, of: Of = "listed", band: Any = "consistency", level: Any = 0.9,
-    draws: Any = 200, seed: Any = 0,
+    lists: Any, y: Any, *, of: Of = "listed", band: Any = "consistency", level: Any = 0.9, draws: Any = 200,
+    seed: Any = 0, space: Any = None,
 ) -> Reliability:  # fmt: skip
-    """The isotonic reliability curve of lists (CORP; Dimitriadis, Gneiting and Jordan 2021), with a pointwise band.
+    """The isotonic reliability curve of lists (CORP), with a pointwise band.
 
-    `of`: "listed" (all listed confidences), "top" (the most confident class), a rank from 1, or "mass" (the listed mass
-    against how often what happened is listed). `band`: "consistency" (where the curve of calibrated lists would be),
-    "confidence" (where that of other cases would be) or None. Of an invalid list its largest valid sublist is seen.
+    Parameters
+    ----------
+    lists : TopLists or array_like
+        Predictions of any shape that `as_lists` takes. Of an invalid list the largest valid sublist is used.
+    y : array_like
+        One outcome per case.
+    of : {"listed", "top", "mass"} or int, default "listed"
+        All listed confidences, the most confident class, the listed mass against whether the outcome is listed, or a
+        rank from 1.
+    band : {"consistency", "confidence"} or None, default "consistency"
+        Where the curve of calibrated lists would be, where the curve of other cases would be, or no band.
+    level : float, default 0.9
+        The probability of the band at each point.
+    draws, seed : int, default 200 and 0
+        How many samples the band is from, and the seed of the random numbers.
+    space : int, float, ClassSpace or LabelSets, optional
+        The classes, where the predictions do not tell.
 
+    Returns
+    -------
+    Reliability
+        The curve and its band.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS 118(8).
+
+    Examples
+    --------
     >>> lists = TopLists.from_dicts([{"a": 0.9}, {"a": 0.6}, {"b": 0.6}], 3)
     >>> made = reliability(lists, ["a", "a", "c"], band=None)
     >>> made.x, made.curve
     (array([0.6, 0.9]), array([0.5, 1. ]))
+
     """
-    return _reliability(promises(lists, y), of, band, level, draws, seed)
+    return _reliability(calibration_pairs(lists, y, space), of, band, level, draws, seed)
 
 
 def reliability_by_rank(
-    lists: TopLists, y: Any, *, ranks: Any = 5, band: Any = "consistency", level: Any = 0.9, draws: Any = 200,
-    seed: Any = 0,
+    lists: Any, y: Any, *, ranks: Any = 5, band: Any = "consistency", level: Any = 0.9, draws: Any = 200,
+    seed: Any = 0, space: Any = None,
 ) -> tuple[Reliability, ...]:  # fmt: skip
-    """The reliability of the first, second, ... most confident class, as far as lists are long."""
-    made, ranks = promises(lists, y), as_whole(ranks, "ranks", 1)
+    """The reliability curves of the first, second, ... most confident class.
+
+    Parameters
+    ----------
+    lists, y, band, level, draws, seed, space
+        As for `reliability`.
+    ranks : int, default 5
+        How many ranks, at most the length of the longest list.
+
+    Returns
+    -------
+    tuple of Reliability
+        One curve per rank.
+
+    """
+    made, ranks = calibration_pairs(lists, y, space), as_whole(ranks, "ranks", 1)
     require_cases(made)
     last = min(ranks, int(made.lists.sizes.max()))
     return tuple(_reliability(made, rank, band, level, draws, seed) for rank in range(1, last + 1))
@@ -241,29 +212,24 @@ def reliability_by_rank(
 
 def _reliability(made: CalibrationPairs, of: Of, band: Any, level: Any, draws: Any, seed: Any) -> Reliability:
     seen = view(made, of)
-    groups = grouped(seen.promised, seen.kept)
+    groups = grouped(seen.confidence, seen.hit)
     steps = pool(groups)
     x = grid(groups, steps)
     return Reliability(
         of=seen.of,
-        count=len(seen.promised),
-        promised=float(seen.promised.mean()),
-        kept=float(seen.kept.mean()),
+        count=len(seen.confidence),
+        mean_confidence=float(seen.confidence.mean()),
+        hit_rate=float(seen.hit.mean()),
         steps=steps,
         x=x,
         curve=steps(x),
         band=band_of(band, made.lists, seen, x, level=level, draws=draws, seed=seed),
-        histogram=histogram(seen),
+        histogram=Bins.of(seen.confidence, seen.hit).means(),
     )
 
 
-def histogram(seen: View) -> tuple[Bin, ...]:
-    """The promises in twenty bins."""
-    return Bins.of(seen.promised, seen.kept).findings()
-
-
 def grid(groups: TiedGroups, steps: Steps) -> Floats:
-    """Where to look at a curve: values at quantiles of the promises, and the ends of the steps."""
+    """Where a curve is evaluated: confidences at quantiles, and the ends of the steps."""
     passed = np.cumsum(groups.weight)
     at = np.searchsorted(passed, np.linspace(0.0, passed[-1], _POINTS))
     some: Floats = groups.x[np.unique(np.minimum(at, len(passed) - 1))]

@@ -1,7 +1,4 @@
-"""Could calibrated lists have done this? An exact test by drawing outcomes from the lists themselves.
-
-Over- or underconfident, by the test of calibration: one verdict for a diagnosis and for a report.
-"""
+"""An exact Monte Carlo test of calibration, and the verdict of over- or underconfidence that follows from it."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from toplist._arguments import as_units, as_whole
 from toplist._typing import Floats
 from toplist.calibration.decomposition import RANKS, RankLayer, layers
 from toplist.calibration.error import CalibrationBias
-from toplist.calibration.pairs import MISSED, CalibrationPairs, OutcomeSampler, promises, require_cases
-from toplist.lists import TopLists
+from toplist.calibration.pairs import MISSED, CalibrationPairs, OutcomeSampler, calibration_pairs, require_cases
+from toplist.lists import as_lists
 
 _SAME = 1e-13  # two ways to add up one number
 _SAMPLES = 25  # of one case per cluster
@@ -27,9 +24,19 @@ _WIDER = 1.25  # what the variance of 199 draws is multiplied by, because it may
 
 @dataclass(frozen=True, slots=True)
 class CalibrationTest:
-    """How much miscalibration there is, how much calibrated lists would show, and how often as much as this.
+    """The result of the test of calibration.
 
-    With clusters, the first two are means over samples of one case of each.
+    Attributes
+    ----------
+    statistic, expected : float
+        The miscalibration, and its mean for calibrated lists; with clusters, means over samples of one case of each.
+    p : float
+        The p value.
+    draws, seed : int
+        How many samples of outcomes it is from, and the seed of the random numbers.
+    tail : float
+        p, or the tail of a gamma distribution where no draw reaches the statistic: for many tests at once.
+
     """
 
     statistic: float
@@ -37,42 +44,70 @@ class CalibrationTest:
     p: float
     draws: int
     seed: int
-    tail: float  # p, or the tail of a gamma distribution where no draw reaches the statistic: for many tests at once
+    tail: float
 
 
 def calibration_test(
-    lists: TopLists, y: Any, *, draws: Any = 999, seed: Any = 0, clusters: Any = None
+    lists: Any, y: Any, *, draws: Any = 999, seed: Any = 0, clusters: Any = None, space: Any = None
 ) -> CalibrationTest:
     """A test of calibration that holds its level exactly, for lists of any lengths.
 
+    Parameters
+    ----------
+    lists : TopLists or array_like
+        Predictions of any shape that `as_lists` takes. Of an invalid list the largest valid sublist is used.
+    y : array_like
+        One outcome per case.
+    draws, seed : int, default 999 and 0
+        How many samples of outcomes, and the seed of the random numbers.
+    clusters : array_like, optional
+        The cluster of each case, where outcomes of cases may depend on each other.
+    space : int, float, ClassSpace or LabelSets, optional
+        The classes, where the predictions do not tell.
+
+    Returns
+    -------
+    CalibrationTest
+        The statistic, its mean for calibrated lists, and the p value.
+
+    Notes
+    -----
     The statistic is the miscalibration of the Brier score over all ranks and the rest (`decompose`). Under the null
-    the outcomes of independent cases are drawn from their padded lists, so p = (1 + #{T* >= T}) / (1 + draws).
+    the outcomes of independent cases are sampled from their padded lists, so p = (1 + #{T* >= T}) / (1 + draws).
 
-    Cases of one cluster may depend on each other in any way: one case of each is drawn and tested, again and again, and
-    p is twice the mean of what these tests say, which is a p value however they depend on each other (Rueschendorf,
-    1982; Vovk and Wang, 2020).
+    Cases of one cluster may depend on each other in any way: one case of each is sampled and tested repeatedly, and p
+    is twice the mean of the p values of these tests, which is a p value however they depend on each other.
 
+    References
+    ----------
+    Rueschendorf (1982), Random variables with maximum sums, Advances in Applied Probability 14.
+    Vovk and Wang (2020), Combining p-values via averaging, Biometrika 107.
+
+    Examples
+    --------
+    >>> from toplist import TopLists
     >>> lists = TopLists.from_topk([[0]] * 20, [[0.9]] * 20, 2)
     >>> calibration_test(lists, [0] * 18 + [1] * 2).p, calibration_test(lists, [0] * 10 + [1] * 10).p
     (1.0, 0.001)
+
     """
-    draws, seed = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0)
-    made, rng = promises(lists, y), np.random.default_rng(seed)
+    draws, seed, lists = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0), as_lists(lists, space)
+    made, rng = calibration_pairs(lists, y), np.random.default_rng(seed)
     require_cases(made)
     units = as_units(clusters, len(lists))
     if int(units.max()) + 1 == len(units):  # each case alone
         statistic, expected, p, tail = _tested(made, draws, rng)
         return CalibrationTest(statistic, expected, p, draws, seed, tail)
-    found = np.array([_tested(made.at(one_of_each(units, rng)), draws, rng) for _ in range(_SAMPLES)])
+    found = np.array([_tested(made.take(one_of_each(units, rng)), draws, rng) for _ in range(_SAMPLES)])
     statistic, expected, p, tail = found.mean(axis=0).tolist()
     return CalibrationTest(statistic, expected, min(1.0, 2.0 * p), draws, seed, min(1.0, 2.0 * tail))
 
 
 def _tested(made: CalibrationPairs, draws: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
     """The statistic of independent cases, its mean over draws, p, and the tail."""
-    ladder, drawing = TestStatistic.of(made), OutcomeSampler.of(made.lists)
-    found = ladder.miscalibration(made.place)
-    chance = np.array([ladder.miscalibration(drawing.places(rng)) for _ in range(draws)])
+    statistic, sampler = TestStatistic.of(made), OutcomeSampler.of(made.lists)
+    found = statistic.miscalibration(made.place)
+    chance = np.array([statistic.miscalibration(sampler.places(rng)) for _ in range(draws)])
     as_much = int(np.count_nonzero(chance >= found - _SAME))
     p = (1 + as_much) / (1 + draws)
     return found, float(chance.mean()), p, p if as_much else min(p, _beyond(found, chance))
@@ -87,7 +122,7 @@ def _beyond(found: float, chance: Floats) -> float:
 
 
 def one_of_each(units: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """A case of every cluster, drawn at random, in the order of cases."""
+    """A random case of every cluster, in the order of cases."""
     order = rng.permutation(len(units))
     _, first = np.unique(units[order], return_index=True)
     return np.sort(order[first])
@@ -95,7 +130,7 @@ def one_of_each(units: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np
 
 @dataclass(frozen=True, slots=True)
 class TestStatistic:
-    """The promises of all layers, one layer after the other, equal ones together: all that no outcome changes."""
+    """The confidences of all layers, one after the other, equal ones together: all that does not depend on outcomes."""
 
     cases: int
     starts: NDArray[np.int64]  # of each case among the entries
@@ -117,12 +152,12 @@ class TestStatistic:
         group, listed = np.zeros(len(made.rank), np.intp), 0
         x, weight = [], []
         for layer in ranks:
-            values, code, counts = np.unique(layer.promised, return_inverse=True, return_counts=True)
+            values, code, counts = np.unique(layer.confidence, return_inverse=True, return_counts=True)
             group[layer.at] = listed + code
             listed += len(values)
             x.append(values)
             weight.append(counts.astype(np.float64))
-        values, rest_group = np.unique(rest.promised, return_inverse=True)
+        values, rest_group = np.unique(rest.confidence, return_inverse=True)
         shares = np.bincount(rest_group, weights=rest.weight, minlength=len(values)).astype(np.float64)
         some = shares > 0
         x.append(values[some])
@@ -146,12 +181,12 @@ class TestStatistic:
         )
 
     def miscalibration(self, place: NDArray[np.int64]) -> float:
-        """That of all layers, if these are the places of what happened.
+        """The miscalibration of all layers, if these are the ranks of the outcomes.
 
-        The sum of w x^2 - 2 w x h + w c^2 with h what was kept and c its isotonic fit. Groups in a row that kept
-        nothing share a fit and are taken together first, and the layers are fitted at once, lifted above each other.
+        The sum of w x^2 - 2 w x h + w c^2 with h the hit rate and c its isotonic fit. Groups in a row without a hit
+        share a fit and are taken together first, and the layers are fitted at once, lifted above each other.
         """
-        total = self._kept(place)
+        total = self._hits(place)
         if not len(total):
             return 0.0
         some = total > 0
@@ -159,18 +194,18 @@ class TestStatistic:
         edge[1:] |= some[:-1]
         edge[self.first] = True
         at = np.flatnonzero(edge)
-        w, kept = np.add.reduceat(self.weight, at), total[at]
-        blocks = isotonic_regression(kept / w + 2.0 * self.layer[at], weights=w).blocks[:-1]
-        crossed = self.x[at] @ kept
-        w, kept = np.add.reduceat(w, blocks), np.add.reduceat(kept, blocks)
-        return max(float(self.squares - 2.0 * crossed + (kept * kept / w).sum()) / self.cases, 0.0)
+        w, hits = np.add.reduceat(self.weight, at), total[at]
+        blocks = isotonic_regression(hits / w + 2.0 * self.layer[at], weights=w).blocks[:-1]
+        crossed = self.x[at] @ hits
+        w, hits = np.add.reduceat(w, blocks), np.add.reduceat(hits, blocks)
+        return max(float(self.squares - 2.0 * crossed + (hits * hits / w).sum()) / self.cases, 0.0)
 
-    def _kept(self, place: NDArray[np.int64]) -> Floats:
-        """How many promises, or how much weight, of each group were kept."""
+    def _hits(self, place: NDArray[np.int64]) -> Floats:
+        """How many pairs, or how much weight, of each group are hits."""
         hit = place != MISSED
         listed = np.bincount(self.group[self.starts[hit] + place[hit]], minlength=self.listed)
-        missed = ~hit[self.rest.at] if self.rest.weight is None else self.rest.weight * ~hit[self.rest.at]
-        rest = np.bincount(self.rest_group, weights=missed, minlength=len(self.rest_some))
+        miss = ~hit[self.rest.at] if self.rest.weight is None else self.rest.weight * ~hit[self.rest.at]
+        rest = np.bincount(self.rest_group, weights=miss, minlength=len(self.rest_some))
         return np.concatenate((listed[: self.listed], rest[self.rest_some])).astype(np.float64)
 
 
@@ -180,32 +215,32 @@ SIGNIFICANT: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CalibrationVerdict:
-    """The test of calibration, and mean confidence minus frequency: of the first class, and of the listed mass."""
+    """The test of calibration, and the calibration bias of the first class and of the listed mass."""
 
     test: CalibrationTest | None
     tested: int  # cases that the test is of
-    gap: CalibrationBias | None
-    mass_gap: CalibrationBias | None
-    clusters: int | None  # how many the cases that are held are in; None where cases are taken as independent
+    bias: CalibrationBias | None
+    mass_bias: CalibrationBias | None
+    clusters: int | None  # how many there are in the sample of cases; None where cases are taken as independent
     notes: tuple[str, ...] = ()  # what is missing or approximate, and why
 
     def direction(self, p: float | None = None) -> Direction | None:
-        """What may be said at 5 %, by this p value instead of the test's own if it is given; None without a test.
+        """The direction of miscalibration at 5 %, by this p value if it is given, else the test's; None without a test.
 
-        Only what the test finds is called over- or underconfident, in the direction of an interval without zero: of
-        the first class, or else of the listed mass; where neither interval leaves zero out, it is mixed.
+        Only where the test rejects are lists over- or underconfident, in the direction of an interval without zero: of
+        the first class, or else of the listed mass; where neither interval excludes zero, it is mixed.
         """
         if self.test is None:
             return None
         if (self.test.p if p is None else p) > SIGNIFICANT:
             return "none"
-        if self.gap is not None and sure(self.gap):
-            return "over" if self.gap.difference > 0 else "under"
-        if self.mass_gap is not None and sure(self.mass_gap):
-            return "mass over" if self.mass_gap.difference > 0 else "mass under"
+        if self.bias is not None and excludes_zero(self.bias):
+            return "over" if self.bias.difference > 0 else "under"
+        if self.mass_bias is not None and excludes_zero(self.mass_bias):
+            return "mass over" if self.mass_bias.difference > 0 else "mass under"
         return "mixed"
 
 
-def sure(gap: CalibrationBias) -> bool:
-    """Whether the interval leaves zero out."""
-    return gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
+def excludes_zero(bias: CalibrationBias) -> bool:
+    """Whether the interval excludes zero."""
+    return bias.low is not None and bias.high is not None and (bias.low > 0 or bias.high < 0)

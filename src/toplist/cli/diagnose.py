@@ -1,232 +1,159 @@
-"""`toplist check` and `toplist convert`.
-
-`toplist diagnose`.
-"""
+"""`toplist check`, `toplist diagnose` and `toplist convert`."""
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+import toplist as tl
 from toplist._files import require_apart
-from toplist.cli.errors import BAD_DATA, UsageError, require_named, with_flags
-from toplist.cli.options import named_files, options_of, repairs_of, space_of
-from toplist.cli.output import label_file, require_outputs, shown
-from toplist.evaluation.diagnose import MISSING, diagnose
-from toplist.evaluation.diagnosis import PLOTS, Diagnosis
-from toplist.evaluation.inspection import Findings, inspect
-from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.plan import opened
-from toplist.io.sources import OpenTable, tell
-from toplist.io.write import convert as convert_source
-from toplist.lists.space import ClassSpace
-from toplist.lists.validation import Repairs
+from toplist.cli.command import PANELS, command, option, positional
+from toplist.cli.errors import BAD_DATA, UsageError
+from toplist.cli.options import Inputs, Printing, Reads
+from toplist.cli.output import print_json, progress_bar, require_outputs
+from toplist.inference.settings import Inference
 from toplist.report.text import visible
 
-
-def check(
-    file: str,
-    *,
-    json: bool,
-    quiet: bool,
-    **options: object,
-) -> None:
-    """Look at every case of a file."""
-    source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
-    with shown(quiet) as update:
-        found = inspect(source, space, repairs, sets, update)
-    typer.echo(jsonlib.dumps(found.to_dict(), ensure_ascii=False) if json else _in_words(found))
-    if found.serious:
-        raise typer.Exit(BAD_DATA)
+_FIGURES = (".svg", ".pdf", ".png")
 
 
-def convert(file: str, output: Path, *, quiet: bool, **options: object) -> None:
-    """Write lists as Parquet."""
-    require_outputs([output], named_files([file]).values(), str(options["classes"] or ""))
-    source, space, repairs, sets = _opened(file, **options)  # type: ignore[arg-type]
-    made = Counter[str]()
-    with shown(quiet) as update, empty_set_explained(sets):
-        cases = convert_source(source, output, repairs, space, sets, update, made.update)
-    told = ", ".join(f"{what} ({count:,} cases)" for what, count in made.items() if count)
-    if told:
-        typer.echo(f"repaired: {told}")
-    typer.echo(f"{cases:,} cases in {visible(str(output))}")
+@command(
+    Reads(),
+    examples=("toplist check preds.parquet --classes 1000", "toplist check survey.csv --scale percent --json"),
+)
+def check(inputs: Inputs, options: Printing) -> None:
+    """Say what is in a file and what is wrong with it, as diagnose does without truth; exit with 1 if anything is."""
+    with progress_bar(options.quiet) as update:
+        found = _diagnosed(inputs, progress=update)
+    _print(found, options, _summary(found))
 
 
-def _opened(
-    file: str,
-    *,
-    classes: str | None,
-    layout: Sequence[str] | None,
-    case: Sequence[str] | None,
-    class_: Sequence[str] | None,
-    confidence: Sequence[str] | None,
-    ignore: Sequence[str] | None,
-    by_position: bool,
-    sets: str | None,
-    units: Sequence[str] | None,
-    normalize: bool,
-    duplicates: Sequence[str] | None,
-    blanks: Sequence[str] | None = None,
-) -> tuple[OpenTable, ClassSpace | None, Repairs, str | None]:
-    require_named({"case": case, "class_": class_, "confidence": confidence})
-    predictions = named_files([file])
-    (name,) = predictions
-    space, sizes = space_of(classes, None)
-    if sizes is not None:
-        raise UsageError("--classes is a number, 2^L, inf or a file of labels here.")
-    space = None if space is None else as_sets(space, sets)
-    repairs = repairs_of(name, units, normalize, duplicates, blanks)
-    options = options_of(
-        [name],
-        layout=layout,
-        case=case,
-        class_=class_,
-        confidence=confidence,
-        ignore=ignore,
-        by_position=by_position,
-        sets=sets,
+def _diagnosed(inputs: Inputs, **settings: object) -> tl.Diagnosis:
+    return tl.diagnose(
+        inputs.models[inputs.name],
+        inputs.truth,
+        space=inputs.space,
+        name=inputs.name,
+        read=inputs.read,
+        **settings,  # type: ignore[arg-type]
     )
-    (source,) = opened(predictions, None, space, options, {name: repairs})
-    tell([source])
-    return source, space, repairs, sets
 
 
-def _plural(word: str, count: object) -> str:
-    return word if str(count) == "1" else f"{word}{'es' if word.endswith('s') else 's'}"
-
-
-def _in_words(found: Findings) -> str:
-    d, counts = found.to_dict(), {one.kind: one.cases for one in found.oddities}
-    lines = [
-        f"{visible(found.path)}: {found.cases:,} cases in the {found.layout} layout, classes: {found.classes}",
-        "columns: "
-        + ", ".join(visible(name) for name in found.columns[:8])
-        + (" ..." if len(found.columns) > 8 else ""),
-    ]
-    if found.sizes:
-        sizes = sorted(found.sizes)
-        k = str(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
-        lines.append(f"lists of {k} {_plural('class', k)} (mean {d['mean_size']:.4g}), mean mass {d['mean_mass']:.4g}")
-    for problem in found.problems:
-        cases = counts.get(problem.kind, problem.cases)
-        count = f"{cases:,} {_plural('case', cases)}: " if cases else ""
-        lines.append(f"problem ({problem.kind}): {count}{visible(with_flags(problem.first))}")
-    told = {problem.kind for problem in found.problems}
-    lines += [
-        f"{'problem' if odd.serious else 'odd'} ({odd.kind}): {visible(with_flags(odd.words))}"
-        for odd in found.oddities
-        if odd.kind not in told
-    ]
-    if not found.serious:
-        lines.append("no problems")
-    return "\n".join(lines)
-
-
-_DRAWN = (".svg", ".pdf", ".png")
-
-
-def diagnose_file(
-    file: str,
-    *,
-    truth: str | None,
-    classes: str | None,
-    plot: Path | None,
-    level: float,
-    draws: int,
-    seed: int,
-    cluster: str | None,
-    missing: str,
-    layout: Sequence[str] | None,
-    case: Sequence[str] | None,
-    class_: Sequence[str] | None,
-    confidence: Sequence[str] | None,
-    ignore: Sequence[str] | None,
-    by_position: bool,
-    outcome: str | None,
-    sets: str | None,
-    units: Sequence[str] | None,
-    normalize: bool,
-    duplicates: Sequence[str] | None,
-    blanks: Sequence[str] | None,
-    json: bool,
-    quiet: bool,
-) -> None:
-    """Print what is found in one file, and draw it if that is asked for."""
-    require_named({"case": case, "class_": class_, "confidence": confidence, "outcome": outcome})
-    predictions = named_files([file])
-    (name,) = predictions
-    _require_place(plot)
-    if plot is not None:
-        drawn = [plot] if _is_figure(plot) else [plot / f"{one}.svg" for one in PLOTS]
-        require_apart(drawn, [*predictions.values(), truth, label_file(classes)])
-    if cluster is not None and truth is None:
-        raise UsageError("--cluster is a column of the truth: name that with --truth.")
-    if missing not in MISSING:
-        raise UsageError(f"--missing is {' or '.join(MISSING)} here, not {missing!r}.")
-    space, sizes = space_of(classes, truth)
-    repairs = repairs_of(name, units, normalize, duplicates, blanks)
-    options = options_of(
-        [name], layout=layout, case=case, class_=class_, confidence=confidence, ignore=ignore, by_position=by_position,
-        sets=sets, outcome=outcome,
-    )  # fmt: skip
-    with shown(quiet) as update:
-        found = diagnose(
-            predictions[name],
-            truth,
-            space=space,
-            name=name,
-            level=level,
-            draws=draws,
-            seed=seed,
-            clusters=cluster,
-            missing=missing,
-            units=repairs.units,
-            normalize=repairs.normalize,
-            duplicates=repairs.duplicates,
-            blanks=repairs.blanks,
-            sizes=sizes,
-            **asdict(options),
-            progress=update,
-        )
-    typer.echo(jsonlib.dumps(found.to_dict(), ensure_ascii=False) if json else with_flags(repr(found)))
-    if plot is not None:
-        written = _drawn(found, plot)
-        if not json:
-            typer.echo(f"\nfigures: {', '.join(visible(str(path)) for path in written)}")
-    if found.serious:
+def _print(found: tl.Diagnosis, options: Printing, text: str, *more: str) -> None:
+    """Print a diagnosis for machines or as text; what blocks scoring ends with an exit code."""
+    if options.json:
+        print_json(found.to_dict())
+    else:
+        typer.echo("\n".join([text, *more]))
+    if found.blocking:
         raise typer.Exit(BAD_DATA)
 
 
-def _require_place(plot: Path | None) -> None:
-    """A figure has a suffix, and a folder none; either stands in a folder that is there."""
-    if plot is None:
-        return
-    if plot.suffix and plot.suffix.lower() not in _DRAWN and not plot.is_dir():
-        raise UsageError(f"--plot is a folder, or a file that ends in {', '.join(_DRAWN)}; not {str(plot)!r}.")
-    if plot.is_file() and plot.suffix.lower() not in _DRAWN:
+def _summary(found: tl.Diagnosis) -> str:
+    """The table that was read and the issues of its lists, one per line."""
+    lists, table, classes = found.scorable, found.table, found.classes.removesuffix(" classes")
+    path, layout, columns = ("", "", ()) if table is None else (table.path, table.layout, table.columns)
+    lines = [
+        f"{visible(path)}: {found.cases:,} cases in the {layout} layout, classes: {classes}",
+        f"columns: {', '.join(map(visible, columns[:8]))}{' ...' if len(columns) > 8 else ''}",
+    ]
+    if lists.sizes:
+        low, high = min(lists.sizes), max(lists.sizes)
+        k = f"{low} class{'' if low == 1 else 'es'}" if low == high else f"{low} to {high} classes"
+        lines.append(f"lists of {k} (mean {lists.mean_size:.4g}), mean mass {lists.mean_mass:.4g}")
+    for issue in found.issues:
+        count = f"{issue.cases:,} case{'' if issue.cases == 1 else 's'}: " if issue.example and issue.cases else ""
+        kind = "problem" if issue.blocking else "issue"
+        lines.append(f"{kind} ({issue.kind}): {count}{visible(issue.example or issue.message)}")
+    return "\n".join(lines if found.blocking else [*lines, "no problems"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiagnoseOptions(Printing):
+    """The options of `toplist diagnose`."""
+
+    plot: Path | None = option(None, "A folder for all figures, or a file for the first: .svg, .pdf, .png.")
+    missing: str = option("error", "Missing cases: error or common.", choices=("error", "common"))
+    draws: int = option(199, "Outcomes drawn for the test and the bands.", rich_help_panel=PANELS["Inference"])
+
+
+@command(
+    Reads(truth=False, columns=("outcome", "cluster", "n_classes")),
+    examples=(
+        "toplist diagnose preds.parquet --truth y.csv --classes 1000 --plot figures",
+        "toplist diagnose survey.csv --scale percent --json",
+    ),
+)
+def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Inference, "level", "seed"]) -> None:
+    """Diagnose one model: data quality, calibration, and what its score is made of."""
+    if options.plot is not None:
+        _require_place(options.plot, inputs)
+    with progress_bar(options.quiet) as update:
+        found = _diagnosed(inputs, missing=options.missing, draws=options.draws, inference=inference, progress=update)
+    figures = [] if options.plot is None else _drawn(found, options.plot)
+    told = [f"\nfigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
+    _print(found, options, repr(found), *told)
+
+
+def _require_place(plot: Path, inputs: Inputs) -> None:
+    """A figure has a suffix, and a folder none; either stands in a folder that is there, apart from what is read."""
+    from toplist.evaluation.diagnosis import PLOTS
+
+    if plot.suffix and plot.suffix.lower() not in _FIGURES and not plot.is_dir():
+        raise UsageError(f"--plot is a folder, or a file that ends in {', '.join(_FIGURES)}; not {str(plot)!r}.")
+    if plot.is_file() and plot.suffix.lower() not in _FIGURES:
         raise UsageError(f"--plot {plot}: this is a file already; name a folder, or a file that ends in .svg.")
     if not plot.parent.is_dir():
         raise UsageError(f"--plot {plot}: there is no folder {str(plot.parent)!r}.")
+    require_apart([plot] if _is_figure(plot) else [plot / f"{one}.svg" for one in PLOTS], inputs.paths)
 
 
 def _is_figure(plot: Path) -> bool:
-    return plot.suffix.lower() in _DRAWN and not plot.is_dir()
+    return plot.suffix.lower() in _FIGURES and not plot.is_dir()
 
 
-def _drawn(found: Diagnosis, plot: Path) -> list[Path]:
+def _drawn(found: tl.Diagnosis, plot: Path) -> list[Path]:
     """Every figure into a folder, or the first one into a file."""
     if _is_figure(plot):
         found.plot(found.plots[0]).save(plot)
         return [plot]
     plot.mkdir(exist_ok=True)
-    written = []
     for name in found.plots:
-        written.append(plot / f"{name}.svg")
-        found.plot(name).save(written[-1])
-    return written
+        found.plot(name).save(plot / f"{name}.svg")
+    return [plot / f"{name}.svg" for name in found.plots]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions:
+    """The options of `toplist convert`."""
+
+    output: Path = positional("OUTPUT", "A Parquet file to write.")
+    quiet: bool = option(False, "No progress bar while files are read; results and errors are shown.", "-q")
+
+
+@command(Reads(), examples=("toplist convert scores.csv lists.parquet --scale percent",))
+def convert(inputs: Inputs, options: ConvertOptions) -> None:
+    """Write predictions of any layout as lists in Parquet: case, classes, confidences."""
+    require_outputs([options.output], inputs.paths)
+    from toplist.io.encoding import as_sets, empty_set_explained
+    from toplist.io.options import ReadRequest
+    from toplist.io.plan import open_request
+    from toplist.io.sources import tell
+    from toplist.io.write import convert as write_lists
+
+    request = ReadRequest.of(inputs.models, None, inputs.read)
+    separator = request.set_separator
+    space = None if inputs.space is None else as_sets(inputs.space, separator)
+    (source,) = open_request(request, space)
+    tell([source])
+    made = Counter[str]()
+    with progress_bar(options.quiet) as update, empty_set_explained(separator):
+        cases = write_lists(source, options.output, request.repairs[inputs.name], space, separator, update, made.update)
+    told = ", ".join(f"{what} ({count:,} cases)" for what, count in made.items() if count)
+    if told:
+        typer.echo(f"repaired: {told}")
+    typer.echo(f"{cases:,} cases in {visible(str(options.output))}")

@@ -4,76 +4,83 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 import signal
 import sys
 import threading
-from ast import literal_eval
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 import typer
 
+from toplist._text import did_you_mean, notation
+from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
+
 BAD_DATA, BAD_USAGE, GATE = 1, 2, 3
+_FLAGS = {
+    "method": "--inference",
+    "n_classes": "--classes",
+    "space": "--classes",
+    "units": "--scale",
+}  # the others are called alike
 
-
-def _for_one(found: re.Match[str]) -> str:
-    """An option for one file."""
-    flag = {"classes": "class", "confidences": "confidence"}.get(found.group(1), found.group(1))
-    value = found.group(3) if found.re.groups > 2 else "COLUMN"
-    return f"--{flag} {shlex.quote(f'{found.group(2)}={value}')}"
-
-
-# What the library calls an argument is a flag here.
-_FLAGS: tuple[tuple[str, Any], ...] = (
-    (r'units="(\w+)"', r"--units \1"),
-    (r"normalize=True", "--normalize"),
-    (r'duplicates="sum"', "--duplicates sum"),
-    (r'blanks="drop"', "--blanks drop"),
-    (r'missing="(\w+)" \((.*?)\), "(\w+)" \((.*?)\) or "(\w+)"', r"--missing \1 (\2), \3 (\4) or \5"),
-    (r'missing="(\w+)"', r"--missing \1"),
-    (r'sets=";"', '--sets ";"'),
-    (r'rule="(\w+)"', r"--rule \1"),
-    (r"space= \(--classes\)", "--classes"),
-    (r"by_position=True", "--by-position"),
-    (r"(case|confidences|classes)=\{'(.*?)': \.\.\.\}", _for_one),
-    (r"(case|confidences|classes)=\{'([^']*)': '([^']*)'\}", _for_one),
-    (r"\b(case|ignore|layout)= is given", r"--\1 is given"),
-    (r"\bclasses= is given", "--class is given"),
-    (r"\bconfidences= is given", "--confidence is given"),
-    (r"case=\{name: column\}", "--case NAME=COLUMN"),
-    (r"classes=\{name: column\}", "--class NAME=COLUMN"),
-    (r"confidences=\{name: column\}", "--confidence NAME=COLUMN"),
-    (r"min_cases=(\d+)", r"--min-cases \1"),
-)
-
-
-_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_NAMED = re.compile(rf"\b(case|classes|confidences|outcome|ignore|layout)=({_QUOTED}|\.\.\.)")
+_COLUMNS = ("case", "class_column", "confidence", "outcome")  # arguments that name a column
 
 
 class UsageError(Exception):
     """The command was given something that it cannot mean."""
 
 
-def require_named(columns: Mapping[str, Any]) -> None:
-    """An option that names columns names some: to --cluster and --order alone, no name means no column."""
-    for option in ("by", "weight", "case", "class_", "confidence", "outcome", "keep"):
-        given = columns.get(option)
-        if any(not str(one).strip() for one in ([given] if isinstance(given, str) else given or ())):
-            raise UsageError(f"--{option.rstrip('_')} names a column: what is given is empty.")
+def flag_of(name: str) -> str:
+    """The flag of an argument or a field of a record.
+
+    >>> flag_of("class_column"), flag_of("k"), flag_of("method")
+    ('--class-column', '-k', '--inference')
+    """
+    return _FLAGS.get(name) or (f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}")
+
+
+def as_flag(name: str, value: Any, file: str) -> str:
+    """An argument of the library as it is typed in a shell.
+
+    >>> as_flag("normalize", True, ""), as_flag("case", "an id", ""), as_flag("case", ..., "a")
+    ('--normalize', "--case 'an id'", '--case a=COLUMN')
+    """
+    if value is True:
+        return flag_of(name)
+    if value is ... and name not in _COLUMNS:
+        return flag_of(name)
+    word = "COLUMN" if value is ... else str(value)
+    return f"{flag_of(name)} {shlex.quote(f'{file}={word}' if file else word)}"
+
+
+def require_choice(name: str, given: Any, choices: Sequence[str]) -> None:
+    """Refuse a word that is none of those to choose from."""
+    for word in given if isinstance(given, list | tuple) else [given]:
+        if choices and word is not None and word not in choices:
+            *most, last = choices
+            known = f"{', '.join(most)} or {last}" if most else last
+            raise UsageError(f"{flag_of(name)} is {known} here, not {word!r}.{did_you_mean(word, choices)}")
+
+
+@contextmanager
+def of_flags(names: Iterable[str]) -> Iterator[None]:
+    """What a record refuses, it says of a field by its name, the first word: this is a flag here."""
+    try:
+        yield
+    except TopListError as error:
+        word, _, rest = str(error).partition(" ")
+        raise UsageError(f"{flag_of(word) if word in set(names) else word} {rest}") from None
 
 
 @contextmanager
 def reported() -> Iterator[None]:
     """One sentence on stderr instead of a traceback."""
-    from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
     from toplist.report.text import visible
 
     try:
-        with _unwound():
+        with _unwound(), notation(as_flag):
             try:
                 yield
             finally:
@@ -82,7 +89,7 @@ def reported() -> Iterator[None]:
         _say(visible(str(error)), BAD_USAGE)
     except TopListError as error:
         data = isinstance(error, AlignmentError | CaseError | FileError | ResourceError)
-        _say(visible(with_flags(str(error))), BAD_DATA if data else BAD_USAGE)
+        _say(visible(str(error)), BAD_DATA if data else BAD_USAGE)
     except BrokenPipeError:
         give_up(sys.stdout)
         raise typer.Exit(0) from None
@@ -135,24 +142,6 @@ def _unwound() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         sys.unraisablehook = hook
-
-
-def with_flags(text: str) -> str:
-    """What the library says, with flags for arguments.
-
-    >>> with_flags('pass units="percent" or normalize=True')
-    'pass --units percent or --normalize'
-    """
-    for library, command in _FLAGS:
-        text = re.sub(library, command, text)
-    return _NAMED.sub(_typed, text)
-
-
-def _typed(found: re.Match[str]) -> str:
-    """An argument with a name in quotes, as it is typed in a shell."""
-    value = literal_eval(found.group(2)) if found.group(2)[0] in "'\"" else found.group(2)
-    flag = {"classes": "class", "confidences": "confidence"}.get(found.group(1), found.group(1))
-    return f"--{flag} {'COLUMN' if value == '...' else shlex.quote(value)}"
 
 
 def _say(sentence: str, code: int) -> None:

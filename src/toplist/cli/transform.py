@@ -1,84 +1,124 @@
-"""`toplist recalibrate fit` and `toplist recalibrate apply`.
-
-`toplist pool`: several files in, one out.
-
-`toplist truncate`.
-"""
+"""Commands that write lists or learn how to change them: `recalibrate fit`, `recalibrate apply`, `pool`, `truncate`."""
 
 from __future__ import annotations
 
 import json as jsonlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from toplist._files import read_json, spell, write_json
-from toplist._text import meant, several
+from toplist._files import read_json, to_json_number, write_json
+from toplist._text import did_you_mean, listed
+from toplist.cli.command import command, option, positional
 from toplist.cli.errors import UsageError
-from toplist.cli.options import named_files
+from toplist.cli.options import RULES, Inputs, Printing, Reads
 from toplist.cli.output import (
     keep_freed_memory,
-    reading_of,
+    print_changes,
+    print_json,
+    print_written,
+    progress_bar,
     require_json,
     require_outputs,
-    require_rule,
-    require_truth,
-    say_changed,
-    say_json,
-    say_written,
-    shown,
 )
 from toplist.errors import FileError, TopListError
-from toplist.evaluation.transform import KINDS, fit_recalibrator, pool_files, truncate_file
-from toplist.io.encoding import empty_set_explained
-from toplist.io.files import find
-from toplist.io.write import transform
-from toplist.lists.space import show_size
-from toplist.postprocess.combination import Ambiguity, PoolWeights
-from toplist.postprocess.recalibration import Recalibrator
-from toplist.postprocess.recalibration.automatic import Selection
+from toplist.inference.settings import Inference
 from toplist.report.text import visible
 
+if TYPE_CHECKING:
+    from toplist._typing import Progress
+    from toplist.postprocess.combination import Ambiguity, PoolWeights
+    from toplist.postprocess.recalibration import Recalibrator
+    from toplist.postprocess.recalibration.automatic import Selection
 
-def fit(
-    file: str,
-    truth: str,
-    *,
-    output: Path,
-    kind: str,
-    rule: str,
-    folds: int,
-    seed: int,
-    json: bool,
-    quiet: bool,
-    **how: Any,
-) -> None:
-    """Fit a recalibrator and write it down."""
-    if kind not in ("auto", *KINDS):
-        raise UsageError(f"--kind is auto, {', '.join(KINDS)}, not {kind!r}.{meant(kind, ['auto', *KINDS])}")
-    require_rule(rule)
-    require_json(output, "--output")
-    require_outputs([output], [*named_files([file]).values(), truth], how["classes"])
-    predictions, reading = reading_of([file], truth, **how)
-    ((name, path),) = predictions.items()
-    with shown(quiet) as update, empty_set_explained(reading.sets):
+KINDS = ("identity", "temperature", "bucket-temperature", "rest-floor", "beta", "isotonic", "vector-scaling")
+SCHEMA = "toplist.weights/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittingOptions(Printing):
+    """What the commands share that read predictions and outcomes side by side."""
+
+    missing: str = option("error", "Missing cases: error or common.", choices=("error", "common"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListsOutput(Printing):
+    """Where lists go."""
+
+    output: Path = option(..., "Where the lists go: .parquet, .csv or .jsonl.", "-o")
+
+
+@contextmanager
+def _reading(inputs: Inputs, options: Printing) -> Iterator[Progress]:
+    """While files are read: progress, and what is said of empty sets."""
+    from toplist.io.encoding import empty_set_explained
+
+    with progress_bar(options.quiet) as update, empty_set_explained(inputs.read.set_separator):
+        yield update
+
+
+def _require_truth(inputs: Inputs, **words: object) -> None:
+    """What is about fitting is not ignored where nothing is fitted."""
+    vain = [f"--{name}" for name, value in words.items() if value is not None]
+    if inputs.truth_file is None and vain:
+        raise UsageError(f"{' and '.join(vain)}: this is about fitting, which needs outcomes. Give --truth too.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(FittingOptions):
+    """The options of `toplist recalibrate fit`."""
+
+    output: Path = option(..., "Where the recalibrator goes: a .json file.", "-o")
+    kind: str = option("auto", f"auto, {', '.join(KINDS)}.", choices=("auto", *KINDS))
+    rule: str = option("brier", f"The score that counts: {', '.join(RULES)}.", choices=RULES)
+    folds: int = option(5, "Parts of the cases for cross-validation.")
+
+
+@command(
+    Reads(truth=True),
+    examples=(
+        "toplist recalibrate fit valid.parquet --truth y.csv --classes 1000 -o model.json",
+        "toplist recalibrate fit valid.parquet -t y.csv -c 1000 --kind temperature -o model.json",
+    ),
+)
+def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "seed"]) -> None:
+    """Fit a recalibrator to predictions and outcomes, and say what it gains on unseen cases."""
+    require_json(options.output, "--output")
+    require_outputs([options.output], inputs.paths)
+    from toplist.evaluation.transform import fit_recalibrator
+    from toplist.lists.space import show_size
+
+    with _reading(inputs, options) as update:
         found = fit_recalibrator(
-            path, truth, name=name, kind=kind, rule=rule, folds=folds, seed=seed, reading=reading, progress=update
+            inputs.models[inputs.name],
+            inputs.truth,
+            kind=options.kind,
+            rule=options.rule,
+            folds=options.folds,
+            seed=inference.seed,
+            space=inputs.space,
+            missing=options.missing,
+            name=inputs.name,
+            read=inputs.read,
+            progress=update,
         )
     model, choice = found.model, found.choice
     to = {"cases": found.cases, "classes": show_size(found.classes)}
-    write_json(output, model.to_dict() | {"fitted_to": to})
-    if json:
-        told = {"repairs": found.repairs, "left_out": {one: n for one, n in found.left_out.items() if n}}
-        say_json("toplist.recalibrate/1", **_table(choice, model, kind), **to, **told, output=str(output))
+    write_json(options.output, model.to_dict() | {"fitted_to": to})
+    if options.json:
+        left = {one: n for one, n in found.left_out.items() if n}
+        changed = {"repairs": found.repairs, "left_out": left, "output": str(options.output)}
+        print_json({"schema": "toplist.recalibrate/1", **_table(choice, model, options.kind), **to, **changed})
         return
-    say_changed(found.repairs, found.left_out)
-    typer.echo(_in_words(choice, model, kind))
-    typer.echo(f"{model!r}, fitted to {found.cases:,} cases, in {visible(str(output))}")
+    print_changes(found.repairs, found.left_out)
+    typer.echo(_describe(choice, model, options.kind))
+    typer.echo(f"{model!r}, fitted to {found.cases:,} cases, in {visible(str(options.output))}")
 
 
 def _line(choice: Selection, kind: str) -> int:
@@ -97,30 +137,43 @@ def _table(choice: Selection, model: Recalibrator, kind: str) -> dict[str, Any]:
     }
 
 
-def _in_words(choice: Selection, model: Recalibrator, kind: str) -> str:
+def _describe(choice: Selection, model: Recalibrator, kind: str) -> str:
     """The table, with a mark on the line that is kept."""
     lines = repr(replace(choice, best=model, chosen=_line(choice, kind))).split("\n")[1:]
     return "\n".join([f"{choice.rule} scores of cases that a fit has not seen ({choice.folds} folds)", *lines])
 
 
-def apply(file: str, model: Path, *, output: Path, json: bool, quiet: bool, **how: Any) -> None:
-    """Write a file's lists as a saved recalibrator changes them."""
-    require_outputs([output], [*named_files([file]).values(), model], how["classes"])
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(ListsOutput):
+    """The options of `toplist recalibrate apply`."""
+
+    model: Path = positional("MODEL", "What `toplist recalibrate fit` wrote.")
+
+
+@command(Reads(), examples=("toplist recalibrate apply preds.parquet model.json --classes 1000 -o better.parquet",))
+def apply(inputs: Inputs, options: ApplyOptions) -> None:
+    """Write predictions with the confidences that a fitted recalibrator gives them."""
+    require_outputs([options.output], [*inputs.paths, options.model])
     keep_freed_memory()
-    predictions, reading = reading_of([file], None, **how)
-    ((name, path),) = predictions.items()
-    known, was = _loaded(model)
-    with shown(quiet) as update, empty_set_explained(reading.sets):
-        files = reading.open({name: path})
-        written = transform(files, output, lambda lists: known.transform(lists[0]), update, "recalibrating")
+    from toplist.io.options import ReadRequest
+    from toplist.io.plan import open_aligned
+    from toplist.io.write import transform
+    from toplist.lists.space import show_size
+
+    known, was = _loaded(options.model)
+    with _reading(inputs, options) as update:
+        files = open_aligned(ReadRequest.of(inputs.models, None, inputs.read), inputs.space)
+        written = transform(files, options.output, lambda lists: known.transform(lists[0]), update, "recalibrating")
     now = show_size(files.space.size)
-    if not json and was not in (None, now):
+    if not options.json and was not in (None, now):
         typer.echo(f"fitted among {visible(was)} classes, used among {now}: what was learned there may not hold here")
-    say_written(written, json, "toplist.recalibrated/1", model=repr(known), fitted_among=was)
+    print_written(written, options.json, "toplist.recalibrated/1", model=repr(known), fitted_among=was)
 
 
 def _loaded(path: Path) -> tuple[Any, str | None]:
     """A saved recalibrator, and among how many classes it was fitted, where the file says so."""
+    from toplist.postprocess.recalibration import Recalibrator
+
     try:
         known = Recalibrator.load(path)
     except FileError as error:
@@ -133,72 +186,72 @@ def _loaded(path: Path) -> tuple[Any, str | None]:
     return known, was if isinstance(was, str) else None
 
 
-SCHEMA = "toplist.weights/1"
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions(FittingOptions, ListsOutput):
+    """The options of `toplist pool`."""
+
+    weights: tuple[str, ...] = option((), "The weight of a file, as name=0.7; one for each. Equal by default.")
+    rule: str | None = option(
+        None,
+        "With --truth, the score that weights are fitted by: brier or log.",
+        choices=("brier", "log"),
+        show_default="brier, or log with --geometric",
+    )
+    geometric: bool = option(False, "Multiply instead of adding up.")
+    k: int | None = option(None, "Keep the k most confident classes.")
+    save_weights: Path | None = option(None, "Write the weights as JSON.")
+    weights_from: Path | None = option(None, "Take weights that were saved.")
 
 
-def pool(
-    files: Sequence[str],
-    *,
-    output: Path,
-    weights: Sequence[str] | None,
-    truth: str | None,
-    rule: str | None,
-    geometric: bool,
-    k: int | None,
-    save_weights: Path | None,
-    weights_from: Path | None,
-    json: bool,
-    quiet: bool,
-    **how: Any,
-) -> None:
-    """Pool files, with equal, given, saved or fitted weights."""
-    given = {"--weights": weights or None, "--truth": truth, "--weights-from": weights_from}
+@command(
+    Reads(several=True, truth=False, why="Outcomes: fit the weights to these cases."),
+    examples=(
+        "toplist pool a.parquet b.jsonl --classes 1000 -o pool.parquet",
+        "toplist pool a.parquet b.jsonl -c 1000 --truth y.csv --save-weights weights.json -o pool.parquet",
+    ),
+)
+def pool(inputs: Inputs, options: PoolOptions) -> None:
+    """Combine the predictions of several files, case by case."""
+    given = {"--weights": options.weights or None, "--truth": inputs.truth_file, "--weights-from": options.weights_from}
     if sum(value is not None for value in given.values()) > 1:
         raise UsageError(f"weights come from one of {', '.join(given)}.")
-    if rule not in (None, "brier", "log"):
-        raise UsageError(f"--rule is brier or log here, not {rule!r}.{meant(rule, ['brier', 'log'])}")
-    require_truth(truth, {"--rule": rule, "--outcome": how["outcome"]})
-    if save_weights is not None:
-        require_json(save_weights, "--save-weights")
-    inputs = [*named_files(files).values(), truth, weights_from]
-    require_outputs([output, save_weights], inputs, how["classes"])
+    _require_truth(inputs, rule=options.rule)
+    require_json(options.save_weights, "--save-weights")
+    require_outputs([options.output, options.save_weights], [*inputs.paths, options.weights_from])
     keep_freed_memory()
-    predictions, reading = reading_of(files, truth, **how)
-    names = list(predictions)
-    _require_several(predictions)
-    kind: Literal["linear", "geometric"] = "geometric" if geometric else "linear"
-    found, lines = None, []
-    with shown(quiet) as update, empty_set_explained(reading.sets):
-        if truth is not None:
-            from toplist.evaluation.transform import fit_weights
+    _require_several(inputs.files)
+    from toplist.evaluation.transform import fit_weights, pool_files
 
-            found, gained = fit_weights(predictions, truth, rule=rule, pool=kind, reading=reading, progress=update)
-            w = dict(zip(names, map(float, found.weights), strict=True))
-            lines = _gains(found, gained)
-        elif weights_from is not None:
-            w = _read(weights_from, names, kind)
+    names = list(inputs.files)
+    kind: Literal["linear", "geometric"] = "geometric" if options.geometric else "linear"
+    how: Any = {"pool": kind, "space": inputs.space, "missing": options.missing, "read": inputs.read}
+    found, gained = None, None
+    with _reading(inputs, options) as update:
+        if inputs.truth_file is not None:
+            found, gained = fit_weights(inputs.models, inputs.truth, rule=options.rule, progress=update, **how)
+            weights = dict(zip(names, map(float, found.weights), strict=True))
+        elif options.weights_from is not None:
+            weights = _read(options.weights_from, names, kind)
         else:
-            w = _given(weights, names)
-        written = pool_files(
-            predictions, output, weights=list(w.values()), pool=kind, k=k, reading=reading, progress=update
-        )
-    if save_weights is not None:
+            weights = _given(options.weights, names)
+        shares = list(weights.values())
+        written = pool_files(inputs.models, options.output, weights=shares, k=options.k, progress=update, **how)
+    if options.save_weights is not None:
         by = None if found is None else found.rule
-        write_json(save_weights, {"schema": SCHEMA, "pool": kind, "rule": by, "weights": w})
-    if json:
-        fitted = (
-            {} if found is None else {"fitted": found.to_dict() | {"gain": None if gained is None else gained.gain}}
-        )
-        say_written(written, json, "toplist.pooled/1", pool=kind, weights=w, **fitted)
-        return
-    typer.echo(f"{kind} pool: {', '.join(f'{visible(name)} {share:.6g}' for name, share in w.items())}")
-    for line in lines:
-        typer.echo(line)
-    say_written(written, json, "toplist.pooled/1")
+        write_json(options.save_weights, {"schema": SCHEMA, "pool": kind, "rule": by, "weights": weights})
+    gain = None if gained is None else gained.gain
+    fitted = {} if found is None else {"fitted": found.to_dict() | {"gain": gain}}
+    if not options.json:
+        typer.echo(f"{kind} pool: {', '.join(f'{visible(name)} {share:.6g}' for name, share in weights.items())}")
+        for line in () if found is None else _gains(found, gained):
+            typer.echo(line)
+    print_written(written, options.json, "toplist.pooled/1", pool=kind, weights=weights, **fitted)
 
 
 def _require_several(predictions: Mapping[str, str]) -> None:
     """A folder or a pattern is one prediction in several files; to pool it alone is hardly meant."""
+    from toplist.io.files import find
+
     (path, *others) = predictions.values()
     if not others and len(find(path).paths) > 1:
         raise UsageError(
@@ -230,7 +283,7 @@ def _given(words: Sequence[str] | None, names: Sequence[str]) -> dict[str, float
     for word in words:
         name, mark, value = word.rpartition("=")
         if not mark or name not in names:
-            near = meant(name or word, names)
+            near = did_you_mean(name or word, names)
             raise UsageError(
                 f"--weights {word}: say name=weight, once for each of {', '.join(map(repr, names))}.{near}"
             )
@@ -270,7 +323,7 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     if saved.get("pool") != kind:
         raise FileError(str(path), f"these weights are of a {str(saved.get('pool'))[:60]} pool: pool in the same way.")
     if set(shares) != set(names):
-        known = several(list(shares))
+        known = listed(list(shares))
         raise FileError(
             str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')[:60]}=FILE."
         )
@@ -282,57 +335,57 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     return found
 
 
-def truncate(
-    file: str,
-    *,
-    output: Path,
-    k: int | None,
-    mass: float | None,
-    gain: float | None,
-    truth: str | None,
-    choose: str | None,
-    rule: str | None,
-    json: bool,
-    quiet: bool,
-    **how: Any,
-) -> None:
-    """Write shorter lists."""
-    given = {"-k": k, "--mass": mass, "--gain": gain, "--truth": truth}
+@dataclass(frozen=True, kw_only=True)
+class TruncateOptions(FittingOptions, ListsOutput):
+    """The options of `toplist truncate`."""
+
+    k: int | None = option(None, "Keep the k most confident classes.")
+    mass: float | None = option(None, "Keep as many classes as it takes to list this mass.")
+    gain: float | None = option(None, "Stop where one more class takes less than this off the expected Brier score.")
+    choose: str | None = option(
+        None, "With --truth, what is chosen: k or mass.", choices=("k", "mass"), show_default="k"
+    )
+    rule: str | None = option(
+        None, f"With --truth, the score that counts: {', '.join(RULES)}.", choices=RULES, show_default="brier"
+    )
+
+
+@command(
+    Reads(truth=False, why="Outcomes: choose by these cases how much to keep."),
+    examples=(
+        "toplist truncate preds.parquet -k 5 --classes 1000 -o short.parquet",
+        "toplist truncate preds.parquet -c 1000 --truth y.csv --choose mass -o short.parquet",
+    ),
+)
+def truncate(inputs: Inputs, options: TruncateOptions) -> None:
+    """Write shorter lists; what is cut off joins the mass that is not listed."""
+    cuts: dict[str, Any] = {"k": options.k, "mass": options.mass, "gain": options.gain}
+    given = {"-k": options.k, "--mass": options.mass, "--gain": options.gain, "--truth": inputs.truth_file}
     if sum(value is not None for value in given.values()) != 1:
         raise UsageError(f"say how to cut with one of {', '.join(given)}, and with no other of them.")
-    require_truth(truth, {"--choose": choose, "--rule": rule, "--outcome": how["outcome"]})
-    choose, rule = choose or "k", rule or "brier"
-    if choose not in ("k", "mass"):
-        raise UsageError(f"--choose is k or mass, not {choose!r}.")
-    require_rule(rule)
-    require_outputs([output], [*named_files([file]).values(), truth], how["classes"])
+    _require_truth(inputs, choose=options.choose, rule=options.rule)
+    require_outputs([options.output], inputs.paths)
     keep_freed_memory()
-    predictions, reading = reading_of([file], truth, **how)
-    ((name, path),) = predictions.items()
-    with shown(quiet) as update, empty_set_explained(reading.sets):
-        if truth is None:
-            written = truncate_file(
-                path, output, k=k, mass=mass, gain=gain, name=name, reading=reading, progress=update
-            )
-            say_written(written, json, "toplist.truncated/1", k=k, mass=mass, gain=gain)
-            return
-        from toplist.evaluation.transform import fit_truncation
+    from toplist.evaluation.transform import fit_truncation, truncate_file
 
-        found = fit_truncation(path, truth, name=name, rule=rule, by=choose, reading=reading, progress=update)
-        files = reading.open({name: path})
-        written = transform(files, output, lambda lists: found.transform(lists[0]), update, "truncating")
-    if not json:
+    model, by = inputs.models[inputs.name], options.choose or "k"
+    how: Any = {"space": inputs.space, "name": inputs.name, "read": inputs.read}
+    values = cuts
+    with _reading(inputs, options) as update:
+        if inputs.truth_file is not None:
+            rule, missing = options.rule or "brier", options.missing
+            found = fit_truncation(model, inputs.truth, rule=rule, by=by, missing=missing, progress=update, **how)
+            cuts = {by: found.chosen}
+            values = {**cuts, "best": found.best, "rule": found.rule, "curve": _curve(found)}
+        written = truncate_file(model, options.output, progress=update, **cuts, **how)
+    if inputs.truth_file is not None and not options.json:
         typer.echo(repr(found))
+    print_written(written, options.json, "toplist.truncated/1", **values)
+
+
+def _curve(found: Any) -> list[dict[str, Any]]:
+    """The score against k or mass, one row per length."""
     names = ("at", "score", "gap", "error", "size")
-    curve = [
-        dict(zip(names, row, strict=True))
-        for row in zip(*(getattr(found, name).tolist() for name in names), strict=True)
-    ]
-    infinite = found.infinite.tolist()
-    curve = [
-        {name: spell(value) for name, value in row.items()} | {"infinite": n}
-        for row, n in zip(curve, infinite, strict=True)
-    ]
-    say_written(
-        written, json, "toplist.truncated/1", **{choose: found.chosen}, best=found.best, rule=found.rule, curve=curve
-    )
+    columns = [[to_json_number(value) for value in getattr(found, name).tolist()] for name in names]
+    rows = zip(*columns, found.infinite.tolist(), strict=True)
+    return [dict(zip((*names, "infinite"), row, strict=True)) for row in rows]

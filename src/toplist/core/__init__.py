@@ -1,1 +1,4 @@
-"""Numerical kernels, compiled or over the array API: plain arrays in, plain arrays out. Imports the root modules only."""
+"""Numerical kernels, compiled or over the array API: plain arrays in, plain arrays out.
+
+Imports the root modules only.
+"""

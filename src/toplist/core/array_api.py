@@ -1,7 +1,7 @@
-"""The kernels once more, for rectangular (n, k) arrays of any array-API library.
+"""The kernels for rectangular (n, k) arrays of any array-API library.
 
-This is the compiled kernel's twin: what runs where no compiler was found, and what runs on torch, JAX and CuPy
-arrays. `xp` is the array's own namespace; nothing here copies to numpy or looks at values one by one.
+They compute what the compiled kernel computes: where no compiler was found, and on torch, JAX and CuPy arrays. `xp` is
+the array's own namespace; nothing here copies to numpy or iterates over single values.
 """
 
 from __future__ import annotations

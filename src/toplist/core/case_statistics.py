@@ -1,8 +1,8 @@
-"""The few numbers per case that every rule is a closed form of: the one reduction that touches the lists.
+"""Sufficient statistics per case: the few numbers that every rule is a closed form of.
 
-A padded score depends on the list only through the confidence of what happened, the mass left over and the number
-of classes that share it, and a sum over the other confidences of one function. `CaseStatistics` holds these numbers for
-many cases; a rule says what it sums (`Sum`) and how it ends.
+A padded score depends on the list only through the confidence of the outcome, the rest mass and the number of classes
+that share it, and a sum over the other confidences of one function. `CaseStatistics` holds these numbers for many
+cases; a rule says what it sums (`Sum`) and gives the closed form.
 """
 
 from __future__ import annotations

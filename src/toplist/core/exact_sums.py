@@ -1,4 +1,4 @@
-"""Sums without rounding: integers in units of the smallest double, so that no order of adding can show."""
+"""Reproducible summation: sums without rounding, as integers in units of the smallest double, in any order."""
 
 from __future__ import annotations
 

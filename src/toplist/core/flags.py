@@ -1,4 +1,4 @@
-"""What can be said of a list, one bit each; `core/native/list_view.hpp` holds the same numbers."""
+"""Properties of a list, one bit each; `core/native/list_view.hpp` holds the same numbers."""
 
 from __future__ import annotations
 

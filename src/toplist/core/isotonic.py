@@ -1,4 +1,4 @@
-"""Isotonic regression: the rising step function that fits outcomes best, by pooling adjacent violators."""
+"""Isotonic regression: the rising step function that fits outcomes best, by pooling adjacent violators (PAV)."""
 
 from __future__ import annotations
 

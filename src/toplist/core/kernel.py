@@ -1,7 +1,7 @@
-"""Which kernel does the work: compiled where it was built, the array-API twin elsewhere; in blocks and threads.
+"""Choice of kernel: compiled where it was built, the array-API one elsewhere; in blocks and threads.
 
 Every kernel is a function of rows that do not depend on each other. A batch is cut into blocks that fit the cache,
-and large batches are shared among threads; how it was cut never shows in the result.
+and large batches are shared among threads; the result does not depend on the blocks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The likeliest sets of independent labels once more, row by row in Python: the twin of the compiled search.
+"""The k likeliest sets of independent labels, row by row in Python, as the compiled search finds them.
 
 The likeliest set holds every label with a probability above one half; any other set is that one with some labels
 flipped, at the cost of log((1 - q) / q) for each, where q = min(p, 1 - p). With the labels in order of cost, every set

@@ -1,11 +1,11 @@
-"""Which lists are valid, and the largest valid sublist of one that is not (paper, section 3).
+"""Validity of lists, and the largest valid sublist of an invalid one (paper, section 3).
 
 A list is valid if no listed confidence is below the proxy, the share of the rest mass that each unlisted class
 gets. Removing the smallest confidence until that holds leaves the one largest valid sublist. Lists with a confidence
-that is too small to be a number are judged by logarithms.
+that is too small to be a number are compared by logarithms.
 
-What rounding explains is not held against a list: `rectangles.beyond` is the rule, and `inspect` here knows in addition
-what the text of a file shows.
+Differences that rounding explains do not make a list invalid: `array_api.beyond` is the rule, and `inspect` here uses
+in addition the decimals that the text of a file shows.
 """
 
 from __future__ import annotations

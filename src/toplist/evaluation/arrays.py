@@ -16,7 +16,9 @@ from toplist.evaluation.stream import ReadSummary, ScoringSpec
 from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.results import ModelDetails, SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
+from toplist.inference.settings import InferenceSettings
 from toplist.io.metadata import REMEDY, group_name, require_few_groups, untimely
+from toplist.io.options import ReadRequest
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
 from toplist.lists.labelsets import LabelSets
@@ -94,57 +96,58 @@ class ArrayModels:
 
 
 def together(
-    predictions: Mapping[str, Any],
-    y: Any,
-    space: Any,
-    scoring: ScoringSpec,
-    repairs: Mapping[str, Repairs],
-    *,
-    weight: Any = None,
-    by: Any = None,
-    clusters: Any = None,
-    order: Any = None,
-    ordered: bool = False,
+    request: ReadRequest, space: Any, scoring: ScoringSpec, settings: InferenceSettings | None = None
 ) -> ArrayModels:
-    """Check predictions against each other and against what happened."""
-    known = _space_of(predictions, space)
-    lists = {str(name): _as_lists(what, known, str(name), repairs[str(name)]) for name, what in predictions.items()}
+    """Models in memory, checked against each other and against the outcomes.
+
+    With `settings`, time counts only where they say that cases follow each other.
+    """
+    request.require_memory()
+    about, y = request.truth, request.truth.data
+    known = _space_of(request.models, space)
+    lists = {name: _as_lists(what, known, name, request.repairs[name]) for name, what in request.models.items()}
     n = _require_one_length(lists)
     _require_one_order(lists)
     for one in lists.values():
         require_one_order(y, one)
     _require_one_space(lists, known, y)
+    time = given(about.time) if settings is None or settings.time is not None else None
     return ArrayModels(
         lists,
         y,
         scoring,
-        None if weight is None else as_sample_weight(weight, n),
-        _grouping(by, n, "by"),
-        _grouping(clusters, n, "clusters"),
-        None if order is None else _moments(order, n),
-        ordered or order is not None,
+        None if about.weight is None else as_sample_weight(about.weight, n),
+        _grouping(about.group, n, "group"),
+        _grouping(given(about.cluster), n, "cluster"),
+        None if time is None else _time_points(time, n),
+        time is not None if settings is None else settings.ordered,
     )
 
 
-def _moments(order: Any, n: int) -> NDArray[np.int64]:
+def given(values: Any) -> Any:
+    """What is known of the cases; None also where a column is to be ignored, which arrays do not have."""
+    return None if isinstance(values, str) and not values else values
+
+
+def _time_points(time: Any, n: int) -> NDArray[np.int64]:
     """The place of each case in time, the same for the same value: text as numbers if all of it is, else as dates."""
-    values = as_array(order, "order")
+    values = as_array(time, "time")
     if values.ndim != 1 or len(values) != n:
-        raise ShapeError(f"order needs one value per case: {n}.")
+        raise ShapeError(f"time needs one value per case: {n}.")
     blank = np.array([value is None or value != value for value in values])
     if blank.any():
-        raise TopListError(f"order has no value for case {int(np.argmax(blank))}.")
+        raise TopListError(f"time has no value for case {int(np.argmax(blank))}.")
     if values.dtype.kind in "UO" and all(isinstance(value, str) for value in values):
         try:
             values = values.astype(np.float64)
         except ValueError:
             odd = untimely(sorted(set(values.tolist())))
             if odd is not None:
-                raise TopListError(f"order has {odd!r} in it, which does not say when: {REMEDY}.") from None
+                raise TopListError(f"time has {odd!r} in it, which does not say when: {REMEDY}.") from None
     try:
         return np.unique(values, return_inverse=True)[1].astype(np.int64)
     except TypeError:
-        raise TopListError("order has values that cannot be compared with each other.") from None
+        raise TopListError("time has values that cannot be compared with each other.") from None
 
 
 def _space_of(predictions: Mapping[str, Any], space: Any) -> ClassSpace:
@@ -237,6 +240,6 @@ def _grouping(values: Any, n: int, what: str) -> Grouping | None:
     if array.dtype.kind in "UO":
         array = np.array([group_name(value) for value in array.tolist()])
     found = Grouping.of(array)
-    if what == "by":
+    if what == "group":
         require_few_groups(found.keys, None)
     return found

@@ -13,12 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room
+from toplist._files import disk_full_explained
 from toplist._typing import Progress
 from toplist.calibration.testing import CalibrationVerdict
 from toplist.errors import FileError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.case_sample import EXACT, TESTED, CaseSample, CaseSampler, by_place, held, judged
+from toplist.evaluation.case_sample import (
+    EXACT,
+    TESTED,
+    CaseSample,
+    CaseSampler,
+    by_place,
+    calibration_verdict,
+    sample_cases,
+)
 from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, run
 from toplist.inference.results import FileRecord, ModelDetails
@@ -26,9 +34,10 @@ from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
 from toplist.io.metadata import filled
-from toplist.io.naming import for_batch, text
+from toplist.io.naming import for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
+from toplist.lists.checks.names import text
 from toplist.lists.outcomes import is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
@@ -48,7 +57,8 @@ class CaseDetails:
     def judged(self, names: Sequence[str], *, level: float, seed: int) -> dict[str, CalibrationVerdict]:
         """The test of calibration that a diagnosis makes, of every model whose truth is what happened."""
         found = {name: self.held(name) for name in names}
-        return {name: judged(one, level=level, seed=seed) for name, one in found.items() if one is not None}
+        known = {name: one for name, one in found.items() if one is not None}
+        return {name: calibration_verdict(one, level=level, seed=seed) for name, one in known.items()}
 
     def decided(
         self, pairs: Sequence[tuple[int, int]], names: Sequence[str], rule: str, most: int
@@ -90,7 +100,7 @@ def _held(given: ArrayModels, name: str) -> CaseSample | None:
     if is_soft(given.y, lists.space):
         return None
     units = None if clusters is None or clusters.codes is None else clusters.codes.astype(np.intp)
-    return held(*by_place(lists, given.y), units)
+    return sample_cases(*by_place(lists, given.y), units)
 
 
 def from_files(plan: Plan, scoring: ScoringSpec, progress: Progress) -> CaseDetails:
@@ -165,20 +175,20 @@ class DetailsCollector(MatrixCollector):
         """See `streaming.Sink`."""
         scored, right, rows = made
         super().add(scored)
-        with room():
+        with disk_full_explained():
             self.guesses.write(right.tobytes())
         self.rows.append(rows)
 
     def right(self) -> NDArray[np.floating[Any]]:
         """Whether first guesses were right, by case and model."""
-        with room():
+        with disk_full_explained():
             self.guesses.flush()
         return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
 
     def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""
         holding = self.looks[name].holding
-        return None if holding is None or not holding.parts else holding.held()
+        return None if holding is None or not holding.parts else holding.sample()
 
     def called(self, places: Sequence[int]) -> list[str]:
         """The ids of cases, or their rows; the truth is read once more for them."""

@@ -1,11 +1,7 @@
-"""Cases held by place, whichever way their classes are numbered, and whether they are calibrated.
+"""A sample of cases with class codes replaced by list positions, so that batches can be concatenated.
 
-Cases that are held together although each batch numbers its classes in its own way.
-
-Calibration asks where the outcome stands in its list and what was promised there, not what the class is called. So
-every list is kept with the places of its entries as codes, and its outcome as a place.
-
-The test of calibration and the differences of the means, of cases that are held: for a diagnosis and a report.
+Calibration depends on the position of the outcome in its list and the confidence there, not on the name of the class.
+So lists are kept with the positions of their entries as codes, and outcomes as positions.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from numpy.typing import NDArray
 
 from toplist._optional import need
 from toplist._typing import Codes
-from toplist.calibration import Binned, CalibrationBias, calibration_test, confidence_gap
+from toplist.calibration import Binned, CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.metadata import clusters_in_order
@@ -29,25 +25,34 @@ from toplist.lists.concat import join
 from toplist.lists.outcomes import as_happened
 from toplist.lists.space import ClassSpace
 
+T = TypeVar("T")
+Places = NDArray[np.intp]
 EXACT: Final = 2_000_000
-"""Listed classes up to which cases are held and isotonic regression sees every one: seconds, and about 100 MB."""
+"""Listed classes up to which all cases are in the sample, and curves are exact: seconds, and about 100 MB."""
 _PART: Final = 1 << 15  # cases that are put into bins at a time
 
 
 @dataclass(frozen=True, slots=True)
 class CaseSample:
-    """Lists and outcomes by place; every so many cases of all, and sums over all cases where some are not held."""
+    """Lists and outcomes by position: one case in `every`, and sums over all cases where some are left out."""
 
     lists: TopLists
     y: Codes
-    every: int  # 1: all are held
+    every: int  # 1: all cases
     binned: Binned | None
-    rows: Codes  # where each case that is held stands among all
-    units: NDArray[np.intp] | None = None  # the cluster of each case that is held, from zero
+    rows: Codes  # the positions of the sampled cases among all
+    units: Places | None = None  # the cluster of each sampled case, from zero
+
+    @property
+    def any_listed(self) -> bool:
+        """Whether any list has a class."""
+        if self.binned is not None:
+            return self.binned.longest > 0
+        return int(self.lists.strictly_valid().sizes.max(initial=0)) > 0
 
 
 def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
-    """The same lists with the places of their entries as classes, and what happened as a place (beyond if missed).
+    """The same lists with the positions of their entries as classes, and outcomes as positions (beyond, if missed).
 
     >>> found, y = by_place(TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9), ["b", "a"])
     >>> found.classes, y
@@ -76,8 +81,8 @@ def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:
         every *= 2
 
 
-def held(lists: TopLists, y: Codes, units: NDArray[np.intp] | None = None, *, limit: int = EXACT) -> CaseSample:
-    """All cases in memory where there are few enough; else every so many of them, and sums over all.
+def sample_cases(lists: TopLists, y: Codes, units: Places | None = None, *, limit: int = EXACT) -> CaseSample:
+    """All cases in memory where there are few enough; else one in so many, and sums over all.
 
     `lists` and `y` are those of `by_place`.
     """
@@ -93,7 +98,7 @@ def held(lists: TopLists, y: Codes, units: NDArray[np.intp] | None = None, *, li
 
 @dataclass(frozen=True, slots=True)
 class SamplePart:
-    """Some cases of one source, by place."""
+    """Some cases of one source, by position."""
 
     source: str
     rows: Codes
@@ -101,15 +106,15 @@ class SamplePart:
     y: Codes
     clusters: Any  # a column of names, or None
 
-    def at(self, cases: NDArray[np.intp]) -> SamplePart:
-        """Some of them."""
+    def take(self, cases: Places) -> SamplePart:
+        """Some of the cases."""
         clusters = None if self.clusters is None else self.clusters.take(cases)
         return SamplePart(self.source, self.rows[cases], self.lists[cases], self.y[cases], clusters)
 
 
 @dataclass(slots=True)
 class CaseSampler:
-    """Takes batches in any order and from any thread; the result does not depend on either."""
+    """Samples cases of batches in any order and from any thread; the sample does not depend on either."""
 
     limit: int = EXACT
     every: int = 1
@@ -119,32 +124,32 @@ class CaseSampler:
     _lock: Lock = field(default_factory=Lock)
 
     def add(self, lists: TopLists, y: Any, rows: Codes, source: str = "", clusters: Any = None) -> None:
-        """Hold some cases; `rows` say where each stands in its source, `clusters` are a column of names or None."""
+        """Add a batch; `rows` are the positions in its source, `clusters` are a column of names or None."""
         made, places = by_place(lists, y)
         with self._lock:
             if self.binned is not None:
                 self.binned = self.binned + Binned.of(made, places)
-            self._hold(SamplePart(source, rows, made, places, clusters))
+            self._keep(SamplePart(source, rows, made, places, clusters))
             while self.entries > self.limit and self._more_than_one():
                 if self.binned is None:
                     self.binned = sum((Binned.of(part.lists, part.y) for part in self.parts), Binned())
                 self.every *= 2
                 parts, self.parts, self.entries = self.parts, [], 0
                 for part in parts:
-                    self._hold(part)
+                    self._keep(part)
 
-    def _hold(self, part: SamplePart) -> None:
+    def _keep(self, part: SamplePart) -> None:
         at = np.flatnonzero(part.rows % self.every == 0)
         if len(at):
-            kept = part if len(at) == len(part.rows) else part.at(at)
+            kept = part if len(at) == len(part.rows) else part.take(at)
             self.parts.append(kept)
             self.entries += len(kept.lists.confidences)
 
     def _more_than_one(self) -> bool:
         return sum(len(part.rows) for part in self.parts) > 1
 
-    def held(self) -> CaseSample:
-        """All that is held, in the order of the sources and their rows."""
+    def sample(self) -> CaseSample:
+        """The sample, in the order of the sources and their rows."""
         parts = sorted(self.parts, key=lambda part: (part.source, int(part.rows[0])))
         lists, y = _joined([(part.lists, part.y) for part in parts])
         units = _units([part.clusters for part in parts])
@@ -158,7 +163,7 @@ class CaseSampler:
         return CaseSample(lists, y, self.every, self.binned, rows, units)
 
 
-def _units(clusters: Sequence[Any]) -> NDArray[np.intp] | None:
+def _units(clusters: Sequence[Any]) -> Places | None:
     """The clusters of all parts as numbers from zero, in the order of their names."""
     if any(each is None for each in clusters):
         return None
@@ -166,7 +171,7 @@ def _units(clusters: Sequence[Any]) -> NDArray[np.intp] | None:
 
 
 def _joined(parts: Sequence[tuple[TopLists, Codes]]) -> tuple[TopLists, Codes]:
-    """One batch of several; each has places as classes."""
+    """One batch of several; each has positions as classes."""
     if len(parts) == 1:
         return parts[0]
     every = [lists for lists, _ in parts]
@@ -180,8 +185,6 @@ def _space(every: Sequence[TopLists]) -> ClassSpace:
     return ClassSpace(np.concatenate([lists.space.size for lists in every]))
 
 
-T = TypeVar("T")
-Places = NDArray[np.intp]
 DRAWS: Final = 199
 TESTED: Final = 200_000
 """Listed classes up to which all cases are tested, and else every so many: a few seconds for 199 draws."""
@@ -189,12 +192,13 @@ TESTED_EACH: Final = TESTED // 8
 """The same with clusters, of which one case each is tested many times over."""
 
 
-def judged(held: CaseSample, *, level: float, draws: int = DRAWS, seed: int = 0) -> CalibrationVerdict:
-    """Of all cases, or of some: the test is of one in so many where there are many, differences are from sums then.
+def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS, seed: int = 0) -> CalibrationVerdict:
+    """The test of calibration and the calibration bias.
 
-    Sums do not say which cases belong together: with clusters, differences are of the cases that are held.
+    Where there are many cases the test is of one in so many, and the bias is from sums. Sums do not tell which cases
+    belong together: with clusters, the bias is of the sample.
     """
-    lists, y, units = held.lists, held.y, held.units
+    lists, y, units = sample.lists, sample.y, sample.units
     number = None if units is None else len(np.unique(units))
     if not len(lists):
         return CalibrationVerdict(None, 0, None, None, number, ("There are no cases.",))
@@ -207,38 +211,31 @@ def judged(held: CaseSample, *, level: float, draws: int = DRAWS, seed: int = 0)
             notes.append(f"There is no {what}: {error}")
             return None
 
-    some, clusters = _some(held, notes)
+    some, clusters = _tested(sample, notes)
     test = ask("test", lambda: calibration_test(lists[some], y[some], draws=draws, seed=seed, clusters=clusters))
     least = (1 if clusters is None else 2) / (draws + 1)
     if test is None:
         notes[:] = notes[-1:]
     elif least > SIGNIFICANT:
-        notes.insert(0, f"With {draws:,} draws p is never below {least:.2g}, and nothing is found: ask for more.")
-    added = None if units is not None else held.binned
+        notes.insert(0, f"With {draws:,} draws p is never below {least:.2g}, and nothing can be found: ask for more.")
+    sums = None if units is not None else sample.binned
 
-    def gap(of: str) -> CalibrationBias:
-        if added is not None:
-            return added.gap(of, level=level)
-        return confidence_gap(lists, y, of=of, level=level, clusters=units)
+    def bias(of: str) -> CalibrationBias:
+        if sums is not None:
+            return sums.calibration_bias(of, level=level)
+        return calibration_bias(lists, y, of=of, level=level, clusters=units)
 
-    first = ask("difference", lambda: gap("top")) if _promised(held) else None
-    mass = ask("difference of the mass", lambda: gap("mass"))
+    first = ask("difference", lambda: bias("top")) if sample.any_listed else None
+    mass = ask("difference of the mass", lambda: bias("mass"))
     return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
 
 
-def _promised(held: CaseSample) -> bool:
-    """Whether any list has a class."""
-    if held.binned is not None:
-        return held.binned.longest > 0
-    return int(held.lists.strictly_valid().sizes.max(initial=0)) > 0
-
-
-def _some(held: CaseSample, notes: list[str]) -> tuple[Places, Places | None]:
-    """The cases that are tested, and their clusters; which of all cases these are does not depend on who holds them."""
-    lists, units = held.lists, held.units
+def _tested(sample: CaseSample, notes: list[str]) -> tuple[Places, Places | None]:
+    """The cases that are tested, and their clusters; which these are does not depend on how batches came."""
+    lists, units = sample.lists, sample.units
     alone = units is None or int(units.max()) + 1 == len(units)
-    every = thinned(lists.sizes, held.rows, TESTED, held.every)
-    some = np.flatnonzero(held.rows % every == 0)
+    every = thinned(lists.sizes, sample.rows, TESTED, sample.every)
+    some = np.flatnonzero(sample.rows % every == 0)
     if alone or units is None:
         if every > 1:
             notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
@@ -252,8 +249,8 @@ def _some(held: CaseSample, notes: list[str]) -> tuple[Places, Places | None]:
     some = some[kept]
     if many > 1:
         notes.append(f"The test is of one cluster in {many:,}: {len(some):,} cases.")
-    if held.every > 1:
-        notes.append(f"The test and what has an interval are of one case in {held.every:,}: {len(lists):,} cases.")
-    if every > held.every:
+    if sample.every > 1:
+        notes.append(f"The test and what has an interval are of one case in {sample.every:,}: {len(lists):,} cases.")
+    if every > sample.every:
         notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
     return some, own[kept]

@@ -1,24 +1,24 @@
-"""Several models, one truth, one leaderboard."""
+"""Compare models on the same cases: read predictions and outcomes, score every case, rank by mean score."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_count, as_number, as_probability, as_whole
+from toplist._arguments import as_count, as_number, as_whole
+from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.evaluation.arrays import ArrayModels, together
+from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.stream import (
-    MISSING,
     MatrixCollector,
     ReadSummary,
     ScoringSpec,
@@ -33,13 +33,13 @@ from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcom
 from toplist.inference.ranking import ComparisonSpec, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
-from toplist.inference.settings import METHODS, TIMED, InferenceSettings
+from toplist.inference.settings import TIMED, Inference, InferenceSettings, as_inference
+from toplist.io.align import MISSING
 from toplist.io.encoding import empty_set_explained
-from toplist.io.options import ReadOptions
-from toplist.io.plan import Plan, as_tables, names_of, plan_of, repairs_of, with_indicators
+from toplist.io.options import ReadOptions, ReadRequest
+from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
 from toplist.lists import TopLists
 from toplist.lists.space import show_size
-from toplist.lists.validation import Blanks, Duplicates, Units
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import default_penalty
 
@@ -47,183 +47,253 @@ _MOST = 10**9  # classes on a list
 
 
 def compare(
-    predictions: Mapping[str, Any],
-    y: Any,
+    models: Mapping[str, Any],
+    truth: Any,
     *,
     space: Any = None,
     rules: Sequence[Any] | Any = ("brier", "log"),
-    penalty: float | None = None,
-    top: Sequence[int] | int = 5,
-    reference: str | None = None,
-    sample_weight: Any = None,
-    by: Any = None,
-    clusters: Any = None,
-    order: Any = None,
+    k: Sequence[int] | int = 5,
+    baseline: str | None = None,
     missing: str = "error",
     min_cases: int | None = None,
-    level: float = 0.95,
-    intervals: str = "auto",
-    horizon: int = 1,
-    seed: int = 0,
-    units: Units | Mapping[str, Units] = "probability",
-    normalize: bool | Mapping[str, bool] = False,
-    duplicates: Duplicates | Mapping[str, Duplicates] = "error",
-    blanks: Blanks | Mapping[str, Blanks] = "error",
-    layout: str | Mapping[str, str] = "auto",
-    case: str | Mapping[str, str] | None = None,
-    classes: str | Mapping[str, str] | None = None,
-    confidences: str | Mapping[str, str] | None = None,
-    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    by_position: bool = False,
-    sizes: str | None = None,
-    sets: str | None = None,
-    outcome: str | None = None,
+    penalty: float | None = None,
+    inference: Inference | str | float = Inference(),  # noqa: B008  frozen
+    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Leaderboard:
-    """Rank models of any shape on one scale, with error bars.
+    """Rank models of any shape on one scale, with intervals.
 
-    `predictions` maps names to lists, labels, (n, m) probabilities, dicts, sparse matrices; with `y` in the same
-    order. Or to files and dataframes, which are aligned by their case ids (a dataframe's index, where it is named or
-    not the default one); then `sample_weight`, `by`, `clusters`, `order` and `sizes` name columns of the truth. `case`,
-    `classes`, `confidences` and `outcome` name columns that are not found by their names, and `ignore` those that are
-    to be left out; each for all files, or as a mapping by name ("truth" is the truth). `by_position=True` matches rows
-    in their order, whatever ids there are. A column of the truth called cluster or order is what its name
-    says, unless another is named, or none (""). The first rule decides the order. With `sets`, a delimiter such as ";",
-    the classes of files and frames are label sets, and the labels of the space are those that the sets are made of.
+    Parameters
+    ----------
+    models : mapping of str to predictions
+        Predictions by the name of the model. In memory: lists, labels, (n, m) probabilities, dicts, sparse matrices,
+        in the order of the outcomes. Or files and dataframes, which are aligned by case ids (of a dataframe, its index
+        where it is named or not the default one). A `Source` adds read options of its own.
+    truth : Truth, path, table or array-like
+        The outcomes: one per case, or a distribution over the classes, for which scores are expected scores. A `Truth`
+        names weights, groups, clusters and time beside them.
+    space : ClassSpace, LabelSets, int, float or sequence, optional
+        The classes, or how many there are (`math.inf` too); needed unless lists, arrays or wide tables say it.
+    rules : rule, str or sequence of them, default ("brier", "log")
+        Scoring rules. The first one ranks.
+    k : int or sequence of int, default 5
+        For which k the top-k error is shown.
+    baseline : str, optional
+        The model to which the scores of the others are compared, as skill.
+    missing : {"error", "common", "pairwise", "reject"}, default "error"
+        What to do about cases that a model lacks: refuse them, keep the cases that all have, compare every two models
+        on the cases of both, or take an absent prediction for an empty list.
+    min_cases : int, optional
+        Models with fewer cases are shown below the others, without a rank.
+    penalty : float, optional
+        Added to the score of an invalid list; by default 1 % of the score of the uniform distribution.
+    inference : Inference, str or float, default Inference()
+        How intervals are made; a method such as "bootstrap" or a level such as 0.9 will do.
+    read : ReadOptions, default ReadOptions()
+        How files and dataframes are read, where a `Source` does not say otherwise.
+    progress : callable, optional
+        Called with what is being done, the rows done so far, and the number of rows where it is known.
 
-    `intervals` are "t", "normal", "hac" or "cosine" (Diebold-Mariano), or "bootstrap"; by default they follow from what
-    is said of the cases: "cosine" where `order` says when they were, else "t", by cluster where there are `clusters`.
+    Returns
+    -------
+    Leaderboard
+        Models from best to worst. What makes it doubtful that the right things were compared is in its warnings,
+        which are shown first.
 
-    Models with fewer than `min_cases` compared cases are shown below the others, without a rank. What makes it
-    doubtful that the right things were compared is in `results.warnings`, and is shown first.
+    Raises
+    ------
+    TopListError
+        If something cannot be read, aligned or scored; the message names the file, the row and the remedy.
 
+    Examples
+    --------
     >>> board = compare({"list": [{"a": 0.7, "b": 0.2}] * 2, "label": ["a", "b"]}, ["a", "b"], space=3)
     >>> [row.name for row in board]
     ['label', 'list']
+
+    Of two cases that belong together, one counts twice:
+
+    >>> from toplist import Truth
+    >>> about = Truth(["a", "b", "a"], cluster=[1, 1, 2], weight=[2, 1, 1])
+    >>> board = compare({"a": ["a", "a", "a"], "b": ["b", "b", "a"]}, about, space=3, inference=0.9)
+    >>> [row.name for row in board]
+    ['a', 'b']
     """
-    names = names_of(predictions)
-    for what, column in (("by", by), ("sample_weight", sample_weight)):
-        if isinstance(column, str) and not column.strip():
-            raise TopListError(f"{what} names a column of the truth: what is given is empty.")
+    question = _question(names_of(models), rules, k, baseline, missing, min_cases, penalty, as_inference(inference))
+    request = with_indicators(ReadRequest.of(models, truth, read), space)
+    tables = as_tables(request, space)
+    if tables is None:
+        scored = _score_arrays(request, space, question)
+    else:
+        scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
+    data = (*request.models.values(), request.truth.data)
+    return _rank(question, scored, tuple(os.path.abspath(one) for one in data if isinstance(one, str | os.PathLike)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of the models, checked."""
+
+    names: tuple[str, ...]
+    scoring: ScoringSpec
+    rules: tuple[str, ...]
+    baseline: str | None
+    missing: str
+    min_cases: int | None
+    inference: Inference
+
+
+def _question(
+    names: tuple[str, ...],
+    rules: Any,
+    k: Any,
+    baseline: Any,
+    missing: Any,
+    min_cases: Any,
+    penalty: Any,
+    inference: Inference,
+) -> _Question:
+    """The arguments of `compare`, or an error that says what was expected."""
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
-    if reference is not None and not (isinstance(reference, str) and reference in names):
-        raise TopListError(f"the reference {reference!r} is not among the models {', '.join(map(repr, names))}.")
-    chosen = [as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules])]
-    if not chosen:
-        raise TopListError("name at least one rule.")
+    if baseline is not None and not (isinstance(baseline, str) and baseline in names):
+        raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
+    chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
     labels = tuple(map(name_of, chosen))
+    if not labels:
+        raise TopListError("name at least one rule.")
     if len(set(labels)) < len(labels):
         raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
-    tops = tuple(as_count(k) for k in (top if isinstance(top, Sequence) else [top]))
-    if max(tops, default=0) > _MOST:
-        raise TopListError(f"k is at most {_MOST:,}, not {max(tops)}.")
-    level = as_probability(level, "level")
-    if penalty is not None:
-        penalty = as_number(penalty, "the penalty for invalid lists", 0, np.inf)
-    scoring = ScoringSpec(tuple(chosen), tops, penalty)
-    if intervals not in ("auto", *METHODS):
-        raise TopListError(f"intervals are auto, {', '.join(METHODS)}, not {intervals!r}.")
-    horizon, seed = as_whole(horizon, "horizon", 1), as_whole(seed, "seed", 0)
-    if min_cases is not None:
-        min_cases = as_whole(min_cases, "min_cases", 1)
-    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
+    lengths = tuple(as_count(one) for one in (k if isinstance(k, Sequence) else [k]))
+    if max(lengths, default=0) > _MOST:
+        raise TopListError(f"k is at most {_MOST:,}, not {max(lengths)}.")
+    due = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    least = None if min_cases is None else as_whole(min_cases, "min_cases", 1)
+    return _Question(names, ScoringSpec(chosen, lengths, due), labels, baseline, missing, least, inference)
 
-    def assume() -> InferenceSettings:
-        weighted = sample_weight is not None
-        return InferenceSettings.of(
-            intervals, _name(clusters), _name(order), weighted=weighted, horizon=horizon, seed=seed
-        )
 
-    if sets is None:
-        predictions, y = with_indicators(predictions, y, space)
-    inputs = tuple(os.path.abspath(one) for one in (*predictions.values(), y) if isinstance(one, str | os.PathLike))
-    again: Callable[[Progress], CaseDetails]
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Scored cases: exact sums by group, the scores side by side where they are needed, and where they come from."""
+
+    tallies: Mapping[Hashable, Aggregates]
+    panel: ScoreMatrix | None
+    read: ReadSummary
+    settings: InferenceSettings
+    classes: str  # how many there are
+    size: Any  # the same as a number; None where it differs from case to case
+    weight: str | None
+    group: str | None
+    details: Callable[[Progress], CaseDetails]
     spelled: Spelled
-    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
-    tables = as_tables(predictions, y, space)
-    if tables is not None:
-        plan = plan_of(
-            *tables, space, repairs, options, missing=missing, sizes=sizes, weight=sample_weight, by=by,
-            cluster=clusters, order=order, look=("order",) if intervals in TIMED else ("cluster", "order"),
-        )  # fmt: skip
-        sample_weight, clusters, order = plan.weight, plan.cluster, plan.order
-        assumed = assume()
-        plan = replace(plan, order=assumed.order, ordered=assumed.ordered)
-        by_case = not assumed.by_sums or missing == "pairwise" or plan.space is None
-        with empty_set_explained(sets):
-            tallies, panel, read = _of_files(plan, scoring, by_case, progress or (lambda what, done, total: None))
-        again = partial(from_files, plan, scoring)
-        many = "per case" if plan.space is None else show_size(plan.space.size)
-        size = None if plan.space is None else plan.space.size
-        spelled = partial(spelled_in_files, plan)
-    else:
-        if any(one.blanks != "error" for one in repairs.values()):
-            raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
-        options.require_none("with predictions in memory")
-        assumed = assume()
-        held = together(
-            predictions, y, space, scoring, repairs, weight=sample_weight, by=by, clusters=clusters,
-            order=None if assumed.order is None else order, ordered=assumed.ordered,
-        )  # fmt: skip
-        sheets = held.sheets()
-        tallies, read, many = held.tallies(sheets), held.read(), held.classes
-        by_case = not assumed.by_sums or missing == "pairwise" or held.per_case
-        panel = held.panel(sheets) if by_case else None
-        again = lambda progress: from_memory(held)  # noqa: E731
-        size, spelled = held.space.size, partial(_spelled_in_memory, held)
+
+
+def _score_files(request: ReadRequest, space: Any, question: _Question, progress: Progress) -> _Scored:
+    """Files and frames, scored batch by batch."""
+    inference, scoring = question.inference, question.scoring
+    find = ("time",) if inference.method in TIMED else ("cluster", "time")
+    plan = plan_of(request, space, missing=question.missing, find=find)
+    settings = inference.settings(plan.cluster, plan.order, weighted=plan.weight is not None)
+    plan = replace(plan, order=settings.time, ordered=settings.ordered)
+    by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
+    with empty_set_explained(plan.sets):
+        tallies, panel, found = _of_files(plan, scoring, by_case, progress)
+    size = None if plan.space is None else plan.space.size
+    return _Scored(
+        tallies,
+        panel,
+        found,
+        settings,
+        "per case" if size is None else show_size(size),
+        size,
+        plan.weight,
+        plan.by,
+        partial(from_files, plan, scoring),
+        partial(spelled_in_files, plan),
+    )
+
+
+def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Scored:
+    """Models in memory, scored all at once."""
+    about = request.truth
+    cluster, time = (_name(given(one)) for one in (about.cluster, about.time))
+    settings = question.inference.settings(cluster, time, weighted=about.weight is not None)
+    held = together(request, space, question.scoring, settings)
+    sheets = held.sheets()
+    by_case = not settings.by_sums or question.missing == "pairwise" or held.per_case
+    return _Scored(
+        held.tallies(sheets),
+        held.panel(sheets) if by_case else None,
+        held.read(),
+        settings,
+        held.classes,
+        held.space.size,
+        _name(about.weight),
+        None if about.group is None else "group",
+        lambda progress: from_memory(held),
+        partial(_spelled_in_memory, held),
+    )
+
+
+def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Leaderboard:
+    """The leaderboard of scored cases."""
+    tallies, read, settings, panel = scored.tallies, scored.read, scored.settings, scored.panel
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
-
-    bounds = tuple(_bounds(rule, penalty, tallies) for rule in chosen)
-
-    def inference(group: Hashable, tally: Aggregates) -> Intervals:
-        matrix = panel if panel is None or group is None else panel.group(group)
-        return Intervals(tally, level, assumed.how, matrix, bounds, horizon, seed)
-
-    where = None if reference is None else names.index(reference)
-    everything = overall(tallies)
-    terms = ComparisonSpec(names, labels, tops, where, missing == "pairwise", _unranked(everything, min_cases))
-    whole, groups = sections(tallies, terms, inference)
-    sure = inference(None, everything)
+    names, baseline, everything = question.names, question.baseline, overall(tallies)
+    terms = ComparisonSpec(
+        names,
+        question.rules,
+        question.scoring.ks,
+        None if baseline is None else names.index(baseline),
+        question.missing == "pairwise",
+        _unranked(everything, question.min_cases),
+    )
+    intervals = _intervals(question.scoring, scored)
+    whole, groups = sections(tallies, terms, intervals)
+    sure = intervals(None, everything)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
     results = Comparison(
         rules=terms.rules,
         k=terms.ks,
-        classes=many,
+        classes=scored.classes,
         cases=read.cases,
         compared=read.compared,
-        missing=missing,
-        weighted=sample_weight is not None,
-        weight=_name(sample_weight),
-        baseline=reference,
-        penalty=penalty,
-        level=level,
-        method=assumed.in_words(count),
-        by=None if by is None else _name(by) or "group",
-        clusters=assumed.clusters,
-        order=assumed.order,
+        missing=question.missing,
+        weighted=settings.weighted,
+        weight=scored.weight,
+        baseline=baseline,
+        penalty=question.scoring.penalty,
+        level=settings.level,
+        method=settings.describe(count),
+        by=scored.group,
+        clusters=settings.cluster,
+        order=settings.time,
         origins=read.origins,
         overall=whole,
         groups=groups,
-        pairs=pairs(everything, terms, sure, [row.name for row in whole.rows], level),
-        seed=seed if assumed.how == "bootstrap" else None,
-        unit=assumed.unit,
+        pairs=pairs(everything, terms, sure, [row.name for row in whole.rows], settings.level),
+        seed=settings.seed if settings.method == "bootstrap" else None,
+        unit=settings.unit,
         units=count,
-        min_cases=min_cases,
+        min_cases=question.min_cases,
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,
     )
-    found = warnings(results, everything, names, size, spelled)
-    return Leaderboard(
-        replace(results, warnings=found),
-        tallies,
-        terms,
-        sure,
-        again,
-        seed,
-        inputs,
-    )
+    found = warnings(results, everything, names, scored.size, scored.spelled)
+    return Leaderboard(replace(results, warnings=found), tallies, terms, sure, scored.details, settings.seed, inputs)
+
+
+def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
+    """What makes the intervals of a group, or of all cases (None), from their sums."""
+    settings, panel = scored.settings, scored.panel
+    bounds = tuple(_bounds(rule, scoring.penalty, scored.tallies) for rule in scoring.rules)
+
+    def intervals(group: Hashable, tally: Aggregates) -> Intervals:
+        matrix = panel if panel is None or group is None else panel.group(group)
+        return Intervals(tally, settings.level, settings.method, matrix, bounds, settings.horizon, settings.seed)
+
+    return intervals
 
 
 def _of_files(
@@ -241,7 +311,7 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
     """Models with fewer cases than are asked for."""
     counts = [int(tally.sums["cases"][a, a]) for a in range(len(tally.sums["cases"]))]
     if least is not None and max(counts) < least:
-        raise TopListError(f"min_cases={least}: no model has so many cases, the most is {max(counts):,}.")
+        raise TopListError(f"{argument('min_cases', least)}: no model has so many cases, the most is {max(counts):,}.")
     return frozenset(a for a, count in enumerate(counts) if least is not None and count < least)
 
 

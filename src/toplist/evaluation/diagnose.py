@@ -1,9 +1,4 @@
-"""What is odd about predictions, how reliable they are, and what their score is made of: in memory, or from files.
-
-Predictions in files and frames: looked at as they come, then read with the truth, batch by batch.
-
-One model under the lens.
-"""
+"""Diagnose one model: data quality, calibration and the decomposition of its score, in memory or from files."""
 
 from __future__ import annotations
 
@@ -21,137 +16,101 @@ from numpy.typing import NDArray
 from toplist._arguments import as_probability, as_units, as_whole, is_several
 from toplist._typing import Progress
 from toplist.core.kernel import Rows
-from toplist.errors import FileError, OutcomeError, ShapeError, SpaceError, TopListError
-from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, held
-from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, measure
+from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
+from toplist.evaluation.arrays import given
+from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, sample_cases
+from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
+from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
-from toplist.io.checks import FileChecks
+from toplist.io.checks import check_file
 from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.lists import require_all_columns
 from toplist.io.metadata import filled
-from toplist.io.naming import for_batch, for_lists
-from toplist.io.options import ReadOptions
-from toplist.io.plan import Plan, as_tables, opened, plan_of
+from toplist.io.naming import for_batch
+from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
+from toplist.io.plan import Plan, as_tables, open_request, plan_of
 from toplist.io.sources import OpenTable, tell
 from toplist.lists import DeviceLists, TopList, TopLists
-from toplist.lists.checks import SERIOUS, seen_to
+from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import Classes
-from toplist.lists.checks.summary import Issue, QualityCounts
+from toplist.lists.checks.names import MemoryNames
 from toplist.lists.converters import raw_rows
 from toplist.lists.outcomes import as_codes, is_soft
 from toplist.lists.space import ClassSpace, as_space, show_size
-from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
+from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns are what, where their names do not say it."""
+class Checked:
+    """Predictions after the checks: their issues, and the cases with their outcomes, or the reason for none."""
 
-    options: ReadOptions = field(default_factory=ReadOptions)
-    sizes: str | None = None
-    clusters: Any = None
-    missing: str = "error"
-
-    @property
-    def sets(self) -> str | None:
-        """The delimiter of label sets."""
-        return self.options.sets
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFindings:
-    """What a file shows: its look, what is odd, and the cases with their outcomes, or why there are none."""
-
-    look: QualityCounts
-    oddities: tuple[Issue, ...]
+    counts: QualityCounts
+    issues: tuple[Issue, ...]
+    scorable: ListSummary
     classes: str
-    held: CaseSample | None
-    why: str
+    held: CaseSample | None = None
+    reason: str = ""
+    table: TableSummary | None = None
 
 
-def read(
-    what: Any, y: Any, space: Any, repairs: Repairs, columns: Columns, name: str, limit: int, progress: Progress
-) -> ReadFindings:
-    """Look at every case as it comes; with outcomes, and where nothing stands against it, read them side by side."""
-    known = None if space is None else as_sets(as_space(space), columns.sets)
-    *_, source = opened({name: what}, y, known, columns.options, {name: repairs})
-    if y is None:
+def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress) -> Checked:
+    """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
+    (repairs,), separator, unread = request.repairs.values(), request.set_separator, request.truth.data is None
+    known = None if space is None else as_sets(as_space(space), separator)
+    *_, source = open_request(request, known)
+    if unread:
         tell([source])
-    looking, stopped = _look_reading(source, known, repairs, columns.sets, progress)
-    many = _many(known, source, columns)
-    found = looking.findings(repaired=seen_to(repairs))
-    if stopped is not None and not any(one.serious for one in found):
-        raise stopped
-    if any(one.serious for one in found):
-        return ReadFindings(looking.found, found, many, None, str(stopped or "") or _unscored(found))
-    if y is None:
-        return ReadFindings(looking.found, found, many, None, "")
+    checks = check_file(source, known, repairs, separator, progress)
+    issues = checks.issues()
+    reason = checks.unreadable or _unscored(issues)
+    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns))
+    many = _many(known, source, request.truth.n_classes)
+    found = Checked(checks.counts, issues, checks.scorable, many, reason=reason, table=table)
+    if unread or reason:
+        return found
     scoring = ScoringSpec((as_rule("brier"),), ())
-    plan = plan_of(
-        {name: what}, y, space, {name: repairs}, columns.options,
-        missing=columns.missing, sizes=columns.sizes, cluster=columns.clusters, look=("cluster",),
-    )  # fmt: skip
+    plan = plan_of(request, space, missing=missing, find=("cluster",))
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(
             "calibration is about what happened, one outcome per case, not a distribution.",
             "Draw an outcome per case from it.",
         )
-    with empty_set_explained(columns.sets):
+    with empty_set_explained(separator):
         seen, _ = run(plan, scoring, lambda: _Reading(plan, limit), progress)
-    look = replace(looking.found, classes=seen.reader.classes)
-    many = many if plan.space is None else show_size(plan.space.size)
-    return ReadFindings(look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, seen.reader.holding.held(), "")
-
-
-def _look_reading(
-    source: OpenTable, space: ClassSpace | None, repairs: Repairs, sets: str | None, progress: Progress
-) -> tuple[FileChecks, TopListError | None]:
-    """A look at every case; and what stopped it, if something did."""
-    known = ClassSpace(math.inf) if space is None else space
-    if space is None and source.names:
-        known = ClassSpace(labels=source.names)
-    looking = FileChecks(source, known, repairs.units, sets)
-    try:
-        if space is not None:
-            require_all_columns(source, space)
-        with empty_set_explained(sets):
-            for batch in source.batches(together=True, halves=True):
-                looking.at(batch)
-                progress("looking", looking.found.cases, source.reader.rows)
-    except FileError as error:
-        return looking, error
-    return looking, None
+    counts = replace(checks.counts, classes=seen.reader.classes)
+    issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
+    many = found.classes if plan.space is None else show_size(plan.space.size)
+    return replace(found, counts=counts, issues=issues, classes=many, held=seen.reader.sampler.sample())
 
 
 def _unscored(found: Sequence[Issue]) -> str:
-    kinds = [one.kind for one in found if one.serious]
-    return f"Nothing is said of calibration before this is repaired: {', '.join(kinds)}."
+    kinds = ", ".join(one.kind for one in found if one.blocking)
+    return f"Nothing is said of calibration before this is repaired: {kinds}." if kinds else ""
 
 
-def _many(space: ClassSpace | None, source: OpenTable, columns: Columns) -> str:
+def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) -> str:
     if space is not None:
         return show_size(space.size)
     if source.names:
         return show_size(len(source.names))
-    return "per case" if columns.sizes is not None else ""
+    return "per case" if n_classes is not None else ""
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Sees each batch as it is scored: holds its cases by place, and counts which classes are listed and happen."""
+    """Called with every scored batch: samples its cases, and counts which classes are listed and which are outcomes."""
 
     local: bool  # codes mean something else in every case
     cluster: str | None  # a column of the truth
-    holding: CaseSampler
+    sampler: CaseSampler
     classes: Classes = field(default_factory=Classes)
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
         clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
-        self.holding.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
+        self.sampler.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
         if self.local:
             return
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
@@ -161,7 +120,7 @@ class _Reader:
 
 
 class _Reading(Collector):
-    """A sink that keeps nothing of the scores: the reader has looked over the judge's shoulder."""
+    """A collector that keeps nothing of the scores; its watcher samples the cases."""
 
     __slots__ = ("name", "reader")
 
@@ -171,101 +130,127 @@ class _Reading(Collector):
 
     @property
     def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         return {self.name: self.reader}
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
 
     def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
 
 
 MISSING: Final = ("error", "common")
 _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
 _MEASURED = (
-    "calibration", "decomposition", "calibration_error", "gap", "mass_gap", "test", "tested", "clusters", "notes",
+    "calibration", "decomposition", "calibration_error", "bias", "mass_bias", "test", "tested", "clusters", "notes",
 )  # fmt: skip
 
 
 def diagnose(
-    predictions: Any,
-    y: Any = None,
+    model: Any,
+    truth: Any = None,
     *,
     space: Any = None,
     name: str | None = None,
-    level: float = 0.95,
+    missing: str = "error",
     band_level: float = 0.9,
     draws: int = 199,
-    seed: int = 0,
-    clusters: Any = None,
-    missing: str = "error",
-    units: Units = "probability",
-    normalize: bool = False,
-    duplicates: Duplicates = "error",
-    blanks: Blanks = "error",
-    layout: str = "auto",
-    case: str | Mapping[str, str] | None = None,
-    classes: str | None = None,
-    confidences: str | None = None,
-    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    by_position: bool = False,
-    outcome: str | None = None,
-    sizes: str | None = None,
-    sets: str | None = None,
+    inference: Inference | float = Inference(),  # noqa: B008  frozen
+    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Diagnosis:
-    """What is odd about predictions and, with outcomes, how calibrated they are and what their score is made of.
+    """Diagnose one model: data quality and, with outcomes, calibration and what its score is made of.
 
-    `predictions` are lists, or anything that makes some: an (n, m) array, classes and confidences as a pair, dicts,
-    labels, a sparse matrix; with `y` in the same order. Or a file or frame, and then `y` is one too, and `layout`,
-    `case`, `classes`, `confidences`, `outcome` and `sizes` say which columns are what. Predictions that cannot be
-    scored are looked at all the same. Cases that only one of the two files has are an error, or left aside with
-    missing="common". The test of calibration is a Monte Carlo test with so many `draws`.
+    Predictions that cannot be scored are looked at all the same.
 
-    Outcomes of cases that belong together may depend on each other: `clusters` says what each case belongs to, one
-    name per case or, for files, a column of the truth (one called cluster is found; "" is none). The test, the
-    differences and the calibration error then go by clusters.
+    Parameters
+    ----------
+    model : predictions or Source
+        Lists, or anything that makes some: an (n, m) array, classes and confidences as a pair, dicts, labels, a sparse
+        matrix, in the order of the outcomes. Or a file or a dataframe.
+    truth : Truth, path, table or array-like, optional
+        One outcome per case. Outcomes of cases that belong together may depend on each other: with the `cluster` of a
+        `Truth`, the test, the differences and the calibration error go by clusters.
+    space : ClassSpace, LabelSets, int, float or sequence, optional
+        The classes, or how many there are.
+    name : str, optional
+        What the model is called; by default the name of its file.
+    missing : {"error", "common"}, default "error"
+        What to do about cases that only one of the two files has: refuse them, or leave them out.
+    band_level : float, default 0.9
+        The level of the consistency band around the reliability curve.
+    draws : int, default 199
+        Outcomes drawn for the band and for the Monte Carlo test of calibration.
+    inference : Inference or float, default Inference()
+        The level of the intervals, and the seed of what is drawn.
+    read : ReadOptions, default ReadOptions()
+        How files and dataframes are read, where a `Source` does not say otherwise.
+    progress : callable, optional
+        Called with what is being done, the rows done so far, and the number of rows where it is known.
 
+    Returns
+    -------
+    Diagnosis
+        Issues of the data, the reliability curve, the test, the decomposition of the score.
+
+    Raises
+    ------
+    TopListError
+        If something cannot be read or aligned.
+
+    Examples
+    --------
     >>> lists = TopLists.from_topk([[0]] * 200, [[0.9]] * 200, 3)
     >>> found = diagnose(lists, [0] * 140 + [1] * 60)
     >>> found.miscalibrated, found.verdict[:13]
     (True, 'Overconfident')
     """
-    if isinstance(predictions, DeviceLists):
-        raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
-    if isinstance(predictions, Mapping):
-        raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
-    if isinstance(predictions, TopList):
-        predictions, y = predictions.batch, None if y is None else [y]
-    level, band_level = as_probability(level, "level"), as_probability(band_level, "band_level")
-    draws, seed = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0)
+    asked, source, about = as_inference(inference), as_source(model), as_truth(truth)
+    asked.require_default("diagnose", "method", "horizon")
+    band_level, draws = as_probability(band_level, "band_level"), as_whole(draws, "draws", 1)
     if missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
-    if y is None and clusters is not None:
-        raise TopListError("clusters say how outcomes hang together: give the outcomes too.")
-    repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
-    called = _name(predictions) if name is None else str(name)
-    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
-    tables = as_tables({called: predictions}, y, space)
-    if tables is not None:
-        (what,), y = tables[0].values(), tables[1]
-        columns = Columns(options, sizes, clusters, missing)
-        tell = progress or (lambda what, done, total: None)
-        found = read(what, y, space, repairs, columns, called, EXACT, tell)
-        look, oddities, many, cases, why = found.look, found.oddities, found.classes, found.held, found.why
-    elif blanks != "error":
-        raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
+    for what in ("weight", "group", "time"):
+        if given(getattr(about, what)) is not None:
+            raise TopListError(f"{what} has no effect on diagnose, where every case counts alike.")
+    called = _name(source.data) if name is None else str(name)
+    request = _one_model(ReadRequest.of({called: source}, about, read), called)
+    tables = as_tables(request, space)
+    if tables is None:
+        request.require_memory()
+        found = _in_memory(request, called, space)
     else:
-        options.require_none("with predictions in memory")
-        look, oddities, many, cases, why = _in_memory(predictions, y, space, repairs, clusters)
+        tell = progress or (lambda what, done, total: None)
+        found = read_files(tables, space, missing=missing, limit=EXACT, progress=tell)
     made: dict[str, Any] = {}
-    if cases is not None:
-        measured = measure(cases, level=level, band_level=band_level, draws=draws, seed=seed)
-        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": cases.binned is None}
-    elif not why:
-        why = _UNKNOWN
-    return Diagnosis(called, look.cases, _classes(many), dict(look.sizes), oddities, why, level, **made)
+    if found.held is not None:
+        measured = measure(found.held, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
+        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": found.held.binned is None}
+    return Diagnosis(
+        called,
+        found.counts.cases,
+        _classes(found.classes),
+        dict(found.counts.sizes),
+        found.issues,
+        found.scorable,
+        found.table,
+        found.reason or (_UNKNOWN if found.held is None else ""),
+        asked.level,
+        **made,
+    )
+
+
+def _one_model(request: ReadRequest, name: str) -> ReadRequest:
+    """The predictions of one model, and one list as lists of one case."""
+    model, y = request.models[name], request.truth.data
+    if isinstance(model, DeviceLists):
+        raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
+    if isinstance(model, Mapping):
+        raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
+    if isinstance(model, TopList):
+        return request.with_data({name: model.batch}, None if y is None else [y])
+    return request
 
 
 def _name(predictions: Any) -> str:
@@ -278,42 +263,37 @@ def _classes(many: str) -> str:
     return f"{many} classes" if many else "an unknown number of classes"
 
 
-def _in_memory(
-    predictions: Any, y: Any, space: Any, repairs: Repairs, clusters: Any
-) -> tuple[QualityCounts, tuple[Any, ...], str, CaseSample | None, str]:
-    """The look, what is odd, how many classes, and the cases with their outcomes or why there are none."""
+def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
+    """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
+    predictions, y, repairs = request.models[name], request.truth.data, request.repairs[name]
+    clusters = given(request.truth.cluster)
     rows, known = raw_rows(predictions, space, units=repairs.units)
     declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
     many = "per case" if known.per_case else show_size(known.size) if declared else ""
     try:
         lists = predictions if isinstance(predictions, TopLists) else _admitted(rows, known, repairs)
     except TopListError as error:
-        look = QualityCounts.of(rows, known, units=repairs.units)
-        found = look.findings()
-        if not any(one.serious for one in found):
+        counts = QualityCounts.of(rows, known, units=repairs.units)
+        issues = counts.issues()
+        if not any(one.blocking for one in issues):
             raise
-        return look, found, many, None, str(error)
-    if y is None:
-        look = _look(predictions, rows, known, repairs, lists, None)
-        return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, None, ""
-    if not declared:
-        raise SpaceError(
-            "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
-        )
-    _require_one_each(lists, y)
-    units = None if clusters is None else as_units(clusters, len(lists))
-    places = by_place(lists, y)
-    look = _look(predictions, rows, known, repairs, lists, y)
-    return look, look.findings(repaired=SERIOUS | seen_to(repairs)), many, held(*places, units, limit=EXACT), ""
-
-
-def _look(predictions: Any, rows: Rows, space: ClassSpace, repairs: Repairs, lists: TopLists, y: Any) -> QualityCounts:
-    codes = None if y is None else as_codes(y, lists)
+        return Checked(counts, issues, ListSummary(), many, reason=str(error))
+    held = codes = None
+    if y is not None:
+        if not declared:
+            raise SpaceError(
+                "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
+            )
+        _require_one_each(lists, y)
+        units = None if clusters is None else as_units(clusters, len(lists))
+        held, codes = sample_cases(*by_place(lists, y), units, limit=EXACT), as_codes(y, lists)
+    names = MemoryNames(lists.space, lists.ids, y)
     if isinstance(predictions, TopLists):
-        return QualityCounts.at(lists, codes, names=for_lists(lists, y), local=space.per_case)
-    return QualityCounts.of(
-        rows, space, units=repairs.units, names=for_lists(lists, y), codes=codes, local=space.per_case
-    )
+        counts = QualityCounts.at(lists, codes, names=names, local=known.per_case)
+    else:
+        counts = QualityCounts.of(rows, known, units=repairs.units, names=names, codes=codes, local=known.per_case)
+    issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
+    return Checked(counts, issues, ListSummary.of(lists), many, held)
 
 
 def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:

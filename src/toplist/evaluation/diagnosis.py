@@ -1,23 +1,16 @@
-"""From lists and outcomes to all that a diagnosis says of calibration.
-
-A diagnosis as plain values under a versioned schema.
-
-A diagnosis as people read it: one sentence, and a short page.
-
-A diagnosis: what was found, to be read, drawn and handed on.
-"""
+"""The result of `diagnose`: its measurements, as text, as plain values for JSON, and as figures."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from toplist._files import spell
+from toplist._files import to_json_number
 from toplist.calibration import (
     CalibrationBias,
     CalibrationError,
@@ -28,10 +21,10 @@ from toplist.calibration import (
     decompose,
     reliability,
 )
-from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, sure
+from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, excludes_zero
 from toplist.errors import TopListError
-from toplist.evaluation.case_sample import CaseSample, judged
-from toplist.lists.checks.summary import Issue
+from toplist.evaluation.case_sample import CaseSample, calibration_verdict
+from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
 from toplist.report.plot import Plot
 from toplist.report.plot.reliability import of_words
@@ -57,25 +50,25 @@ class CalibrationResults:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """What was found, and in words what was not and why."""
+    """The part of a diagnosis that needs outcomes; `notes` say what is missing or approximate, and why."""
 
     calibration: CalibrationResults
     decomposition: Decomposition | None
     calibration_error: CalibrationError | None
-    gap: CalibrationBias | None  # of the most confident class
-    mass_gap: CalibrationBias | None
+    bias: CalibrationBias | None  # of the most confident class
+    mass_bias: CalibrationBias | None
     test: CalibrationTest | None
     tested: int  # cases that the test is of
     clusters: int | None  # how many the cases are in
     notes: tuple[str, ...]
 
 
-def measure(held: CaseSample, *, level: float, band_level: float, draws: int, seed: int) -> Measurements:
-    """Exactly where all cases are held; from sums over bins elsewhere, with a test of the cases that are held.
+def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, seed: int) -> Measurements:
+    """Measure calibration: exactly if all cases are in the sample, else from sums over bins with a test of the sample.
 
-    Sums do not say which cases belong together: with clusters, what has an interval is of the cases that are held.
+    Sums do not tell which cases belong together: with clusters, what has an interval is of the sample.
     """
-    lists, y, binned, units = held.lists, held.y, held.binned, held.units
+    lists, y, binned, units = sample.lists, sample.y, sample.binned, sample.units
     number = None if units is None else len(np.unique(units))
     if not len(lists):
         nothing = CalibrationResults(None, (), None, None)
@@ -89,50 +82,52 @@ def measure(held: CaseSample, *, level: float, band_level: float, draws: int, se
             notes.append(f"There is no {what}: {error}")
             return None
 
-    found, promised = _curves(held, band_level, draws, seed, notes)
-    said = judged(held, level=level, draws=draws, seed=seed)
+    found, any_listed = _curves(sample, band_level, draws, seed, notes)
+    verdict = calibration_verdict(sample, level=level, draws=draws, seed=seed)
     if binned is not None:
         notes.append("All else is from sums over 200 bins of confidences, not case by case.")
-    added = None if units is not None else binned
+    sums = None if units is not None else binned
 
     def error() -> CalibrationError:
-        if added is not None:
-            return added.calibration_error("top", level=level)
+        if sums is not None:
+            return sums.calibration_error("top", level=level)
         return calibration_error(lists, y, of="top", level=level, clusters=units)
 
     return Measurements(
         found,
         ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
-        ask("calibration error", error) if promised else None,
-        said.gap,
-        said.mass_gap,
-        said.test,
-        said.tested,
+        ask("calibration error", error) if any_listed else None,
+        verdict.bias,
+        verdict.mass_bias,
+        verdict.test,
+        verdict.tested,
         number,
-        (*said.notes, *notes),
+        (*verdict.notes, *notes),
     )
 
 
-def _curves(held: CaseSample, level: float, draws: int, seed: int, notes: list[str]) -> tuple[CalibrationResults, bool]:
+def _curves(
+    sample: CaseSample, level: float, draws: int, seed: int, notes: list[str]
+) -> tuple[CalibrationResults, bool]:
     """The curves, and whether any list has a class."""
-    lists, y, binned = held.lists, held.y, held.binned
+    lists, y, binned = sample.lists, sample.y, sample.binned
     entries = len(lists.confidences)
-    drawn: Any = "consistency" if entries <= BANDED and binned is None else None
+    band: Any = "consistency" if entries <= BANDED and binned is None else None
     fewer = min(draws, max(_FEWEST, draws * _FULL // max(entries, 1)))
     longest = binned.longest if binned is not None else int(lists.strictly_valid().sizes.max(initial=0))
 
     def curve(of: str | int) -> Reliability:
         if binned is not None:
             return binned.reliability(of)
-        return reliability(lists, y, of=of, band=drawn, level=level, draws=fewer, seed=seed)
+        return reliability(lists, y, of=of, band=band, level=level, draws=fewer, seed=seed)
 
     top = curve("top") if longest else None
     first = () if top is None else (replace(top, of=1),)
     if not longest:
-        notes.append("Every list is empty: no class has a confidence that could be right or wrong.")
-    elif drawn is None:
+        notes.append("Every list is empty: there are no confidences of classes.")
+    elif band is None:
         notes.append("The curves have no bands: with so many cases these would be about as narrow as the line.")
-    elif held.units is not None:
+    elif sample.units is not None:
         notes.append("The bands of the curves take cases as independent, and are too narrow where clusters are not.")
     further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
     found = CalibrationResults(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
@@ -143,12 +138,13 @@ SCHEMA: Final = "toplist.diagnosis/1"
 
 
 def as_dict(found: Diagnosis) -> dict[str, Any]:
-    """All that was found. JSON has no infinity: what is infinite is the word; what does not exist is null."""
+    """Plain values for JSON, which has no infinity: what is infinite is the word, what does not exist is null."""
     curves = found.calibration
     return {
         "schema": SCHEMA,
         "name": found.name,
         "verdict": found.verdict,
+        "blocking": found.blocking,
         "miscalibrated": found.miscalibrated,
         "cases": found.cases,
         "classes": found.classes.removesuffix(" classes"),
@@ -157,9 +153,11 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
         "exact": found.exact,
         "tested": found.tested,
         "clusters": found.clusters,
-        "why": found.why,
+        "reason": found.reason,
         "notes": list(found.notes),
-        "oddities": [plain(one) for one in found.oddities],
+        "issues": plain(found.issues),
+        "scorable": _scorable(found.scorable),
+        "table": plain(found.table),
         "calibration": None
         if curves is None
         else {
@@ -170,10 +168,16 @@ def as_dict(found: Diagnosis) -> dict[str, Any]:
         },
         "decomposition": plain(found.decomposition),
         "calibration_error": plain(found.calibration_error),
-        "gap": plain(found.gap),
-        "mass_gap": plain(found.mass_gap),
+        "bias": plain(found.bias),
+        "mass_bias": plain(found.mass_bias),
         "test": plain(found.test),
     }
+
+
+def _scorable(lists: ListSummary) -> dict[str, Any]:
+    sizes = {str(k): n for k, n in sorted(lists.sizes.items())}
+    means = {"mean_size": lists.mean_size, "mean_mass": lists.mean_mass}
+    return {"cases": lists.cases, "list_sizes": sizes, **means, "invalid": lists.invalid}
 
 
 def plain(value: Any) -> Any:
@@ -183,22 +187,22 @@ def plain(value: Any) -> Any:
     [1, 'infinite', 0.5, None]
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
-    return spell(value) if isinstance(value, float) else value
+    return to_json_number(value) if isinstance(value, float) else value
 
 
 def _curve(one: Reliability | None) -> dict[str, Any] | None:
-    """Without the steps, which `x` and `curve` say as well."""
+    """A curve without its steps, which `x` and `curve` give as well."""
     if one is None:
         return None
     return {name: plain(getattr(one, name)) for name in _CURVE}
 
 
-_CURVE: Final = ("of", "count", "promised", "kept", "x", "curve", "band", "histogram")
+_CURVE: Final = ("of", "count", "mean_confidence", "hit_rate", "x", "curve", "band", "histogram")
 
 
 _WIDTH: Final = 100
@@ -206,44 +210,52 @@ _MOST: Final = 12  # parts of a score
 
 
 def verdict(found: Diagnosis) -> str:
-    """The whole diagnosis in one sentence."""
-    if found.serious:
-        kinds = listed((one.kind for one in found.oddities if one.serious), 4)
+    """The diagnosis in one sentence."""
+    if found.blocking:
+        kinds = listed((one.kind for one in found.issues if one.blocking), 4)
         return f"These predictions cannot be scored as they are: {kinds}."
-    if found.why:
-        return found.why
+    if found.reason:
+        return found.reason
     if found.test is None:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
     p = f"p = {_p(found.test.p)}"
-    top, mass, said = found.gap, found.mass_gap, found.judged.direction()
+    top, mass, said = found.bias, found.mass_bias, found.calibration_verdict.direction()
     first = "" if top is None else f"the first class gets {_means(top, ' on average and is right ')} of the time"
-    listing = "" if mass is None else f"lists promise {_means(mass, ' on average and hold what happens ')} of the time"
+    listing = (
+        ""
+        if mass is None
+        else f"the listed mass is {_means(mass, ' on average and the outcome is listed ')} of the time"
+    )
     if said == "none":
-        told = next((f"{text} (difference {_interval(gap)})" for gap, text in ((top, first), (mass, listing))
-                     if gap is not None and sure(gap)), "")  # fmt: skip
+        told = next((f"{text} (difference {_interval(bias)})" for bias, text in ((top, first), (mass, listing))
+                     if bias is not None and excludes_zero(bias)), "")  # fmt: skip
         return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){f', though {told}' * bool(told)}."
     if top is not None and said in ("over", "under"):
-        also = mass is not None and sure(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
-        more = f"; lists promise {_means(mass, ' and hold what happens ')} of the time" if mass and also else ""
+        also = (
+            mass is not None and excludes_zero(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
+        )
+        more = (
+            f"; the listed mass is {_means(mass, ' and the outcome is listed ')} of the time" if mass and also else ""
+        )
         return f"{_word(top)}: {first} (difference {_interval(top)}){more}."
     if mass is not None and said in ("mass over", "mass under"):
-        return f"{_word(mass)} in what is listed: {listing} (difference {_interval(mass)})."
+        return f"{_word(mass)} in the listed mass: {listing} (difference {_interval(mass)})."
     return f"Miscalibrated, but not in one direction: confidences are off in some places and not in others ({p})."
 
 
 def page(found: Diagnosis) -> str:
-    """A short page of text; what came from outside is made visible."""
+    """A short page of text; names from outside are escaped."""
     lines = [*_wrapped(found.verdict), "", *_wrapped(_what(found))]
-    if found.oddities:
-        lines += ["", "What is odd"]
-        for one in found.oddities:
+    if found.issues:
+        lines += ["", "Data quality"]
+        for one in found.issues:
             lines += _item(one)
     elif found.cases:
-        lines += ["", "Nothing is odd about the numbers."]
-    if found.why and not found.serious:
+        lines += ["", "Data quality: no issues."]
+    if found.reason and not found.blocking:
         return "\n".join(visible(line) for line in lines)
-    if found.why:
-        lines += ["", *_wrapped(found.why)]
+    if found.reason:
+        lines += ["", *_wrapped(found.reason)]
     lines += [*_calibration(found), *_score(found)]
     if found.notes:
         lines.append("")
@@ -265,9 +277,9 @@ def _what(found: Diagnosis) -> str:
 
 
 def _item(one: Issue) -> list[str]:
-    mark = "!" if one.serious else "-"
+    mark = "!" if one.blocking else "-"
     return textwrap.wrap(
-        one.words, _WIDTH, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
+        one.message, _WIDTH, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
     )
 
 
@@ -277,14 +289,14 @@ def _calibration(found: Diagnosis) -> Iterable[str]:
         return
     head = f"difference ({percent(found.level)} interval)"
     yield ""
-    yield f"{'Calibration':<24}{'promised':>10}{'kept':>10}   {head}"
-    for gap, name in ((found.gap, "first class"), (found.mass_gap, "listed mass")):
-        if gap is not None:
-            means = "".join(f"{_number(x, _digits(gap)):>10}" for x in (gap.promised, gap.kept))
-            yield f"  {name:<22}{means}   {_interval(gap)}"
+    yield f"{'Calibration':<24}{'confidence':>10}{'hit rate':>10}   {head}"
+    for bias, name in ((found.bias, "first class"), (found.mass_bias, "listed mass")):
+        if bias is not None:
+            means = "".join(f"{_number(x, _digits(bias)):>10}" for x in (bias.mean_confidence, bias.hit_rate))
+            yield f"  {name:<22}{means}   {_interval(bias)}"
     for one in curves.ranks[1:]:
-        difference = one.promised - one.kept
-        means = "".join(f"{_number(x, 3):>10}" for x in (one.promised, one.kept))
+        difference = one.mean_confidence - one.hit_rate
+        means = "".join(f"{_number(x, 3):>10}" for x in (one.mean_confidence, one.hit_rate))
         yield f"  {of_words(one.of):<22}{means}   {_number(difference, 3, sign=True)}"
     error, test = found.calibration_error, found.test
     if error is not None:
@@ -333,33 +345,33 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, break_long_words=False) or [""]
 
 
-def _digits(gap: CalibrationBias) -> int:
+def _digits(bias: CalibrationBias) -> int:
     """How many decimals show how wide the interval is, from three to six."""
-    if gap.low is None or gap.high is None:
+    if bias.low is None or bias.high is None:
         return 3
-    half = (gap.high - gap.low) / 2
+    half = (bias.high - bias.low) / 2
     return 3 if not half > 0 else min(6, max(3, math.ceil(-math.log10(half))))
 
 
-def _size(gap: CalibrationBias) -> float:
-    return abs(gap.difference)
+def _size(bias: CalibrationBias) -> float:
+    return abs(bias.difference)
 
 
-def _word(gap: CalibrationBias) -> str:
-    return "Overconfident" if gap.difference > 0 else "Underconfident"
+def _word(bias: CalibrationBias) -> str:
+    return "Overconfident" if bias.difference > 0 else "Underconfident"
 
 
-def _means(gap: CalibrationBias, between: str) -> str:
-    digits = _digits(gap)
-    return f"{_number(gap.promised, digits)}{between}{_number(gap.kept, digits)}"
+def _means(bias: CalibrationBias, between: str) -> str:
+    digits = _digits(bias)
+    return f"{_number(bias.mean_confidence, digits)}{between}{_number(bias.hit_rate, digits)}"
 
 
-def _interval(gap: CalibrationBias) -> str:
-    digits = _digits(gap)
-    value = _number(gap.difference, digits, sign=True)
-    if gap.low is None or gap.high is None:
+def _interval(bias: CalibrationBias) -> str:
+    digits = _digits(bias)
+    value = _number(bias.difference, digits, sign=True)
+    if bias.low is None or bias.high is None:
         return f"{value}, no interval"
-    return f"{value}, from {_number(gap.low, digits)} to {_number(gap.high, digits)}"
+    return f"{value}, from {_number(bias.low, digits)} to {_number(bias.high, digits)}"
 
 
 def _number(x: float, digits: int, *, sign: bool = False) -> str:
@@ -386,35 +398,86 @@ UNNAMED: Final = "predictions"
 PLOTS: Final = ("reliability", "ranks", "listed", "mass", "decomposition", "sizes")
 
 
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """The file or frame that predictions were read from: its path or name, its layout, and the columns it has."""
+
+    path: str
+    layout: str
+    columns: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Diagnosis:
-    """What is odd about predictions and, with outcomes, how calibrated they are. Made by `diagnose`.
+    """Data quality of predictions and, with outcomes, their calibration. Made by `diagnose`.
 
-    What needs outcomes is None without them, and `why` says so; `notes` say what else is missing or approximate.
+    What needs outcomes is None without them, and `reason` says so.
+
+    Attributes
+    ----------
+    name : str
+        The name of the model.
+    cases : int
+        How many cases there are.
+    classes : str
+        How many classes there are, in words.
+    sizes : Mapping of int to int
+        How many lists have each length, as they were given.
+    issues : tuple of Issue
+        The data-quality issues, blocking ones first.
+    scorable : ListSummary
+        The lengths, the mass and the validity of the lists that can be scored.
+    table : TableSummary or None
+        The file or frame that predictions were read from; None in memory.
+    reason : str
+        Why there is nothing about calibration.
+    level : float
+        The level of the intervals.
+    exact : bool
+        Whether calibration is from every case, rather than from sums over bins.
+    calibration : CalibrationResults or None
+        The reliability curves.
+    decomposition : Decomposition or None
+        The mean Brier score in parts.
+    calibration_error : CalibrationError or None
+        The calibration error of the most confident class.
+    bias, mass_bias : CalibrationBias or None
+        Mean confidence minus hit rate, of the most confident class and of the listed mass.
+    test : CalibrationTest or None
+        The test of calibration.
+    tested : int
+        How many cases were tested.
+    clusters : int or None
+        How many clusters there are in the sample of cases; None where cases are taken as independent.
+    notes : tuple of str
+        What else is missing or approximate, and why.
+
     """
 
     name: str
     cases: int
-    classes: str  # how many there are, in words
-    sizes: Mapping[int, int]  # how many lists have each length
-    oddities: tuple[Issue, ...]
-    why: str = ""  # why there is nothing about calibration
+    classes: str
+    sizes: Mapping[int, int]
+    issues: tuple[Issue, ...]
+    scorable: ListSummary = field(default_factory=ListSummary)
+    table: TableSummary | None = None
+    reason: str = ""
     level: float = 0.95
-    exact: bool = True  # whether every case was held, rather than added up in bins
+    exact: bool = True
     calibration: CalibrationResults | None = None
     decomposition: Decomposition | None = None
     calibration_error: CalibrationError | None = None
-    gap: CalibrationBias | None = None  # promised minus kept, of the most confident class
-    mass_gap: CalibrationBias | None = None  # the same of the listed mass
+    bias: CalibrationBias | None = None
+    mass_bias: CalibrationBias | None = None
     test: CalibrationTest | None = None
-    tested: int = 0  # cases that the test is of
-    clusters: int | None = None  # how many the cases that are held are in; None where cases are taken as independent
+    tested: int = 0
+    clusters: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
-    def serious(self) -> bool:
+    def blocking(self) -> bool:
         """Whether something must be repaired before these predictions can be scored."""
-        return any(found.serious for found in self.oddities)
+        return any(found.blocking for found in self.issues)
 
     @property
     def miscalibrated(self) -> bool | None:
@@ -422,9 +485,9 @@ class Diagnosis:
         return None if self.test is None else self.test.p <= SIGNIFICANT
 
     @property
-    def judged(self) -> CalibrationVerdict:
-        """The test and the differences, from which the words follow."""
-        return CalibrationVerdict(self.test, self.tested, self.gap, self.mass_gap, self.clusters)
+    def calibration_verdict(self) -> CalibrationVerdict:
+        """The test and the calibration biases, from which the verdict follows."""
+        return CalibrationVerdict(self.test, self.tested, self.bias, self.mass_bias, self.clusters)
 
     @property
     def verdict(self) -> str:
@@ -447,7 +510,7 @@ class Diagnosis:
             return plot.calibration(found.ranks)
         if name == "decomposition" and self.decomposition is not None:
             return plot.decomposition({self.name: self.decomposition})
-        raise TopListError(f"there is no {name} to draw. {self.why or ' '.join(self.notes)}".rstrip())
+        raise TopListError(f"there is no {name} to draw. {self.reason or ' '.join(self.notes)}".rstrip())
 
     @property
     def plots(self) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ class Leaderboard:
         The page needs no network and no other file. `command` is what was typed, to be shown under how to reproduce.
         """
         from toplist.report.html import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
-        from toplist.report.html.findings import MOST, disagreeing  # noqa: PLC0415
+        from toplist.report.statements import MOST, disagreeing  # noqa: PLC0415
 
         require_apart([path], self.inputs)
         require_place(path)

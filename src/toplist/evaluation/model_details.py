@@ -15,21 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Floats
-from toplist.calibration.reliability_curve import Bins
+from toplist.calibration.bins import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
-from toplist.io.naming import for_lists
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
-from toplist.lists.checks.detect import Names
+from toplist.lists.checks.names import MemoryNames, Names
 from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule
-from toplist.scoring.truncation_curve import CELLS, CutOutcomes, Cuts, Cutting, Total, below, scores_one_by_one, slabs
+from toplist.scoring.truncation_curve import (
+    CELLS,
+    Cuts,
+    OutcomePlaces,
+    Total,
+    TruncatedLists,
+    below,
+    padded_lists,
+    scores_one_by_one,
+)
 
 Positions = NDArray[np.int64]
 MOST = 10  # costly cases
@@ -142,7 +150,7 @@ def _in_words(lists: TopLists, at: int, position: int, names: Names) -> str:
     low, proxy = _apart(float(t[least]), float(part.proxy[0]))
     others = f"each of the {show_size(unlisted)} unlisted classes" if unlisted > 1 else "the unlisted class"
     case = names.case(at, position)
-    return f"case {case}: {shown(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    return f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
 
 
 def _apart(a: float, b: float) -> tuple[str, str]:
@@ -215,7 +223,7 @@ def gather(
     """
     n = len(lists)
     where = np.arange(n) if position is None else position
-    called = for_lists(lists, y) if names is None else names
+    called = MemoryNames(lists.space, lists.ids, y) if names is None else names
     truth: Any
     cuts: Cuts | None = None
     if is_soft(y, lists.space):
@@ -264,9 +272,9 @@ def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
         cases=cases,
         ks=ks,
         curve=curve,
-        listed=gathered.listed.findings(),
-        top=gathered.top.findings(),
-        mass=gathered.mass.findings(),
+        listed=gathered.listed.means(),
+        top=gathered.top.means(),
+        mass=gathered.mass.means(),
         sizes=tuple(sorted(frequent)),
         shortest=min(gathered.sizes, default=0),
         longest=max(gathered.sizes, default=0),
@@ -277,7 +285,7 @@ def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
         ),
         costly=tuple(costly for _, costly in gathered.costliest.cases),
         invalid=gathered.invalid.words,
-        oddities=gathered.look.findings(),
+        issues=gathered.look.issues(),
     )
 
 
@@ -287,7 +295,7 @@ def _walked(
     """One walk over the lists: the bins of what is listed, the largest confidences, the scores of cuts."""
     rows, n = lists.admitted.rows, len(lists)
     plain, empty = scored.unpenalised[0], scored.empty[0]
-    outcomes = CutOutcomes(codes, *kernel.places(rows, codes))
+    outcomes = OutcomePlaces.of(lists, codes)
     longest = int(scored.metrics["mean_length"].max(initial=0))
     ks = below(longest)
     peaks = np.zeros(n)
@@ -300,19 +308,19 @@ def _walked(
         columns[:] = plain[lo:hi]
         if ks:
             columns[0] = np.where(scored.metrics["mean_length"][lo:hi] > 0, empty[lo:hi], plain[lo:hi])
-        for slab in slabs(lists, lo, hi):
-            rank = outcomes.ranks(slab, lists)
-            hit = np.flatnonzero(rank < len(slab.t))
-            bins += Bins.of_listed(slab.t, slab.sizes if slab.ragged else None, slab.t[rank[hit], hit])
-            peaks[slab.at] = slab.t[0]
-            cut = tuple(k for k in ks[1:] if k < len(slab.t))
-            if not cut:
+        for part in padded_lists(lists, lo, hi):
+            rank = outcomes.ranks(part, lists)
+            hit = np.flatnonzero(rank < len(part.t))
+            bins += Bins.of_listed(part.t, part.sizes if part.ragged else None, part.t[rank[hit], hit])
+            peaks[part.at] = part.t[0]
+            cut = np.array([k for k in ks[1:] if k < len(part.t)], np.int64)
+            if not len(cut):
                 continue
             if rule.tabular or rows.log_confidences is not None:
-                made = scores_one_by_one(slab, lists, codes, cut, rule, plain[slab.at])
+                made = scores_one_by_one(part, lists, codes, cut, rule, plain[part.at])
             else:
-                made = Cutting.of(slab, rank, lists, cut).scores(rule, plain[slab.at])
-            at = slice(slab.at.start - lo, slab.at.stop - lo) if isinstance(slab.at, slice) else slab.at - lo
+                made = TruncatedLists.of(part, rank, lists, cut).scores(rule, plain[part.at])
+            at = slice(part.at.start - lo, part.at.stop - lo) if isinstance(part.at, slice) else part.at - lo
             columns[1 : len(cut) + 1, at] = made
         *each, whole = Total.each(columns)[0]
         with lock:

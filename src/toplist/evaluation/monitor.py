@@ -1,46 +1,36 @@
-"""Two models, looked at after every case, with conclusions that hold however often one looks.
-
-What monitoring found: to be read, printed and handed on.
-
-Models in memory or in files, all cases at once: each with what happened, and with the places of its cases.
-
-From predictions and outcomes to what may be said after each of them.
-"""
+"""Monitor models against a baseline, case after case, with conclusions that hold however often one looks."""
 
 from __future__ import annotations
 
 import json
 import math
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_number, as_probability
-from toplist._files import temporary_folder
+from toplist._arguments import as_number
 from toplist._optional import need
 from toplist._typing import Codes
-from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
-from toplist.evaluation.arrays import ArrayModels, together
-from toplist.evaluation.stream import ScoredBatch, ScoringSpec, coder_of, lengths, needs_text, require_ids, scorers_of
+from toplist.errors import AlignmentError, SpaceError, TopListError
+from toplist.evaluation.arrays import ArrayModels, given, together
+from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, scorers_of
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_moment, follow
-from toplist.io.align import Join, OutOfStepError, in_step
+from toplist.inference.settings import Inference, as_inference
+from toplist.io.align import Matched
 from toplist.io.batches import Batch
 from toplist.io.columns import plain as plain_column
-from toplist.io.duckdb_engine import connect
-from toplist.io.encoding import ClassEncoder
+from toplist.io.encoding import ClassEncoder, within_case
 from toplist.io.metadata import filled, in_time
-from toplist.io.options import ReadOptions
-from toplist.io.plan import Plan, as_tables, names_of, plan_of, repairs_of
-from toplist.io.spill import gathered, some
+from toplist.io.options import ReadOptions, ReadRequest
+from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists
 from toplist.lists.outcomes import is_soft
 from toplist.lists.space import show_size
-from toplist.lists.validation import Blanks, Duplicates, Units
 from toplist.report.export import to_plain
 from toplist.report.plot import Plot, paths
 from toplist.report.statements import paths_table
@@ -168,14 +158,13 @@ def from_memory(held: ArrayModels) -> AlignedModels:
 
 def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     """Files and frames, read whole."""
-    require_ids(plan)
-    truth, found = _aligned(plan)
+    truth, found = aligned(plan).whole()
     coders = _coders(plan, truth, found)
     seen: list[ScoredBatch] = []
     judges = scorers_of(plan, scoring, {source.name: seen.append for source in plan.sources})
     for judge, coder, one in zip(judges, coders, found, strict=True):
         judge.coder = coder or judge.coder
-        judge.score(one.batch, truth if len(one.places) == len(truth) else some(truth, one.places))
+        judge.score(one.batch, one.first)
     predicted = {
         judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)
@@ -183,45 +172,6 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     moments = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
     many = "per case" if plan.space is None else show_size(plan.space.size)
     return AlignedModels(predicted, len(truth), many, moments)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """All of a source that has a truth, in the order of the truth."""
-
-    batch: Batch
-    places: Places
-    unknown: int = 0
-
-
-def _aligned(plan: Plan) -> tuple[Batch, list[_Found]]:
-    sources = plan.sources
-    try:
-        parts = list(in_step(plan.truth, sources))
-    except OutOfStepError:
-        if plan.truth.layout.case is None:
-            raise AlignmentError(lengths(plan)) from None
-        return _joined(plan)
-    if not parts:
-        raise FileError(plan.truth.path, "there are no cases.")
-    truth = gathered([part for part, _ in parts], plan.truth.path)
-    whole = [gathered([batches[i] for _, batches in parts], source.path) for i, source in enumerate(sources)]
-    return truth, [_Found(batch, np.arange(len(truth))) for batch in whole]
-
-
-def _joined(plan: Plan) -> tuple[Batch, list[_Found]]:
-    found = []
-    with connect() as engine, temporary_folder() as folder:
-        join = Join(engine, plan.truth, folder, text=needs_text(plan))
-        for source in plan.sources:
-            parts = list(join.look_up(source))
-            if not parts:
-                raise AlignmentError(f"{source.name} has none of the cases of the truth.")
-            places = np.concatenate([part.places for part in parts])
-            batch = gathered([part.batch for part in parts], source.path)
-            order = np.argsort(places)
-            found.append(_Found(some(batch, order), places[order], join.unknown.get(source.name, (0, []))[0]))
-        return join.truth, found
 
 
 @dataclass(slots=True)
@@ -240,7 +190,7 @@ class _Settled(ClassEncoder):
         return self.mine, self.theirs
 
 
-def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[ClassEncoder | None]:
+def _coders(plan: Plan, truth: Batch, found: Sequence[Matched]) -> Sequence[ClassEncoder | None]:
     """A coder for each source where those of the plan would number classes differently; else none."""
     coder = coder_of(plan)
     if coder.labels is not None or coder.integers:
@@ -263,26 +213,13 @@ def _coders(plan: Plan, truth: Batch, found: Sequence[_Found]) -> Sequence[Class
     if per_case:
         places = [*(one.places for one in found), np.arange(len(truth))]
         sizes = [np.diff(batch.offsets) for batch in batches]
-        codes = _within_case(np.concatenate(list(map(np.repeat, places, sizes))), codes)
+        codes = within_case(np.concatenate(list(map(np.repeat, places, sizes))), codes)
     ends = np.cumsum([len(text) for text in texts])
     *mine, theirs = np.split(codes, ends[:-1])
     return [
         _Settled(plan.space, False, plan.sets, mine=own, theirs=_of_cases(truth, theirs, one.places, per_case))
         for own, one in zip(mine, found, strict=True)
     ]
-
-
-def _within_case(case: Places, codes: Codes) -> Codes:
-    """Codes that start from zero in each case."""
-    order = np.lexsort((codes, case))
-    new_case, new = np.ones(len(order), bool), np.ones(len(order), bool)
-    new_case[1:] = np.diff(case[order]) != 0
-    new[1:] = new_case[1:] | (np.diff(codes[order]) != 0)
-    place = np.cumsum(new) - 1
-    start = np.maximum.accumulate(np.where(new_case, place, 0))
-    out = np.empty(len(order), np.int64)
-    out[order] = place - start
-    return out
 
 
 def _of_cases(truth: Batch, codes: Codes, places: Places, per_case: bool) -> Codes:
@@ -296,68 +233,85 @@ def _of_cases(truth: Batch, codes: Codes, places: Places, per_case: bool) -> Cod
 
 
 def monitor(
-    predictions: Mapping[str, Any],
-    y: Any,
+    models: Mapping[str, Any],
+    truth: Any,
     *,
     space: Any = None,
     rule: Any = "brier",
     baseline: str | None = None,
     penalty: float | None = None,
-    level: float = 0.95,
-    order: Any = None,
-    units: Units | Mapping[str, Units] = "probability",
-    normalize: bool | Mapping[str, bool] = False,
-    duplicates: Duplicates | Mapping[str, Duplicates] = "error",
-    blanks: Blanks | Mapping[str, Blanks] = "error",
-    layout: str | Mapping[str, str] = "auto",
-    case: str | Mapping[str, str] | None = None,
-    classes: str | Mapping[str, str] | None = None,
-    confidences: str | Mapping[str, str] | None = None,
-    ignore: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    by_position: bool = False,
-    sizes: str | None = None,
-    sets: str | None = None,
-    outcome: str | None = None,
+    inference: Inference | float = Inference(),  # noqa: B008  frozen
+    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
+    progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Monitor:
     """Compare models with a baseline after every case, with conclusions that hold however often one looks.
 
-    `predictions` and `y` are what `compare` takes: in memory and in one order, or files and frames that are aligned by
-    case id. Cases are taken in the order of the truth, or by `order`: a value for each case, or with files the name of
-    a column of the truth. The outcome of each case has to be known before the next prediction is made; where cases
-    share a value of `order`, those of one moment are one step, with the mean of their differences. The baseline is the
-    first model if none is named: who is compared with whom is not for the data to choose. Of each pair the cases
-    that both have count. Outcomes may be distributions; then scores are expected scores.
+    The outcome of each case has to be known before the next prediction is made. Cases are taken in the order of the
+    truth, or by its `time`; cases with the same value of it are one step, with the mean of their differences. Of each
+    pair of models the cases count that both have.
 
+    Parameters
+    ----------
+    models : mapping of str to predictions
+        At least two models, as `compare` takes them.
+    truth : Truth, path, table or array-like
+        The outcomes, as `compare` takes them; of a `Truth`, `time` is used. They may be distributions over the classes:
+        then scores are expected scores.
+    space : ClassSpace, LabelSets, int, float or sequence, optional
+        The classes, or how many there are; needed unless lists, arrays or wide tables say it.
+    rule : rule or str, default "brier"
+        The scoring rule.
+    baseline : str, optional
+        The model with which the others are compared; by default the first, since that is not for the data to choose.
+    penalty : float, optional
+        Added to the score of an invalid list; by default 1 % of the score of the uniform distribution.
+    inference : Inference or float, default Inference()
+        The confidence level.
+    read : ReadOptions, default ReadOptions()
+        How files and dataframes are read, where a `Source` does not say otherwise.
+    progress : callable, optional
+        Called with what is being done, the number done so far, and the number of all.
+
+    Returns
+    -------
+    Monitor
+        A path for each model but the baseline.
+
+    Examples
+    --------
     >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
     >>> found["seer"].separated, found["seer"].shown_better
     (40, 26)
     """
-    names, chosen = names_of(predictions, least=2), as_rule(rule)
+    names, chosen, asked = names_of(models, least=2), as_rule(rule), as_inference(inference)
+    asked.require_default("monitor", "method", "horizon", "seed")
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
-    level = as_probability(level, "level")
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
-    repairs = repairs_of(names, units=units, normalize=normalize, duplicates=duplicates, layout=layout, blanks=blanks)
-    scoring = ScoringSpec((chosen,), (), penalty)
-    options = ReadOptions(layout, case, classes, confidences, outcome, ignore, by_position, sets)
-    tables = as_tables(predictions, y, space)
-    if tables is not None:
-        plan = plan_of(*tables, space, repairs, options, missing="common", sizes=sizes, order=order)
-        held = from_files(plan, scoring)
+    request = ReadRequest.of(models, truth, read)
+    for what in ("weight", "group", "cluster"):
+        if given(getattr(request.truth, what)) is not None:
+            raise TopListError(f"{what} has no effect on monitor, which takes case after case.")
+    scoring, tables = ScoringSpec((chosen,), (), penalty), as_tables(request, space)
+    if tables is None:
+        held = from_memory(together(request, space, scoring))
     else:
-        options.require_none("with predictions in memory")
-        held = from_memory(together(predictions, y, space, scoring, repairs, order=order))
-    paths = tuple(_path(held, name, first, chosen, penalty, level) for name in names if name != first)
+        held = from_files(plan_of(tables, space, missing="common"), scoring)
+    paths, tell = [], progress or (lambda what, done, total: None)
+    for name in names:
+        if name != first:
+            paths.append(_path(held, name, first, chosen, penalty, asked.level))
+            tell("monitoring", len(paths), len(names) - 1)
     return Monitor(
         rule=name_of(chosen),
         baseline=first,
-        level=level,
+        level=asked.level,
         classes=held.classes,
         cases=held.cases,
         left_out={path.candidate: held.cases - path.cases for path in paths},
         unknown={name: one.unknown for name, one in held.predicted.items()},
-        paths=paths,
+        paths=tuple(paths),
     )
 
 

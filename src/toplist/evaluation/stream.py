@@ -17,25 +17,31 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import room, sized, temporary_folder
+from toplist._files import allocate, disk_full_explained, temporary_folder
 from toplist._optional import need
-from toplist._text import few
+from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, merge, tally
 from toplist.inference.results import SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
-from toplist.io.align import Join, Joined, OutOfStepError, differing_lengths, in_step, require_same_cases
+from toplist.io.align import MISSING, AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
-from toplist.io.duckdb_engine import connect
 from toplist.io.encoding import ClassEncoder, has_integers
-from toplist.io.lists import NEAR_ONE, class_counts, in_file, lists_of, require_all_columns, require_outcomes
+from toplist.io.lists import (
+    NEAR_ONE,
+    class_counts,
+    in_file,
+    lists_of,
+    repairs_made,
+    require_all_columns,
+    require_outcomes,
+)
 from toplist.io.metadata import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
-from toplist.io.spill import some
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
@@ -105,7 +111,7 @@ class ScoreStore:
         kind = np.dtype(fields)
         large = kind.itemsize * self.cases > self.room
         if large:
-            sized(self.path, kind.itemsize * self.cases)
+            allocate(self.path, kind.itemsize * self.cases)
         self.records = np.memmap(self.path, kind, "r+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
 
     def _all_unpenalised(self) -> tuple[NDArray[np.int64], Floats]:
@@ -121,7 +127,6 @@ class ScoreStore:
 
 S = TypeVar("S", bound="Collector")
 _PART = 1 << 17
-MISSING = ("error", "common", "pairwise", "reject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +182,7 @@ class BatchScorer:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         with self._lock:
             self.cases += len(batch)
-            self.repaired.update(lists.repairs)
-            if batch.halves is not None and batch.halves.any():
-                self.repaired["blanks left out"] += int(np.count_nonzero(batch.halves.any(axis=1)))
+            self.repaired.update(repairs_made(lists, batch))
         return made
 
     def summary(self, cases: int, **counts: int) -> SourceSummary:
@@ -219,7 +222,7 @@ class BatchScorer:
                 at = int(np.argmax(bad))
                 problem = (
                     f"the probabilities of the outcomes sum to {mass[at]:.6g}, not to one. Name the column with "
-                    "outcomes with outcome=..., or pass normalize=True to divide by the sum."
+                    f"outcomes with {argument('outcome')}, or pass {argument('normalize', True)} to divide by the sum."
                 )
                 problem = problem if mass[at] > 0 else "there is no outcome."
                 raise FileError(truth.source, problem, row=int(truth.rows[at]))
@@ -294,27 +297,31 @@ def scorers_of(
 def run(
     plan: Plan, scoring: ScoringSpec, collector: Callable[[], S], progress: Progress = lambda what, done, total: None
 ) -> tuple[S, ReadSummary]:
-    """Read, align and score. A new collector is made for a second attempt, where the first finds no common order."""
-    require_ids(plan)
-    to = collector()
+    """Read, align and score. A new collector is made for a second attempt, where the first one finds no common order."""
+    cases, to = aligned(plan), collector()
     try:
-        return to, _in_step(plan, scoring, to, progress)
+        return to, _in_step(plan, cases, scoring, to, progress)
     except OutOfStepError:
-        if plan.truth.layout.case is None:
-            raise AlignmentError(lengths(plan)) from None
-    to = collector()
-    return to, _joined(plan, scoring, to, progress)
+        to = collector()
+    return to, _joined(plan, cases, scoring, to, progress)
 
 
-def _in_step(plan: Plan, scoring: ScoringSpec, collector: Collector, progress: Progress) -> ReadSummary:
+def aligned(plan: Plan) -> AlignedCases:
+    """The truth and the models."""
+    return AlignedCases((plan.truth, *plan.sources), plan.missing, MISSING)
+
+
+def _in_step(
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
+) -> ReadSummary:
     scorers, done = scorers_of(plan, scoring, collector.watchers), 0
 
-    def work(cases: tuple[Batch, list[Batch]]) -> tuple[int, Any]:
-        truth, batches = cases
+    def work(cases: list[Batch]) -> tuple[int, Any]:
+        truth, *batches = cases
         scored = [scorer.score(batch, truth) for scorer, batch in zip(scorers, batches, strict=True)]
         return len(truth), collector.make(truth, scored, ())
 
-    for count, made in parallel_map(work, in_step(plan.truth, plan.sources)):
+    for count, made in parallel_map(work, aligned.in_step()):
         collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
@@ -326,17 +333,18 @@ def _in_step(plan: Plan, scoring: ScoringSpec, collector: Collector, progress: P
     return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired))
 
 
-def _joined(plan: Plan, scoring: ScoringSpec, collector: Collector, progress: Progress) -> ReadSummary:
+def _joined(
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
+) -> ReadSummary:
     scorers = scorers_of(plan, scoring, collector.watchers)
-    with connect() as engine, temporary_folder() as folder:
-        join = Join(engine, plan.truth, folder, text=needs_text(plan))
+    with aligned.joined() as join, temporary_folder() as folder:
         stores = []
         for at, scorer in enumerate(scorers):
             store = ScoreStore(folder / f"scores-{at}", join.cases, len(scorers))
             done = 0
 
-            def work(found: Joined, scorer: BatchScorer = scorer) -> tuple[Joined, CaseScores]:
-                return found, scorer.score(found.batch, found.truth)
+            def work(found: Matched, scorer: BatchScorer = scorer) -> tuple[Matched, CaseScores]:
+                return found, scorer.score(found.batch, found.first)
 
             for found, one in parallel_map(work, join.look_up(scorer.source)):
                 store.put(found.places, one)
@@ -346,24 +354,13 @@ def _joined(plan: Plan, scoring: ScoringSpec, collector: Collector, progress: Pr
             stores.append(store)
         lacking = [np.flatnonzero(~store.present) for store in stores]
         cases = [scorer.cases for scorer in scorers]
-        if plan.missing == "error":
-            require_same_cases(
-                [
-                    (j.source.name, len(who), join.ids(who[:3]))
-                    for j, who in zip(scorers, lacking, strict=True)
-                    if len(who)
-                ],
-                [(name, count, shown) for name, (count, shown) in join.unknown.items()],
-                next(filter(None, (join.hint(j.source.name) for j in scorers if not j.cases)), ""),
-            )
+        aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
         for scorer, store, away in zip(scorers, stores, lacking, strict=True):
-            if not scorer.cases:
-                join.require_some(scorer.source.name)
             if plan.missing == "reject":
-                _reject(scorer, store, away, join.truth)
+                _reject(scorer, store, away, join.first)
         compared = _in_order(plan, collector, stores, progress)
     filled = [len(away) if plan.missing == "reject" else 0 for away in lacking]
-    beyond = [join.unknown.get(scorer.source.name, (0, []))[0] for scorer in scorers]
+    beyond = [join.unknown[scorer.source.name][0] for scorer in scorers]
     origins = tuple(
         scorer.summary(count, filled=fills, left_out=unknown + (count - compared if plan.missing == "common" else 0))
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
@@ -382,7 +379,7 @@ def _in_order(plan: Plan, collector: Collector, stores: list[ScoreStore], progre
         part = truth
         if plan.missing == "common":
             keep = np.flatnonzero(np.logical_and.reduce(present))
-            part, scored, present = some(truth, keep), [one.take(keep) for one in scored], []
+            part, scored, present = truth.take(keep), [one.take(keep) for one in scored], []
         if len(part):
             collector.add(collector.make(part, scored, present))
         lo, compared = hi, compared + len(part)
@@ -396,7 +393,7 @@ def _reject(scorer: BatchScorer, store: ScoreStore, away: NDArray[np.intp], trut
     """Absent predictions are empty lists."""
     for lo in range(0, len(away), _PART):
         at = away[lo : lo + _PART]
-        happened = some(truth, at)
+        happened = truth.take(at)
         store.put(at, scorer.score(_empty_lists(scorer, happened), happened))
 
 
@@ -404,28 +401,6 @@ def _empty_lists(scorer: BatchScorer, truth: Batch) -> Batch:
     pa, n = need("pyarrow"), len(truth)
     kind = pa.string() if truth.classes is None else plain(truth.classes).type
     return Batch(scorer.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
-
-
-def needs_text(plan: Plan) -> bool:
-    """Whether any ids are text: then all are compared as text."""
-    types = need("pyarrow").types
-    kinds = [s.reader.schema.field(s.layout.case).type for s in (plan.truth, *plan.sources)]
-    return not all((types.is_integer(kind) and not types.is_uint64(kind)) or types.is_floating(kind) for kind in kinds)
-
-
-def require_ids(plan: Plan) -> None:
-    """All sources have case ids, or none has."""
-    without = [s.path for s in (plan.truth, *plan.sources) if s.layout.case is None]
-    if without and len(without) <= len(plan.sources):
-        raise AlignmentError(
-            f"{few(without)}: there is no column with case ids, but the other files have one. "
-            "Name it with --case, or give all files in the same order without ids."
-        )
-
-
-def lengths(plan: Plan) -> str:
-    """What to say of files without ids that differ in length."""
-    return differing_lengths((plan.truth, *plan.sources))
 
 
 T = TypeVar("T", bound=Collector)
@@ -490,7 +465,7 @@ class MatrixCollector(Collector):
         """See `Collector`."""
         scores, columns = made
         self.shape = scores.shape[1:]
-        with room():
+        with disk_full_explained():
             self.file.write(scores.tobytes())
         for name, column in columns.items():
             if column is not None:
@@ -498,7 +473,7 @@ class MatrixCollector(Collector):
 
     def panel(self) -> ScoreMatrix:
         """All cases, side by side."""
-        with room():
+        with disk_full_explained():
             self.file.flush()
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None

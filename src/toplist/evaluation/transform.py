@@ -1,9 +1,4 @@
-"""Files in, files out: lists recalibrated, pooled or truncated, batch by batch.
-
-Files in, better files out: recalibrated, pooled, truncated.
-
-What is learned from a file and the truth: a recalibrator, the weights of a pool, how long lists should be.
-"""
+"""Files in, files out: fit a recalibrator, pool weights or a truncation, and write lists that are changed by them."""
 
 from __future__ import annotations
 
@@ -23,54 +18,107 @@ from toplist.evaluation.stream import Collector
 from toplist.io.align import silent
 from toplist.io.batches import Batch
 from toplist.io.columns import as_arrow
-from toplist.io.plan import Reading
+from toplist.io.options import ReadOptions, ReadRequest
+from toplist.io.plan import open_aligned
 from toplist.io.write import Writer, WriteSummary, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights
 from toplist.postprocess.combination.weights import POOLS
-from toplist.postprocess.recalibration import (
-    Beta,
-    BucketTemperature,
-    Identity,
-    Isotonic,
-    Recalibrator,
-    RestFloor,
-    Temperature,
-    VectorScaling,
-)
-from toplist.postprocess.recalibration.automatic import Selection, choose_recalibrator
+from toplist.postprocess.recalibration import RECALIBRATORS, Recalibrator, Selection, select_recalibrator
 from toplist.postprocess.truncation import Truncation, choose_k, choose_mass, truncate_by_gain
 from toplist.scoring.case_scores import CaseScores
 
 PathLike = str | os.PathLike[str]
 
 
+_READ = ReadOptions()
+
+
 def recalibrate_file(
-    path: Any,
     model: Any,
+    recalibrator: Any,
     output: PathLike,
     *,
+    space: Any = None,
     name: str = "predictions",
-    reading: Reading | None = None,
+    read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> WriteSummary:
-    """Write what a fitted recalibrator (or anything that transforms lists) makes of a file's lists."""
-    files = (reading or Reading()).open({name: path})
-    return transform(files, output, lambda lists: model.transform(lists[0]), progress, "recalibrating")
+    """Write the lists of a file as a fitted recalibrator changes them.
+
+    Parameters
+    ----------
+    model : path, table or Source
+        The predictions.
+    recalibrator : Recalibrator
+        Fitted; or anything with a method `transform` from lists to lists.
+    output : path
+        Where to write: .parquet, .csv or .jsonl.
+    space : ClassSpace, LabelSets, int or float, optional
+        The classes, or how many there are; wide tables that name all classes do without.
+    name : str, default "predictions"
+        What the model is called in messages.
+    read : ReadOptions, default ReadOptions()
+        How the file is read.
+    progress : callable, optional
+        Called with what is being done, the rows done so far, and the number of rows where it is known.
+
+    Returns
+    -------
+    WriteSummary
+        How many cases were written, and what was repaired.
+
+    Examples
+    --------
+    >>> recalibrate_file("preds.csv", model, "better.parquet", space=1000)  # doctest: +SKIP
+    """
+    files = open_aligned(ReadRequest.of({name: model}, None, read), space)
+    return transform(files, output, lambda lists: recalibrator.transform(lists[0]), progress, "recalibrating")
 
 
 def truncate_file(
-    path: Any,
+    model: Any,
     output: PathLike,
     *,
     k: int | None = None,
     mass: float | None = None,
     gain: float | None = None,
+    space: Any = None,
     name: str = "predictions",
-    reading: Reading | None = None,
+    read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> WriteSummary:
-    """Write shorter lists: k classes each, as many as list a mass, or as long as one more gains enough."""
+    """Write shorter lists.
+
+    Parameters
+    ----------
+    model : path, table or Source
+        The predictions.
+    output : path
+        Where to write: .parquet, .csv or .jsonl.
+    k : int, optional
+        Keep the k most confident classes.
+    mass : float, optional
+        Keep as many as list this mass.
+    gain : float, optional
+        Keep classes as long as one more lowers the expected Brier score by this much.
+    space, name, read, progress
+        See `recalibrate_file`; the number of classes is needed with `gain` only.
+
+    Returns
+    -------
+    WriteSummary
+        How many cases were written, and what was repaired.
+
+    Raises
+    ------
+    TopListError
+        Unless one of `k`, `mass` and `gain` is given.
+
+    Examples
+    --------
+    >>> truncate_file("preds.csv", "short.parquet", k=5)  # doctest: +SKIP
+    """
     if sum(option is not None for option in (k, mass, gain)) != 1:
         raise TopListError("truncate to k classes, to a mass or by a gain: give one of the three.")
 
@@ -78,36 +126,54 @@ def truncate_file(
         return lists[0].truncate(k, mass=mass) if gain is None else truncate_by_gain(lists[0], gain)
 
     change([TopLists.from_dicts([], 2)])
-    files = (reading or Reading()).open({name: path}, counted=gain is not None)
+    files = open_aligned(ReadRequest.of({name: model}, None, read), space, counted=gain is not None)
     return transform(files, output, change, progress, "truncating")
 
 
 def pool_files(
-    predictions: Mapping[str, Any],
+    models: Mapping[str, Any],
     output: PathLike,
     *,
     weights: Sequence[float] | None = None,
     pool: str = "linear",
     k: int | None = None,
-    reading: Reading | None = None,
+    space: Any = None,
+    missing: str = "error",
+    read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> WriteSummary:
-    """Write the pool of several files' lists for the same cases, in the order of the first file."""
+    """Write the pool of several files' lists for the same cases, in the order of the first file.
+
+    Parameters
+    ----------
+    models : mapping of str to path, table or Source
+        The predictions by name.
+    output : path
+        Where to write: .parquet, .csv or .jsonl.
+    weights : sequence of float, optional
+        The weight of each model; equal by default.
+    pool : {"linear", "geometric"}, default "linear"
+        Arithmetic or geometric means of probabilities.
+    k : int, optional
+        Keep the k most confident classes.
+    missing : {"error", "common"}, default "error"
+        What to do about cases that a file lacks: refuse them, or keep the cases that all have.
+    space, read, progress
+        See `recalibrate_file`.
+
+    Returns
+    -------
+    WriteSummary
+        How many cases were written, and what was repaired.
+
+    Examples
+    --------
+    >>> pool_files({"a": "a.csv", "b": "b.csv"}, "pool.parquet", space=1000)  # doctest: +SKIP
+    """
     if pool not in POOLS:
         raise TopListError(f"a pool is {' or '.join(POOLS)}, not {pool!r}.")
-    files, make = (reading or Reading()).open(predictions), POOLS[pool]
+    files, make = open_aligned(ReadRequest.of(models, None, read), space, missing=missing), POOLS[pool]
     return transform(files, output, lambda lists: make(lists, weights=weights, k=k), progress, "pooling")
-
-
-KINDS: dict[str, type[Recalibrator]] = {
-    "identity": Identity,
-    "temperature": Temperature,
-    "bucket-temperature": BucketTemperature,
-    "rest-floor": RestFloor,
-    "beta": Beta,
-    "isotonic": Isotonic,
-    "vector-scaling": VectorScaling,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,69 +189,145 @@ class FitResult:
 
 
 def fit_recalibrator(
-    path: Any,
+    model: Any,
     truth: Any,
     *,
-    name: str = "predictions",
     kind: str = "auto",
     rule: str = "brier",
     folds: int = 5,
     seed: int = 0,
-    reading: Reading | None = None,
+    space: Any = None,
+    missing: str = "error",
+    name: str = "predictions",
+    read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> FitResult:
-    """A recalibrator fitted to a file, and what it scores on cases that it has not seen, beside no change at all.
+    """Fit a recalibrator to a file, and score it on cases that it has not seen, beside no change at all.
 
-    `kind` is one of `KINDS`, or "auto" for the one that `choose_recalibrator` takes.
+    Parameters
+    ----------
+    model : path, table or Source
+        The predictions.
+    truth : path, table or Truth
+        One outcome per case.
+    kind : str, default "auto"
+        One of `RECALIBRATORS`, or "auto" for the one that cross-validation selects.
+    rule : str, default "brier"
+        The score by which it is fitted and selected.
+    folds, seed : int
+        Of the cross-validation.
+    missing : {"error", "common"}, default "error"
+        What to do about cases that only one of the two has: refuse them, or leave them out.
+    space, name, read, progress
+        See `recalibrate_file`.
+
+    Returns
+    -------
+    FitResult
+        The recalibrator, and the scores of all candidates.
+
+    Examples
+    --------
+    >>> fit_recalibrator("valid.csv", "y.csv", space=1000, kind="temperature").model  # doctest: +SKIP
     """
-    if kind not in ("auto", *KINDS):
-        raise TopListError(f"a kind is auto or one of {', '.join(KINDS)}, not {kind!r}.")
-    files = (reading or Reading()).open({name: path}, truth)
+    if kind not in ("auto", *RECALIBRATORS):
+        raise TopListError(f"a kind is auto or one of {', '.join(RECALIBRATORS)}, not {kind!r}.")
+    files = open_aligned(ReadRequest.of({name: model}, truth, read), space, missing=missing)
     lists, y = files.gather(progress)
     own, candidates = lists[name], None
     if kind != "auto":
-        chosen = KINDS[kind]()
+        chosen = RECALIBRATORS[kind]()
         if "rule" in chosen.get_params():
             chosen.set_params(rule="log" if rule == "log" else "brier")
         candidates = [chosen]
-    choice = choose_recalibrator(own, y, rule=rule, candidates=candidates, folds=folds, seed=seed)
-    model = choice.best if candidates is None else candidates[0].unfitted().fit(own, y)
-    return FitResult(model, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out)
+    choice = select_recalibrator(own, y, rule=rule, candidates=candidates, folds=folds, seed=seed)
+    best = choice.best if candidates is None else candidates[0].clone().fit(own, y)
+    return FitResult(best, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out)
 
 
 def fit_weights(
-    predictions: Mapping[str, Any],
+    models: Mapping[str, Any],
     truth: Any,
     *,
     rule: str | None = None,
     pool: Literal["linear", "geometric"] = "linear",
-    reading: Reading | None = None,
+    space: Any = None,
+    missing: str = "error",
+    read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> tuple[PoolWeights, Ambiguity | None]:
-    """The weights of a pool with the least score, and what disagreement gains: only a linear pool has that.
+    """Fit the weights of a pool with the least score.
 
-    The rule is "brier" or "log"; by default the first for a linear pool, the second for a geometric one.
+    Parameters
+    ----------
+    models : mapping of str to path, table or Source
+        The predictions by name.
+    truth : path, table or Truth
+        One outcome per case.
+    rule : {"brier", "log"}, optional
+        By default "brier" for a linear pool, "log" for a geometric one.
+    pool : {"linear", "geometric"}, default "linear"
+        Arithmetic or geometric means of probabilities.
+    space, missing, read, progress
+        See `pool_files`.
+
+    Returns
+    -------
+    PoolWeights
+        The weights, and the scores of the pool and of its members.
+    Ambiguity or None
+        What disagreement gains, which only a linear pool has.
+
+    Examples
+    --------
+    >>> fit_weights({"a": "a.csv", "b": "b.csv"}, "y.csv", space=1000)[0].weights  # doctest: +SKIP
     """
-    lists, y = (reading or Reading()).open(predictions, truth).gather(progress)
+    lists, y = open_aligned(ReadRequest.of(models, truth, read), space, missing=missing).gather(progress)
     found = pool_weights(lists, y, rule=rule or ("brier" if pool == "linear" else "log"), pool=pool)
     return found, ambiguity(lists, y, weights=found.weights.tolist()) if pool == "linear" else None
 
 
 def fit_truncation(
-    path: Any,
+    model: Any,
     truth: Any,
     *,
-    name: str = "predictions",
     rule: str = "brier",
     by: str = "k",
-    reading: Reading | None = None,
+    space: Any = None,
+    missing: str = "error",
+    name: str = "predictions",
+    read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> Truncation:
-    """The length, or the mass, that is nearly as good as the best on these cases, and the curve behind it."""
+    """Choose the length, or the mass, of lists that is nearly as good as the best.
+
+    Parameters
+    ----------
+    model : path, table or Source
+        The predictions.
+    truth : path, table or Truth
+        One outcome per case.
+    rule : str, default "brier"
+        The score.
+    by : {"k", "mass"}, default "k"
+        What is chosen.
+    space, missing, name, read, progress
+        See `fit_recalibrator`.
+
+    Returns
+    -------
+    Truncation
+        The choice, and the curve behind it.
+
+    Examples
+    --------
+    >>> fit_truncation("valid.csv", "y.csv", space=1000).chosen  # doctest: +SKIP
+    """
     choosers: dict[str, Callable[..., Truncation]] = {"k": choose_k, "mass": choose_mass}
     if by not in choosers:
         raise TopListError(f"lists are cut by {' or '.join(choosers)}, not {by!r}.")
-    lists, y = (reading or Reading()).open({name: path}, truth).gather(progress)
+    request = ReadRequest.of({name: model}, truth, read)
+    lists, y = open_aligned(request, space, missing=missing).gather(progress)
     return choosers[by](lists[name], y, rule=rule)
 
 

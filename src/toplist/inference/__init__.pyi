@@ -1,2 +1,2 @@
 from toplist.inference.score_difference import ScoreDifference as ScoreDifference
-from toplist.inference.score_difference import deciding_cases as deciding_cases
+from toplist.inference.score_difference import explain_difference as explain_difference

@@ -296,7 +296,7 @@ class Intervals:
         if not math.isfinite(unseen):
             return Estimate(value, reason=f"no two {unit}s are shared with anybody")
         freedom = math.inf if self.method == "normal" else own - 1
-        if self.method == "cosine":
+        if self.method == "ewc":
             waves = usual_waves(count)
             error, freedom = cosine_error(parts, waves), min(waves, own - 1)
             if error <= _ROUNDING * float(np.abs(parts).max()) and np.ptp(parts) > 0:

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import are_codes, shown, variant
+from toplist._text import are_codes, argument, quote, spelling_difference
 from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.intervals import same_scores
 from toplist.inference.pairwise import verdicts
 from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
-from toplist.io.naming import text
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
+from toplist.lists.checks.names import text
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 
@@ -124,16 +124,16 @@ def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
     >>> spelling(["Owl"], ["fox", "owl"])
     "; 'Owl' (outcome) and 'owl' (listed) differ in case."
     """
-    near = None if set(outcomes) & set(listed) else variant(outcomes, listed)
+    near = None if set(outcomes) & set(listed) else spelling_difference(outcomes, listed)
     if near is not None:
         outcome, own, what = near
-        return f"; {shown(outcome)} (outcome) and {shown(own)} (listed) differ in {what}."
+        return f"; {quote(outcome)} (outcome) and {quote(own)} (listed) differ in {what}."
     if not outcomes or not listed or are_codes(outcomes) == are_codes(listed):
         return ""
     numbers, texts = ("outcomes", "listed classes") if are_codes(outcomes) else ("listed classes", "outcomes")
     one, other = (outcomes[0], listed[0]) if are_codes(outcomes) else (listed[0], outcomes[0])
     return (
-        f"; the {numbers} are numbers such as {shown(one)}, the {texts} are names such as {shown(other)}: "
+        f"; the {numbers} are numbers such as {quote(one)}, the {texts} are names such as {quote(other)}: "
         "give codes or names in both places."
     )
 
@@ -241,7 +241,7 @@ def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
         return []
     sentence = (
         f"it leads with {rows[0].cases:,} of {results.compared:,} cases, where the median model has {middle:,.0f}: "
-        "rank only those with enough of them, with min_cases= (--min-cases)."
+        f"rank only those with enough of them, with {argument('min_cases')}."
     )
     return [BoardWarning("leader with few cases", sentence, (rows[0].name,))]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.lists.checks import Issue
 
 SPELLED = {"infinity": "infinite"}  # metadata of a field whose infinite values are words in JSON, not null
@@ -279,4 +279,4 @@ class ModelDetails:
     shapes: tuple[PredictionType, ...]
     costly: tuple[WorstCase, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing
-    oddities: tuple[Issue, ...] = ()  # what is odd about lists that passed the door
+    issues: tuple[Issue, ...] = ()  # data quality of the validated lists

@@ -1,27 +1,27 @@
-"""Two models side by side: where the difference of their scores comes from, and which cases decide it."""
+"""The difference of two models' scores: by first guesses, and the cases that contribute most."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_whole
-from toplist._files import spell
+from toplist._files import to_json_number
 from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
-from toplist.lists import TopLists, require_lists
+from toplist.lists import as_lists
 from toplist.lists.outcomes import as_happened
 from toplist.scoring.accuracy import outcome_ranks
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
 
 SPLITS = ("both right", "only a right", "only b right", "both wrong", "shared")
-"""How cases are split by first guesses; "shared" are those where the outcome ties with others for a first place."""
+"""Groups of cases by first guesses; in "shared" ones the outcome ties with other classes for the first place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class DecidingCase:
-    """One case that counts much: above zero the difference is in favour of b."""
+    """One case that contributes much: above zero the difference is in favour of b."""
 
     case: int  # its place, from 0
     name: str  # its id, or nothing
@@ -50,35 +50,55 @@ class DecidingCase:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDifference:
-    """Model a against model b: accuracies, mean scores, and what the difference of the scores is made of.
+    """Model a against model b: accuracies, mean scores, and the difference of the scores by first guesses.
 
-    Sums are over the cases where a minus b is finite; `difference` is the sum over all splits. A case where both
-    scores are infinite tells nothing of who is better and adds nothing.
+    Attributes
+    ----------
+    rule : str
+        The name of the scoring rule.
+    cases : int
+        How many cases there are.
+    accuracy_a, accuracy_b : float
+        How often the first guess is the outcome.
+    score_a, score_b : float
+        The mean scores; infinite where any score is.
+    difference : float
+        The sum of score a minus score b over all splits: below zero, a is better. Sums are over the cases where the
+        difference is finite; a case where both scores are infinite adds nothing.
+    splits : tuple of Split
+        The difference by first guesses.
+    favour_a, favour_b : tuple of DecidingCase
+        The cases that contribute most in favour of each, the strongest first.
+    turning : int
+        The smallest number of cases without which the difference is gone or turned; 0 where there is none.
+    weighted : bool
+        Whether cases have weights.
+
     """
 
     rule: str
     cases: int
     accuracy_a: float
     accuracy_b: float
-    score_a: float  # means; infinite where any score is
+    score_a: float
     score_b: float
-    difference: float  # sum of a minus b: below zero, a is better
+    difference: float
     splits: tuple[Split, ...]
-    favour_a: tuple[DecidingCase, ...]  # the cases that speak most for a, the strongest first
+    favour_a: tuple[DecidingCase, ...]
     favour_b: tuple[DecidingCase, ...]
-    turning: int  # so few cases carry the difference: without them it is gone or turned; 0 where there is none
+    turning: int
     weighted: bool = False
 
     @property
     def better(self) -> str | None:
-        """Who has the better scores, "a" or "b": fewer infinite ones, then the lower sum; None where they are equal."""
+        """The model with the better scores, "a" or "b": fewer infinite ones, then the lower sum; None if equal."""
         extra = sum(part.infinite_a - part.infinite_b for part in self.splits)
         value = extra or self.difference
         return None if value == 0 else "a" if value < 0 else "b"
 
     @property
     def disagree(self) -> bool:
-        """Whether the one with the worse scores is right more often."""
+        """Whether the model with the worse scores is the more accurate one."""
         gap = self.accuracy_a - self.accuracy_b
         return (self.better == "a" and gap < 0) or (self.better == "b" and gap > 0)
 
@@ -88,21 +108,12 @@ class ScoreDifference:
             "rule": self.rule,
             "cases": self.cases,
             "accuracy": {"a": self.accuracy_a, "b": self.accuracy_b},
-            "score": {"a": spell(self.score_a), "b": spell(self.score_b)},
+            "score": {"a": to_json_number(self.score_a), "b": to_json_number(self.score_b)},
             "difference": self.difference,
             "better": self.better,
             "disagree": self.disagree,
             "turning": self.turning,
-            "splits": [
-                {
-                    "name": part.name,
-                    "cases": part.cases,
-                    "difference": part.difference,
-                    "infinite_a": part.infinite_a,
-                    "infinite_b": part.infinite_b,
-                }
-                for part in self.splits
-            ],
+            "splits": [asdict(part) for part in self.splits],
             "favour_a": [_record(one) for one in self.favour_a],
             "favour_b": [_record(one) for one in self.favour_b],
         }
@@ -110,31 +121,61 @@ class ScoreDifference:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A disagreement on a leaderboard: a is the one with the worse scores, b the one with the better ones."""
+    """A disagreement on a leaderboard: a is the model with the worse scores, b the one with the better scores."""
 
     worse: str
     better: str
     weight: float  # of all cases that both have: their number, unless they are weighted
     found: ScoreDifference
-    called: Mapping[int, str]  # what the cases that are spoken of are called
+    called: Mapping[int, str]  # the names of the deciding cases
 
 
-def deciding_cases(a: TopLists, b: TopLists, y: Any, *, rule: Any = "brier", most: int = 10) -> ScoreDifference:
-    """Why two models differ: the difference of scores by first guesses, and the cases that count most.
+def explain_difference(
+    a: Any, b: Any, y: Any, *, rule: Any = "brier", most: int = 10, space: Any = None
+) -> ScoreDifference:
+    """The difference of two models' scores by first guesses, and the cases that contribute most.
 
-    Accuracy and a proper score may disagree on who is better; then a model wins where both are right or both are
-    wrong, or loses much in few cases. Lower scores are better.
+    Accuracy and a proper score may disagree on the better model, because scores also differ where both first guesses
+    are right or both are wrong, or differ much in few cases. Lower scores are better.
 
+    Parameters
+    ----------
+    a, b : TopLists or array_like
+        Predictions of two models for the same cases, of any shape that `as_lists` takes.
+    y : array_like
+        One outcome per case.
+    rule : str or Rule, default "brier"
+        The scoring rule.
+    most : int, default 10
+        How many deciding cases are listed in favour of each model.
+    space : int, float, ClassSpace or LabelSets, optional
+        The classes, where the predictions do not tell.
+
+    Returns
+    -------
+    ScoreDifference
+        The difference, its splits and its deciding cases.
+
+    Raises
+    ------
+    ShapeError
+        If the models differ in their number of cases or in their ids, or there are no cases.
+    SpaceError
+        If the models are over different spaces.
+
+    Examples
+    --------
+    >>> from toplist import TopLists
     >>> bold = TopLists.from_labels(["x", "x", "x", "y"], 3)
     >>> shy = TopLists.from_dicts([{"x": 0.9}, {"x": 0.8}, {"z": 0.6}, {"y": 0.4, "x": 0.5}], 3)
-    >>> found = deciding_cases(bold, shy, ["x", "x", "x", "z"])
+    >>> found = explain_difference(bold, shy, ["x", "x", "x", "z"])
     >>> found.accuracy_a, found.accuracy_b, found.better, found.disagree
     (0.75, 0.5, 'a', False)
     >>> [(part.name, part.cases, round(part.difference, 3)) for part in found.splits]
     [('both right', 2, -0.075), ('only a right', 1, -1.04), ('only b right', 0, 0.0), ('both wrong', 1, 0.78)]
+
     """
-    require_lists(a)
-    require_lists(b)
+    a, b = as_lists(a, space), as_lists(b, space)
     if len(a) != len(b):
         raise ShapeError(
             f"the two models differ in length: {len(a):,} and {len(b):,} cases.", "Give both the same cases."
@@ -181,17 +222,10 @@ def split(
     order = np.argsort(d, kind="stable")
 
     def named(at: NDArray[np.intp]) -> tuple[DecidingCase, ...]:
+        columns = (a, b, d, right_a, right_b)
+        called = ["" if names is None else str(names[i]) for i in at]
         return tuple(
-            DecidingCase(
-                int(i),
-                "" if names is None else str(names[i]),
-                float(a[i]),
-                float(b[i]),
-                float(d[i]),
-                float(right_a[i]),
-                float(right_b[i]),
-            )
-            for i in at
+            DecidingCase(int(i), name, *(float(c[i]) for c in columns)) for i, name in zip(at, called, strict=True)
         )
 
     last = np.argsort(-d, kind="stable")
@@ -212,7 +246,7 @@ def split(
 
 
 def _differences(a: Floats, b: Floats, w: Floats) -> Floats:
-    """a minus b times the weight; nothing where both are infinite, or the case does not count."""
+    """a minus b times the weight; zero where both are infinite, or the weight is zero."""
     same = (a == b) | (w == 0)
     out = np.zeros(len(a))
     np.subtract(a, b, out=out, where=~same)
@@ -260,12 +294,5 @@ def _mean(values: Floats, w: Floats) -> float:
 
 
 def _record(one: DecidingCase) -> dict[str, Any]:
-    return {
-        "case": one.case,
-        "name": one.name,
-        "a": spell(one.a),
-        "b": spell(one.b),
-        "difference": spell(one.difference),
-        "right_a": one.right_a,
-        "right_b": one.right_b,
-    }
+    numbers = {name: to_json_number(getattr(one, name)) for name in ("a", "b", "difference")}
+    return {**asdict(one), **numbers}

@@ -1,94 +1,167 @@
-"""What is taken for granted about the cases, and the method that follows from it."""
+"""How intervals are made: what the caller asks for, and the assumptions and the method that follow from it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
+from toplist._arguments import as_probability, as_whole
+from toplist._text import argument, did_you_mean
 from toplist.errors import TopListError
 from toplist.inference.long_run_variance import usual_lag, usual_waves
 
-IntervalMethod = Literal["t", "normal", "cosine", "hac", "bootstrap"]
+IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap"]
+Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap"]
 METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
-TIMED: tuple[IntervalMethod, ...] = ("cosine", "hac")  # which take cases as they follow each other
+TIMED: tuple[IntervalMethod, ...] = ("ewc", "hac")  # which take cases as they follow each other
 DRAWS = 1999  # of a bootstrap
-_MANY = 1000  # moments; with fewer, lags do not catch all dependence
-_FEW = " (of so few they tend to be too short; cosine ones hold better)"
+_ALIASES = {"cosine": "ewc"}
+_MANY = 1000  # time points; with fewer, lags do not catch all dependence
+_FEW = " (of so few they tend to be too short; ewc ones hold better)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """How intervals are made and at which level.
+
+    Parameters
+    ----------
+    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap"}, default "auto"
+        "auto" follows from what the truth says: "t" for independent cases or clusters; for cases in time "ewc", a
+        Diebold-Mariano test with an equally weighted cosine variance, or "hac" with a horizon above one.
+    level : float, default 0.95
+        The confidence level.
+    horizon : int, default 1
+        How many time points lie between a prediction and its outcome; of "hac" only.
+    seed : int, default 0
+        Of what is drawn.
+
+    Raises
+    ------
+    TopListError
+        If a value is none of those above.
+
+    Examples
+    --------
+    >>> Inference(level=0.9)
+    Inference(method='auto', level=0.9, horizon=1, seed=0)
+    """
+
+    method: Method = field(
+        default="auto",
+        metadata={
+            "help": "t, normal, hac or ewc (for cases in time), bootstrap; auto follows from what the truth says."
+        },
+    )
+    level: float = field(default=0.95, metadata={"help": "Confidence level."})
+    horizon: int = field(default=1, metadata={"help": "How many time points lie between a prediction and its outcome."})
+    seed: int = field(default=0, metadata={"help": "Seed of what is drawn."})
+
+    def __post_init__(self) -> None:
+        method = _ALIASES.get(self.method, self.method) if isinstance(self.method, str) else self.method
+        known = ("auto", *METHODS)
+        if method not in known:
+            near = did_you_mean(method, known) if isinstance(method, str) else ""
+            raise TopListError(f"method is {', '.join(known[:-1])} or {known[-1]}, not {self.method!r}.{near}")
+        object.__setattr__(self, "method", method)
+        object.__setattr__(self, "level", as_probability(self.level, "level"))
+        object.__setattr__(self, "horizon", as_whole(self.horizon, "horizon", 1))
+        object.__setattr__(self, "seed", as_whole(self.seed, "seed", 0))
+
+    def settings(self, cluster: str | None, time: str | None, *, weighted: bool = False) -> InferenceSettings:
+        """The method that follows from what is known of the cases.
+
+        >>> Inference().settings(None, "day").method
+        'ewc'
+        """
+        usual: IntervalMethod = "t" if time is None else "ewc" if self.horizon == 1 else "hac"
+        method = usual if self.method == "auto" else self.method
+        if cluster is not None and (time is not None or method in TIMED):
+            raise TopListError("cluster and time do not go together: name the one by which cases depend on each other.")
+        if self.horizon != 1 and method != "hac":
+            raise TopListError(
+                f"a horizon goes with cases in time and {argument('method', 'hac')}: the others need none."
+            )
+        if method in ("t", "normal"):
+            time = None  # the caller takes cases as independent all the same
+        return InferenceSettings(method, cluster, time, weighted, self.level, self.horizon, self.seed)
+
+    def require_default(self, verb: str, *names: str) -> None:
+        """Refuse what has no effect in a function that has no choice of these."""
+        plain = Inference()
+        vain = next((name for name in names if getattr(self, name) != getattr(plain, name)), None)
+        if vain is not None:
+            raise TopListError(f"{vain} has no effect on {verb}.")
+
+
+def as_inference(value: Any) -> Inference:
+    """An `Inference` from itself, from a method or from a level.
+
+    >>> as_inference("bootstrap").method, as_inference(0.9).level
+    ('bootstrap', 0.9)
+    """
+    if isinstance(value, Inference):
+        return value
+    if isinstance(value, str):
+        return Inference(method=value)  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, float | int):
+        raise TopListError(f"inference is an Inference, a method such as 't' or a level such as 0.9, not {value!r}.")
+    return Inference(level=value)
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceSettings:
-    """How the intervals are made. Clusters and order go by a name, which may be empty; None where there are none."""
+    """The method and its assumptions. Cluster and time go by a name, which may be empty; None where there are none."""
 
-    how: IntervalMethod
-    clusters: str | None = None
-    order: str | None = None
+    method: IntervalMethod
+    cluster: str | None = None
+    time: str | None = None
     weighted: bool = False
+    level: float = 0.95
     horizon: int = 1
     seed: int = 0
 
-    @classmethod
-    def of(
-        cls, intervals: str, clusters: str | None, order: str | None, *, weighted: bool, horizon: int, seed: int
-    ) -> InferenceSettings:
-        """As the caller says, or ("auto") as it follows from what is known of the cases.
-
-        >>> InferenceSettings.of("auto", None, "day", weighted=False, horizon=1, seed=0).how
-        'cosine'
-        """
-        usual: IntervalMethod = "t" if order is None else "cosine" if horizon == 1 else "hac"
-        how = next((one for one in METHODS if one == intervals), usual)
-        if clusters is not None and (order is not None or how in TIMED):
-            raise TopListError(
-                "clusters and order do not go together: name the one by which cases depend on each other."
-            )
-        if horizon != 1 and how != "hac":
-            raise TopListError('a horizon goes with cases in time and intervals="hac": the others need none.')
-        if how in ("t", "normal"):
-            order = None  # the caller takes cases as independent all the same
-        return cls(how, clusters, order, weighted, horizon, seed)
-
     @property
     def ordered(self) -> bool:
-        """Whether cases follow each other: by what `order` says, or as they come."""
-        return self.order is not None or self.how in TIMED
+        """Whether cases follow each other: by what `time` says, or as they come."""
+        return self.time is not None or self.method in TIMED
 
     @property
     def by_sums(self) -> bool:
         """Whether sums over cases or clusters say all about means and differences."""
-        return self.how in ("t", "normal")
+        return self.method in ("t", "normal")
 
     @property
     def unit(self) -> str:
         """What is independent of the others, or follows them in time."""
-        return "cluster" if self.clusters is not None else "case" if self.order is None else "moment"
+        return "cluster" if self.cluster is not None else "case" if self.time is None else "moment"
 
-    def in_words(self, units: int) -> str:
+    def describe(self, units: int) -> str:
         """The method, and what it assumes."""
         many = f"{units:,} {self.unit}s"
-        by = "" if self.clusters is None else f" over {many}{f' by {self.clusters}' if self.clusters else ''}"
-        apart = f"{'cases' if self.clusters is None else 'clusters'} are independent of each other"
+        by = "" if self.cluster is None else f" over {many}{f' by {self.cluster}' if self.cluster else ''}"
+        apart = f"{'cases' if self.cluster is None else 'clusters'} are independent of each other"
         weights = "weighted " if self.weighted else ""
-        if self.how in TIMED:
-            return f"{weights}Diebold-Mariano t intervals over {many} in {self._order}, with {self._variance(units)}"
-        if self.how == "bootstrap":
+        if self.method in TIMED:
+            return f"{weights}Diebold-Mariano t intervals over {many} in {self._sequence}, with {self._variance(units)}"
+        if self.method == "bootstrap":
             drawn = f"({DRAWS:,} draws, seed {self.seed})"
             if self.ordered:
                 return (
-                    f"stationary bootstrap percentile intervals over {many} in {self._order} {drawn}, which assume "
+                    f"stationary bootstrap percentile intervals over {many} in {self._sequence} {drawn}, which assume "
                     "that dependence fades and does not change over time"
                 )
-            kind = "paired" if self.clusters is None else "cluster"
+            kind = "paired" if self.cluster is None else "cluster"
             return f"{weights}{kind} bootstrap percentile intervals{by} {drawn}, which assume that {apart}"
-        kind = "paired" if self.clusters is None else "cluster-robust"
-        return f"{weights}{kind} {self.how} intervals{by}, which assume that {apart}"
+        kind = "paired" if self.cluster is None else "cluster-robust"
+        return f"{weights}{kind} {self.method} intervals{by}, which assume that {apart}"
 
     @property
-    def _order(self) -> str:
-        return f"the order of {self.order}" if self.order else "the order of the truth"
+    def _sequence(self) -> str:
+        return f"the order of {self.time}" if self.time else "the order of the truth"
 
     def _variance(self, units: int) -> str:
-        if self.how == "cosine":
+        if self.method == "ewc":
             return (
                 f"a variance from {usual_waves(units)} cosine waves and as many degrees of freedom, which assume that "
                 "dependence fades and does not change over time"

@@ -1,16 +1,10 @@
-"""From what people name to a plan: sources are opened, layouts recognised, classes declared.
-
-Which predictions belong to which outcome: in step where the files have one order, by a join where they have not.
-
-The same cases of several files, batch by batch: in step where they have one order, else in that of the first.
-
-Files as checked lists with common codes: batch by batch, or all of them in memory to fit something.
-"""
+"""The same cases of several tables: in step where all have one order, else joined by their ids through DuckDB."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,50 +14,169 @@ from numpy.typing import NDArray
 
 from toplist._files import temporary_folder
 from toplist._optional import need
-from toplist._text import few, shown, variant
+from toplist._text import argument, listed, quote, spelling_difference
 from toplist.errors import AlignmentError, FileError
-
-pass
-
-from toplist.io.batches import Batch
-from toplist.io.columns import as_numpy
+from toplist.io.batches import Batch, concat
+from toplist.io.columns import as_arrow, as_numpy, blanks
 from toplist.io.duckdb_engine import connect, guarded
 from toplist.io.sources import OpenTable
-from toplist.io.spill import BatchStore, ListStore, gathered, some
+from toplist.io.spill import BatchStore
 
-Rows = NDArray[np.int64]
-_FEW = 20  # ids of a source that the truth does not have, to be shown or compared with
-_HEAD = 1000  # ids of the truth that these are compared with
+Places = NDArray[np.int64]
+MISSING = ("error", "common", "pairwise", "reject")
+_FEW = 20  # ids of a table that the first one lacks, to be shown or compared with
+_HEAD = 1000  # ids of the first table that these are compared with
+_PART = 1 << 15  # cases that are worked on at a time: their lists stay in the cache
 
 
 class OutOfStepError(Exception):
-    """The files do not have the same cases in the same order."""
+    """The tables do not have the same cases in the same order."""
 
 
-def in_step(truth: OpenTable, sources: Sequence[OpenTable]) -> Iterator[tuple[Batch, list[Batch]]]:
-    """Batches of the same cases from all files at once, as long as they have the same order."""
-    streams = [_Stream(source.batches()) for source in (truth, *sources)]
-    unique = UniqueIds(truth)
-    if truth.layout.case is None:
-        _require_one_length(streams)
-    while True:
-        heads = [stream.head() for stream in streams]
-        if all(head is None for head in heads):
-            break
-        if any(head is None for head in heads):
-            raise OutOfStepError
-        parts = [stream.take(min(len(head) for head in heads if head is not None)) for stream in streams]
-        ids = parts[0].ids
-        if ids is not None:
-            if any(not same_ids(ids, part.ids) for part in parts[1:]):
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Cases of a table, their places in the first one, and what that one says of them."""
+
+    places: Places
+    batch: Batch
+    first: Batch
+    unknown: int = 0  # cases of the whole table that the first one lacks
+
+
+@dataclass(slots=True)
+class AlignedCases:
+    """Tables about the same cases; the first one, the truth if it is among them, gives their order.
+
+    Of what can be done about cases that a table lacks, `choices` names what is open here.
+    """
+
+    sources: Sequence[OpenTable]
+    missing: str = "error"
+    choices: Sequence[str] = MISSING[:2]
+    left_out: Counter[str] = field(default_factory=Counter)  # by table: cases that `in_order` passed over
+
+    @property
+    def total(self) -> int | None:
+        """How many rows the first table has, where that is known."""
+        return self.sources[0].reader.rows
+
+    def in_step(self) -> Iterator[list[Batch]]:
+        """The same cases of all tables at once; `OutOfStepError` is raised where cases or their order differ."""
+        without = [source.path for source in self.sources if source.layout.case is None]
+        if 0 < len(without) < len(self.sources):
+            raise AlignmentError(
+                f"{listed(without, 3, str)}: there is no column with case ids, but the other files have one. "
+                f"Name it with {argument('case')}, or give all files in the same order without ids."
+            )
+        streams = [_Stream(source.batches()) for source in self.sources]
+        unique = UniqueIds(self.sources[0])
+        if without:
+            _require_one_length(streams)
+        while True:
+            heads = [stream.head() for stream in streams]
+            if all(head is None for head in heads):
+                break
+            if any(head is None for head in heads):
                 raise OutOfStepError
-            unique.see(ids)
-        yield parts[0], parts[1:]
-    unique.require()
+            parts = [stream.take(min(len(head) for head in heads if head is not None)) for stream in streams]
+            ids = parts[0].ids
+            if ids is not None:
+                if any(not _same_ids(ids, part.ids) for part in parts[1:]):
+                    raise OutOfStepError
+                unique.see(ids)
+            yield parts
+        unique.require()
+
+    def in_order(self) -> Iterator[list[Batch]]:
+        """The same cases in the order of the first table; the other tables are kept on disk and looked up there."""
+        first, *others = self.sources
+        with self.joined(gather=False) as join:
+            kept = [join.keep(source) for source in others]
+            lacking = {store.source.name: np.flatnonzero(rows < 0) for store, rows in kept}
+            self.require_same_cases(join, lacking)
+            keep = np.ones(join.cases, bool)
+            for away in lacking.values():
+                keep[away] = False
+            if join.cases and not keep.any():
+                remedy = "Leave out a file with other cases, or see whether ids differ."
+                raise AlignmentError(f"there is no case that all files have. {remedy}")
+            common = int(keep.sum())
+            self.left_out[first.name] = join.cases - common
+            for name, away in lacking.items():
+                self.left_out[name] = join.cases - len(away) + join.unknown[name][0] - common
+            lo = 0
+            for batch in first.batches(together=True):
+                here = np.flatnonzero(keep[lo : lo + len(batch)])
+                head = batch if len(here) == len(batch) else batch.take(here)
+                yield [head, *(store.take(rows[lo + here]) for store, rows in kept)]
+                lo += len(batch)
+
+    def attempts(self) -> Iterator[Iterator[list[Batch]]]:
+        """Ways through the cases, some at a time; the second is for those who meet an `OutOfStepError` on the first."""
+        yield _in_parts(self.in_step())
+        yield _in_parts(self.in_order())
+
+    def whole(self) -> tuple[Batch, list[Matched]]:
+        """All cases at once: those of the first table, and of every other one in the order of the first."""
+        try:
+            parts = list(self.in_step())
+        except OutOfStepError:
+            with self.joined() as join:
+                return join.first, [join.whole(source) for source in self.sources[1:]]
+        if not parts:
+            raise FileError(self.sources[0].path, "there are no cases.")
+        first, *others = (
+            concat(batches, source.path, source.names)
+            for batches, source in zip(zip(*parts, strict=True), self.sources, strict=True)
+        )
+        return first, [Matched(np.arange(len(first)), batch, first) for batch in others]
+
+    @contextmanager
+    def joined(self, *, gather: bool = True) -> Iterator[Join]:
+        """The cases of the first table, to look up those of the others; with `gather` they are kept in memory."""
+        if self.sources[0].layout.case is None:
+            raise AlignmentError(_differing_lengths(self.sources)) from None
+        with connect() as engine, temporary_folder() as folder:
+            yield Join(engine, self.sources[0], folder, text=_ids_are_text(self.sources), gather=gather)
+
+    def require_same_cases(self, join: Join, lacking: Mapping[str, NDArray[Any]]) -> None:
+        """Where no choice was made, refuse tables that lack cases of the first one, or have others.
+
+        A table that shares no case with the first one is refused in any case.
+        """
+        own = join.called
+        lines = [
+            f"{name} lacks {_cases(len(away), join.ids(away[:3]))} that {own} has"
+            for name, away in lacking.items()
+            if len(away)
+        ]
+        lines += [
+            f"{name} has {_cases(count, ids)} that {own} lacks" for name, (count, ids) in join.unknown.items() if count
+        ]
+        apart = [name for name, away in lacking.items() if len(away) == join.cases]
+        if lines and self.missing == "error":
+            common = argument("missing", "common")
+            remedy = f"To take the cases that all have, pass {common}."
+            if len(self.choices) > 2:
+                remedy = (
+                    f"Choose what to do about it: {common} (cases that all have), pairwise (relative skill) or reject "
+                    "(an absent prediction is the empty list)."
+                )
+            hint = next(filter(None, map(join.hint, apart)), "")
+            raise AlignmentError(f"{'; '.join(lines)}.{hint} {remedy}")
+        if apart and join.cases:
+            raise join.nothing_in_common(apart[0])
+
+
+def _in_parts(cases: Iterator[list[Batch]]) -> Iterator[list[Batch]]:
+    for batches in cases:
+        n = len(batches[0])
+        for lo in range(0, n, _PART):
+            yield [batch.part(lo, min(lo + _PART, n)) for batch in batches]
 
 
 def _require_one_length(streams: Sequence[_Stream]) -> None:
-    """Files without ids that are short are opened one by one: the first two that differ in length decide."""
+    """Where files have no ids, the first two that differ in length decide; short ones are opened one by one."""
     known: int | None = None
     for at, stream in enumerate(streams):
         least, whole = stream.length()
@@ -113,6 +226,12 @@ class UniqueIds:
     last: Any = None
     rising: bool = True
 
+    def watch(self, ids: Iterator[tuple[Any, Places]]) -> Iterator[tuple[Any, Places]]:
+        """The same ids and rows, seen on the way."""
+        for one in ids:
+            self.see(one[0])
+            yield one
+
     def see(self, ids: Any) -> None:
         """The ids of the next batch."""
         pc = need("pyarrow.compute")
@@ -128,21 +247,18 @@ class UniqueIds:
             raise OutOfStepError  # the rows of a case may be anywhere
         if not self.rising:
             text = need("pyarrow").types.is_string(self.last.type)
-            with connect() as engine, stream_of(engine, self.source.ids(), self.source, text=text):
-                require_unique(engine, "stream", self.source)
+            with connect() as engine, _stream_of(engine, self.source.ids(), self.source, text=text):
+                _require_unique(engine, "stream", self.source)
 
 
-def differing_lengths(sources: Sequence[OpenTable]) -> str:
+def _differing_lengths(sources: Sequence[OpenTable]) -> str:
     """What to say of files without ids: the first two that differ in length."""
     first, *others = sources
-    cases, few = _rows(first), ""
-    for source in others:
-        count = _rows(source)
-        if count != cases:
-            few = f"{first.path} has {cases:,}, {source.path} has {count:,}"
-            break
+    cases = _rows(first)
+    pairs = ((source.path, _rows(source)) for source in others)
+    some = next((f"{first.path} has {cases:,}, {path} has {rows:,}" for path, rows in pairs if rows != cases), "")
     remedy = "Give every file a column with case ids, or the same cases in the same order."
-    return f"without case ids, all files need the same number of rows: {few}. {remedy}"
+    return f"without case ids, all files need the same number of rows: {some}. {remedy}"
 
 
 def _rows(source: OpenTable) -> int:
@@ -152,7 +268,7 @@ def _rows(source: OpenTable) -> int:
     return sum(len(piece.table) for piece in source.reader.pieces(one)) if known is None else known
 
 
-def same_ids(a: Any, b: Any) -> bool:
+def _same_ids(a: Any, b: Any) -> bool:
     """Are two columns of ids equal? Numbers and text that reads the same are."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     if a.type != b.type:
@@ -160,32 +276,133 @@ def same_ids(a: Any, b: Any) -> bool:
     return bool(a.equals(b))
 
 
-def require_unique(engine: Any, table: str, source: OpenTable) -> None:
-    """No case may be there twice."""
-    twice = engine.execute(
-        f"SELECT id, count(*), min(row), max(row) FROM {table} "
-        "GROUP BY id HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
-    ).fetchone()
-    if twice:
-        name, times, first, last = twice
-        problem = f"case {shown(name)} is there {_times(times)}, first in row {first:,}.{_perhaps_long(source)}"
-        raise FileError(source.path, problem, row=int(last))
+class Join:
+    """The cases of the first table, and those of other tables looked up among them by their ids.
+
+    Only ids go through DuckDB, on disk where memory would not do; predictions are then read in their own order.
+    """
+
+    def __init__(self, engine: Any, source: OpenTable, folder: Path, *, text: bool, gather: bool) -> None:
+        self.called = "the truth" if source.truth else source.name
+        self.unknown: dict[str, tuple[int, list[Any]]] = {}  # by table: how many cases the first one lacks, and some
+        self._engine, self._folder, self._text = engine, folder, text
+        batches: list[Batch] = []
+        unique = UniqueIds(source)
+
+        def seen() -> Iterator[tuple[Any, Places]]:
+            for batch in source.batches(together=True):
+                batches.append(replace(batch, ids=None))
+                yield batch.ids, batch.rows
+
+        with _stream_of(engine, unique.watch(seen() if gather else _ids(source)), source, text=text):
+            engine.execute("CREATE TEMP TABLE cases AS SELECT * FROM stream")
+        if not unique.rising:
+            _require_unique(engine, "cases", source)
+        ((self.cases,),) = engine.execute("SELECT count(*) FROM cases").fetchall()
+        if gather and not self.cases:
+            raise FileError(source.path, "there are no cases.")
+        self.first = concat(batches, source.path, source.names)
+
+    def look_up(self, source: OpenTable) -> Iterator[Matched]:
+        """The cases of a table in its own order; those that the first one lacks are counted and left out."""
+        if source.layout.kind == "long":
+            store = BatchStore(source, self._folder / str(len(self.unknown)))
+            places, batches = self._places(source, store.fill()), store.batches()
+        else:
+            places, batches = self._places(source, source.ids()), source.batches()
+        lo = 0
+        for batch in batches:
+            here = places[lo : lo + len(batch)]
+            lo += len(batch)
+            there = np.flatnonzero(here >= 0)
+            if len(there):
+                part = batch if len(there) == len(here) else batch.take(there)
+                yield Matched(here[there], part, self.first.take(here[there]))
+
+    def whole(self, source: OpenTable) -> Matched:
+        """The cases of a table at once, in the order of the first one."""
+        parts = list(self.look_up(source))
+        if not parts:
+            raise self.nothing_in_common(source.name)
+        places = np.concatenate([part.places for part in parts])
+        batch, order = concat([part.batch for part in parts], source.path, source.names), np.argsort(places)
+        places = places[order]
+        first = self.first if len(places) == self.cases else self.first.take(places)
+        return Matched(places, batch.take(order), first, self.unknown[source.name][0])
+
+    def keep(self, source: OpenTable) -> tuple[BatchStore, Places]:
+        """A table on disk, and which of its cases each case of the first one is; -1 where there is none."""
+        store = BatchStore(source, self._folder / str(len(self.unknown)))
+        places = self._places(source, store.fill())
+        there, rows = np.flatnonzero(places >= 0), np.full(self.cases, -1)
+        rows[places[there]] = there
+        return store, rows
+
+    def _places(self, source: OpenTable, ids: Iterator[tuple[Any, Places]]) -> Places:
+        """Where each case of a table stands in the first one; -1 where it does not."""
+        out, count, unknown = np.full(1 << 16, -1), 0, 0
+        known: list[tuple[int, Any]] = []
+        query = (
+            "SELECT s.place AS at, t.place, CASE WHEN t.place IS NULL THEN s.id END AS id "
+            "FROM stream s LEFT JOIN cases t ON s.id = t.id"
+        )
+        # The build side of the join is the first table, whose size is known, not the stream.
+        self._engine.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        with _stream_of(self._engine, ids, source, text=self._text):
+            for table in self._engine.sql(query).to_arrow_reader(1 << 17):
+                at, place = as_numpy(table.column("at")), table.column("place")
+                count += len(at)
+                if len(at) and at.max() >= len(out):
+                    out = np.concatenate((out, np.full(max(len(out), int(at.max()) + 1), -1)))
+                out[at] = as_numpy(need("pyarrow.compute").fill_null(place, -1))
+                if place.null_count:
+                    away = np.flatnonzero(blanks(place))
+                    unknown += len(away)
+                    away = away[np.argsort(at[away])[:_FEW]]
+                    some = zip(at[away].tolist(), table.column("id").take(as_arrow(away)).to_pylist(), strict=True)
+                    known = sorted([*known, *some])[:_FEW]
+        self.unknown[source.name] = (unknown, [name for _, name in known])
+        self._require_once(source, out[:count])
+        return out[:count]
+
+    def _require_once(self, source: OpenTable, places: Places) -> None:
+        """No case may be there twice; the rows of a long table are one case."""
+        there = np.flatnonzero(places >= 0)
+        if np.bincount(places[there], minlength=1).max() < 2:
+            return
+        order = there[np.argsort(places[there], stable=True)]
+        at, start = int(order[1:][np.diff(places[order]) == 0].min()), 0
+        for batch in source.batches():
+            if at < start + len(batch):
+                row, name = batch.rows[at - start], None if batch.ids is None else batch.ids[at - start].as_py()
+                raise FileError(
+                    batch.source, f"case {quote(name)} is there twice.{_perhaps_long(source)}", row=int(row)
+                )
+            start += len(batch)
+
+    def nothing_in_common(self, name: str) -> AlignmentError:
+        """What to say of a table none of whose cases the first one has: what the ids of both look like."""
+        own = ", ".join(map(quote, self.unknown[name][1][:3]))
+        theirs = ", ".join(map(quote, self.ids(range(min(3, self.cases)))))
+        looks = f" Its ids are such as {own}, those of {self.called} such as {theirs}." if own else ""
+        return AlignmentError(f"{name} has none of the cases of {self.called}.{self.hint(name)}{looks}")
+
+    def hint(self, name: str) -> str:
+        """How the ids of a table that the first one lacks may be written otherwise there, or nothing."""
+        known = map(str, self.ids(range(min(_HEAD, self.cases))))
+        near = spelling_difference(map(str, self.unknown[name][1]), known, ids=True)
+        called = self.called.removeprefix("the ")
+        return "" if near is None else f" {quote(near[0])} and {quote(near[1])} ({called}) differ in {near[2]}."
+
+    def ids(self, places: Any) -> list[Any]:
+        """The ids of some cases of the first table."""
+        wanted = ", ".join(str(int(place)) for place in places) or "NULL"
+        found = self._engine.execute(f"SELECT id FROM cases WHERE place IN ({wanted}) ORDER BY place").fetchall()
+        return [row[0] for row in found]
 
 
-def _perhaps_long(source: OpenTable) -> str:
-    """What may be wrong where a row was taken for a case."""
-    if source.layout.kind == "labels":
-        own = "truth" if source.truth else source.name
-        return f" If this is a long table, name its confidences: confidences={{{own!r}: ...}}."
-    return f" If {shown(source.layout.case)} is no case id, name the column that is: case=...."
-
-
-def _times(count: int) -> str:
-    return "twice" if count == 2 else f"{count:,} times"
-
-
-def stream_of(engine: Any, ids: Iterator[tuple[Any, Rows]], source: OpenTable, *, text: bool) -> Any:
-    """The ids of a source as the table `stream` of the engine: id, row of the file, place among all cases."""
+def _stream_of(engine: Any, ids: Iterator[tuple[Any, Places]], source: OpenTable, *, text: bool) -> Any:
+    """The ids of a table as the table `stream` of the engine: id, row of the file, place among all cases."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     kind = pa.string() if text else pa.int64()
     schema = pa.schema([("id", kind), ("row", pa.int64()), ("place", pa.int64())])
@@ -200,272 +417,43 @@ def stream_of(engine: Any, ids: Iterator[tuple[Any, Rows]], source: OpenTable, *
     return guarded(numbered(), schema, engine, source.path)
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """Predictions with what happened, and with the place of their case in the truth."""
-
-    places: Rows
-    batch: Batch
-    truth: Batch
-
-
-class Join:
-    """The cases of the truth, and predictions looked up among them by their ids.
-
-    Only ids go through DuckDB, on disk where memory would not do; predictions are then read in their own order.
-    """
-
-    def __init__(self, engine: Any, truth: OpenTable, folder: Path, *, text: bool) -> None:
-        self.engine, self.source, self.folder, self.text = engine, truth, folder, text
-        batches: list[Batch] = []
-
-        unique = UniqueIds(truth)
-
-        def seen() -> Iterator[tuple[Any, Rows]]:
-            for batch in truth.batches(together=True):
-                batches.append(replace(batch, ids=None))
-                unique.see(batch.ids)
-                yield batch.ids, batch.rows
-
-        with stream_of(engine, seen(), truth, text=text):
-            engine.execute("CREATE TEMP TABLE truth AS SELECT * FROM stream")
-        if not unique.rising:
-            require_unique(engine, "truth", truth)
-        if not batches:
-            raise FileError(truth.path, "there are no cases.")
-        self.truth = gathered(batches, truth.path)
-        self.cases = len(self.truth)
-        self.unknown: dict[str, tuple[int, list[Any]]] = {}
-
-    def look_up(self, source: OpenTable) -> Iterator[Joined]:
-        """The predictions of a source in their own order; those without a truth are counted and left out."""
-        if source.layout.kind == "long":
-            spill = BatchStore.of(
-                source.batches(together=True), self.folder / f"{len(list(self.folder.iterdir()))}.arrow"
-            )
-            places, batches = self._places(source, ((b.ids, b.rows) for b in spill.batches())), spill.batches()
-        else:
-            places, batches = self._places(source, source.ids()), source.batches()
-            self._require_new(source, places)
-        lo = 0
-        for batch in batches:
-            hi = lo + len(batch)
-            here, part = places[lo:hi], batch
-            lo = hi
-            there = np.flatnonzero(here >= 0)
-            if len(there) < len(here):
-                self._leave_out(source, batch, here)
-                here, part = here[there], some(batch, there)
-            if len(here):
-                yield Joined(here, part, some(self.truth, here))
-
-    def _places(self, source: OpenTable, ids: Iterator[tuple[Any, Rows]]) -> Rows:
-        """Where each case of a source stands in the truth; -1 where it does not."""
-        out = np.full(1 << 16, -1)
-        count = 0
-        query = "SELECT s.place AS at, t.place FROM stream s LEFT JOIN truth t ON s.id = t.id"
-        # The build side of the join is the truth, whose size is known, not the stream.
-        self.engine.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-        with stream_of(self.engine, ids, source, text=self.text):
-            for table in self.engine.sql(query).to_arrow_reader(1 << 17):
-                at, place = as_numpy(table.column("at")), table.column("place")
-                count += len(at)
-                if len(at) and at.max() >= len(out):
-                    out = np.concatenate((out, np.full(max(len(out), int(at.max()) + 1), -1)))
-                out[at] = as_numpy(need("pyarrow.compute").fill_null(place, -1))
-        return out[:count]
-
-    def _require_new(self, source: OpenTable, places: Rows) -> None:
-        """No case may be there twice; the rows of a long table are one case."""
-        there = np.flatnonzero(places >= 0)
-        if np.bincount(places[there], minlength=1).max() < 2:
-            return
-        order = there[np.argsort(places[there], stable=True)]
-        at, start = int(order[1:][np.diff(places[order]) == 0].min()), 0
-        for batch in source.batches():
-            if at < start + len(batch):
-                row, name = batch.rows[at - start], None if batch.ids is None else batch.ids[at - start].as_py()
-                problem = f"case {shown(name)} is there twice.{_perhaps_long(source)}"
-                raise FileError(batch.source, problem, row=int(row))
-            start += len(batch)
-
-    def _leave_out(self, source: OpenTable, batch: Batch, places: Rows) -> None:
-        away = np.flatnonzero(places < 0)
-        count, known = self.unknown.get(source.name, (0, []))
-        ids = [] if batch.ids is None else [batch.ids[int(i)].as_py() for i in away[: _FEW - len(known)]]
-        self.unknown[source.name] = (count + len(away), known + ids)
-
-    def require_some(self, name: str) -> None:
-        """For a source none of whose cases is in the truth: say so, with what the ids look like."""
-        own = ", ".join(map(shown, self.unknown.get(name, (0, []))[1][:3]))
-        theirs = ", ".join(map(shown, self.ids(range(min(3, self.cases)))))
-        looks = f" Its ids are such as {own}, those of the truth such as {theirs}." if own else ""
-        raise AlignmentError(f"{name} has none of the cases of the truth.{self.hint(name)}{looks}")
-
-    def hint(self, name: str) -> str:
-        """How the ids of a source that the truth does not have may be written otherwise there, or nothing."""
-        known = map(str, self.ids(range(min(_HEAD, self.cases))))
-        near = variant(map(str, self.unknown.get(name, (0, []))[1]), known, ids=True)
-        return "" if near is None else f" {shown(near[0])} and {shown(near[1])} (truth) differ in {near[2]}."
-
-    def ids(self, places: Any) -> list[Any]:
-        """The ids of some cases of the truth."""
-        wanted = ", ".join(str(int(place)) for place in places)
-        found = self.engine.execute(f"SELECT id FROM truth WHERE place IN ({wanted}) ORDER BY place").fetchall()
-        return [row[0] for row in found]
-
-
-def require_same_cases(
-    missing: Sequence[tuple[str, int, list[Any]]], unknown: Sequence[tuple[str, int, list[Any]]], hint: str = ""
-) -> None:
-    """Say who lacks what, and who has what nobody asked for."""
-    lines = [f"{name} lacks {_cases(count, ids)}" for name, count, ids in missing if count]
-    lines += [f"{name} has {_cases(count, ids)} that the truth does not have" for name, count, ids in unknown if count]
-    if lines:
-        raise AlignmentError(
-            f'{"; ".join(lines)}.{hint} Choose what to do about it: missing="common" (cases that all have), "pairwise" '
-            '(relative skill) or "reject" (an absent prediction is the empty list).'
-        )
-
-
-def _cases(count: int, ids: list[Any]) -> str:
-    few = ", ".join(shown(one) for one in ids[:3]) + (", ..." if count > len(ids[:3]) else "")
-    return f"{count:,} case{'' if count == 1 else 's'} ({few})"
-
-
-MISSING = ("error", "common")
-_PART = 1 << 15  # cases that are worked on at a time: their lists stay in the cache
-
-
-@dataclass(slots=True)
-class AlignedCases:
-    """Files that belong together, as batches of the same cases, and how many cases were left out of each."""
-
-    sources: Sequence[OpenTable]
-    missing: str = "error"
-    left_out: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def total(self) -> int | None:
-        """How many rows the first file has, where that is known."""
-        return self.sources[0].reader.rows
-
-    def in_step(self) -> Iterator[list[Batch]]:
-        """As long as all have the same cases in the same order; else `OutOfStepError` is raised."""
-        self._require_ids()
-        first, *others = self.sources
-        for head, rest in in_step(first, others):
-            yield from _parts([head, *rest])
-
-    def in_order(self) -> Iterator[list[Batch]]:
-        """Whatever order the files have, in the order of the first.
-
-        DuckDB says where each id stands; the lists of the other files are kept on disk and looked up there.
-        """
-        first, *others = self.sources
-        if first.layout.case is None:
-            raise AlignmentError(differing_lengths(self.sources))
-        with connect() as engine, temporary_folder() as folder:
-            text = _need_text(self.sources)
-            _tabulate(engine, first, _ids(first), "truth", text=text)
-            shelves = [ListStore(source, folder / str(at)) for at, source in enumerate(others)]
-            members = [
-                _Member.of(engine, source, shelf, f"member{at}", text=text)
-                for at, (source, shelf) in enumerate(zip(others, shelves, strict=True))
-            ]
-            keep = self._common(engine, members)
-            lo = 0
-            for batch in first.batches(together=True):
-                here = np.flatnonzero(keep[lo : lo + len(batch)])
-                head = batch if len(here) == len(batch) else some(batch, here)
-                yield from _parts([head, *(one.shelf.take(one.rows[lo + here]) for one in members)])
-                lo += len(batch)
-
-    def _common(self, engine: Any, members: Sequence[_Member]) -> NDArray[np.bool_]:
-        """Which cases of the first file all files have; where some do not, it is an error unless that was asked for."""
-        own = self.sources[0].name
-        ((cases,),) = engine.execute("SELECT count(*) FROM truth").fetchall()
-        keep, lines = np.ones(cases, bool), []
-        for member in members:
-            member.rows = np.concatenate((member.rows, np.full(max(cases - len(member.rows), 0), -1)))[:cases]
-            keep &= member.rows >= 0
-            for words, table, other in (
-                (f"lacks {{}} that {own} has", "truth", member.table),
-                (f"has {{}} that {own} lacks", member.table, "truth"),
-            ):
-                query = f"FROM {table} a ANTI JOIN {other} b ON a.id = b.id"
-                ((count,),) = engine.execute(f"SELECT count(*) {query}").fetchall()
-                few = engine.execute(f"SELECT id {query} ORDER BY place LIMIT 3").fetchall() if count else []
-                if few:
-                    ids = ", ".join(shown(one) for (one,) in few) + (", ..." if count > len(few) else "")
-                    named = f"{count:,} case{'' if count == 1 else 's'} ({ids})"
-                    lines.append(f"{member.source.name} {words.format(named)}")
-        if lines and self.missing == "error":
-            raise AlignmentError(f'{"; ".join(lines)}. To take the cases that all have, pass missing="common".')
-        if cases and not keep.any():
-            raise AlignmentError(
-                "there is no case that all files have. Leave out a file with other cases, or see whether ids differ."
-            )
-        kept = int(keep.sum())
-        self.left_out.update({own: cases - kept, **{one.source.name: one.cases - kept for one in members}})
-        return keep
-
-    def _require_ids(self) -> None:
-        without = [source.path for source in self.sources if source.layout.case is None]
-        if 0 < len(without) < len(self.sources):
-            raise AlignmentError(
-                f"{few(without)}: there is no column with case ids, but the other files have one. "
-                "Name it with --case, or give all files in the same order without ids."
-            )
-
-
-@dataclass(slots=True)
-class _Member:
-    """A file on a shelf, and which of its rows each case of the first file has."""
-
-    source: OpenTable
-    shelf: ListStore
-    table: str
-    rows: NDArray[np.int64]
-    cases: int
-
-    @classmethod
-    def of(cls, engine: Any, source: OpenTable, shelf: ListStore, table: str, *, text: bool) -> _Member:
-        _tabulate(engine, source, shelf.fill(), table, text=text)
-        found = engine.sql(
-            f"SELECT t.place AS place, s.place AS own FROM {table} s JOIN truth t ON s.id = t.id"
-        ).to_arrow_table()
-        place, own = (as_numpy(column.combine_chunks()) for column in found.columns)
-        rows = np.full(int(place.max(initial=-1)) + 1, -1)
-        rows[place] = own
-        ((cases,),) = engine.execute(f"SELECT count(*) FROM {table}").fetchall()
-        return cls(source, shelf, table, rows, cases)
-
-
-def _tabulate(engine: Any, source: OpenTable, ids: Iterator[tuple[Any, Any]], table: str, *, text: bool) -> None:
-    """The ids of a source as a table, each once."""
-    with stream_of(engine, ids, source, text=text):
-        engine.execute(f"CREATE TABLE {table} AS SELECT * FROM stream")
-    require_unique(engine, table, source)
-
-
-def _ids(source: OpenTable) -> Iterator[tuple[Any, Any]]:
+def _ids(source: OpenTable) -> Iterator[tuple[Any, Places]]:
     if source.layout.kind != "long":
         return source.ids()
     return ((batch.ids, batch.rows) for batch in source.batches(together=True))
 
 
-def _parts(batches: list[Batch]) -> Iterator[list[Batch]]:
-    n = len(batches[0])
-    for lo in range(0, n, _PART):
-        yield [batch.part(lo, min(lo + _PART, n)) for batch in batches]
-
-
-def _need_text(sources: Sequence[OpenTable]) -> bool:
+def _ids_are_text(sources: Sequence[OpenTable]) -> bool:
     """Whether any ids are text: then all are compared as text."""
     types = need("pyarrow").types
     kinds = [source.reader.schema.field(source.layout.case).type for source in sources]
     return not all((types.is_integer(kind) and not types.is_uint64(kind)) or types.is_floating(kind) for kind in kinds)
+
+
+def _require_unique(engine: Any, table: str, source: OpenTable) -> None:
+    """No case may be there twice."""
+    twice = engine.execute(
+        f"SELECT id, count(*), min(row), max(row) FROM {table} "
+        "GROUP BY id HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
+    ).fetchone()
+    if twice:
+        name, count, first, last = twice
+        times = "twice" if count == 2 else f"{count:,} times"
+        problem = f"case {quote(name)} is there {times}, first in row {first:,}.{_perhaps_long(source)}"
+        raise FileError(source.path, problem, row=int(last))
+
+
+def _perhaps_long(source: OpenTable) -> str:
+    """What may be wrong where a row was taken for a case."""
+    if source.layout.kind == "labels":
+        own = "truth" if source.truth else source.name
+        return f" If this is a long table, name its confidences: {argument('confidence', file=own)}."
+    return f" If {quote(source.layout.case)} is no case id, name the column that is: {argument('case')}."
+
+
+def _cases(count: int, ids: list[Any]) -> str:
+    some = ", ".join(map(quote, ids[:3])) + (", ..." if count > len(ids[:3]) else "")
+    return f"{count:,} case{'' if count == 1 else 's'} ({some})"
 
 
 def silent(what: str, done: int, total: int | None) -> None:

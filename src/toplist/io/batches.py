@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import argument, quote
 from toplist.errors import FileError
 from toplist.io.columns import (
     Column,
+    as_arrow,
     as_numpy,
     blanks,
     decimals,
@@ -50,8 +51,8 @@ class Batch:
 
     @property
     def shown(self) -> NDArray[np.float64] | None:
-        """The rounding as `Rows` have it: an amount, and no share of the confidence."""
-        return shown_of(self.rounding)
+        """The rounding as `Rows` have it: by case an amount that each confidence may be off by, and a share of it."""
+        return None if self.rounding is None else np.stack([self.rounding, np.zeros(len(self))], axis=1)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -73,10 +74,71 @@ class Batch:
             rounding=None if self.rounding is None else self.rounding[lo:hi],
         )
 
+    def take(self, at: NDArray[Any]) -> Batch:
+        """The cases with these numbers, in this order."""
+        where, sizes = as_arrow(at), np.diff(self.offsets)[at]
+        offsets = offsets_of(sizes)
+        entries = np.repeat(self.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return replace(
+            self,
+            rows=self.rows[at],
+            ids=None if self.ids is None else self.ids.take(where),
+            offsets=offsets,
+            classes=None if self.classes is None else self.classes.take(as_arrow(entries)),
+            confidences=self.confidences[entries],
+            extra={name: column.take(where) for name, column in self.extra.items()},
+            halves=None if self.halves is None else self.halves[at],
+            rounding=None if self.rounding is None else self.rounding[at],
+        )
 
-def shown_of(rounding: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """By case an amount that each confidence may be off by, and a share of it."""
-    return None if rounding is None else np.stack([rounding, np.zeros(len(rounding))], axis=1)
+
+def concat(batches: Sequence[Batch], source: str, names: Sequence[str] = ()) -> Batch:
+    """All cases as one batch, without their ids; `names` are the classes of a wide table."""
+    if not batches:
+        nothing = np.zeros(0, np.int64)
+        return Batch(source, nothing, None, offsets_of(nothing), need("pyarrow").array([], "string"), np.zeros(0))
+    rounding = None
+    if any(batch.rounding is not None for batch in batches):
+        parts = [np.zeros(len(batch)) if batch.rounding is None else batch.rounding for batch in batches]
+        rounding = np.concatenate(parts)
+    halves = [batch.halves for batch in batches if batch.halves is not None]
+    return Batch(
+        batches[0].source if len({batch.source for batch in batches}) == 1 else source,
+        np.concatenate([batch.rows for batch in batches]),
+        None,
+        offsets_of(np.concatenate([np.diff(batch.offsets) for batch in batches])),
+        _classes_of(batches, names),
+        np.concatenate([batch.confidences for batch in batches]),
+        {name: _one_column([batch.extra[name] for batch in batches]) for name in batches[0].extra},
+        np.concatenate(halves) if halves and len(halves) == len(batches) else None,
+        rounding,
+        min((batch.precision for batch in batches if batch.precision is not None), default=None),
+    )
+
+
+def _classes_of(batches: Sequence[Batch], names: Sequence[str]) -> Column | None:
+    """The classes of all batches; a batch of a wide table that has no blank lists all of its columns."""
+    if all(batch.classes is None for batch in batches):
+        return None
+    columns = []
+    for batch in batches:
+        column = batch.classes
+        if column is None:
+            every = need("pyarrow").array(names, "string")
+            column = every.take(as_arrow(np.tile(np.arange(len(names)), len(batch))))
+        columns.append(column)
+    return _one_column([column for column in columns if len(column)] or columns[:1])
+
+
+def _one_column(columns: Sequence[Column]) -> Column:
+    """One column of several, which may be whole numbers of several sizes, or text of more than two gigabytes."""
+    pa = need("pyarrow")
+    kinds = {column.type for column in columns}
+    if pa.string() in kinds and sum(column.nbytes for column in columns) >= 2**31:
+        columns = [column.cast(pa.large_string()) for column in columns]
+    elif len(kinds) > 1 and all(map(pa.types.is_integer, kinds)):
+        columns = [column.cast(pa.int64()) for column in columns]
+    return pa.concat_arrays(columns)
 
 
 def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batch:
@@ -84,8 +146,7 @@ def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batc
 
     With `halves`, a class without a confidence, or a confidence without a class, is left out and counted, not refused.
     """
-    table = piece.table
-    rows = _rows(piece)
+    table, rows = piece.table, piece.row_numbers
     extra = {name: plain(table.column(name)) for name in layout.extra}
     ids = None if layout.case is None else identifiers(table.column(layout.case), piece.source, rows)
     missing = np.zeros((len(rows), 3), np.int64) if halves else None
@@ -100,7 +161,7 @@ def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = F
     """The long layout: rows of one case follow each other; lists come out with the most confident class first."""
     pa, carried = need("pyarrow"), None
     for piece in pieces:
-        table, rows = piece.table, _rows(piece)
+        table, rows = piece.table, piece.row_numbers
         if carried is not None and carried[0] != piece.source:
             yield _grouped(*carried, layout, halves)
             carried = None
@@ -113,11 +174,6 @@ def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = F
         carried = (piece.source, rows[last:], table.slice(last))
     if carried is not None and len(carried[2]):
         yield _grouped(*carried, layout, halves)
-
-
-def _rows(piece: TableChunk) -> NDArray[np.int64]:
-    start, n = piece.start, len(piece.table)
-    return np.arange(start + 1, start + n + 1, dtype=np.int64) if piece.rows is None else piece.rows
 
 
 def _last_run(table: Any, layout: Layout) -> int:
@@ -189,9 +245,9 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
         column = table.column(name)
         if column.null_count:
             row = int(rows[np.flatnonzero(blanks(column))[0]])
-            raise FileError(source, f"{shown(name)} is null: an empty list is written [].", row=row)
+            raise FileError(source, f"{quote(name)} is null: an empty list is written [].", row=row)
         if not is_list(column.type):
-            raise FileError(source, f"the values in {shown(name)} are {kind_of(column.type)}, but lists elsewhere.")
+            raise FileError(source, f"the values in {quote(name)} are {kind_of(column.type)}, but lists elsewhere.")
         columns.append(_flat(column))
     (at, classes), (also, t) = columns
     if halves is not None and (classes.null_count or t.null_count or not np.array_equal(at, also)):
@@ -206,7 +262,7 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
     for name, values in ((layout.classes[0], classes), (layout.confidences[0], t)):
         if values.null_count:
             case = int(np.searchsorted(at, np.flatnonzero(blanks(values))[0], side="right")) - 1
-            raise FileError(source, f"a value in {shown(name)} is null.", row=int(rows[case]))
+            raise FileError(source, f"a value in {quote(name)} is null.", row=int(rows[case]))
     values = numbers(t, source, np.repeat(rows, np.diff(at)), layout.confidences[0])
     return at, text_if_none(classes), values, decimals(t)
 
@@ -334,7 +390,7 @@ def _without_pair(
         at = int(np.flatnonzero(odd)[0])
         if halves is None:
             what = "class" if no_class[at] else "confidence"
-            remedy = 'Fill it in, or pass blanks="drop" to leave out what lacks one of the two.'
+            remedy = f"Fill it in, or pass {argument('blanks', 'drop')} to leave out what lacks one of the two."
             raise FileError(source, f"the {what} is blank. {remedy}", row=int(rows[at]))
         for column, lacks in enumerate((no_number, no_class)):
             halves[:, column] += np.bincount(case[odd & lacks], minlength=len(halves))

@@ -1,75 +1,82 @@
-"""Predictions of a file as they come: looked at batch by batch, and stopped by nothing that can be counted."""
+"""Data-quality issues of a file or frame, counted batch by batch."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._typing import Codes
+from toplist._text import quote
+from toplist._typing import Bools, Codes, Progress
+from toplist.core import flags
 from toplist.core.kernel import Rows
-from toplist.errors import FileError, SpaceError
+from toplist.errors import FileError, ResourceError, SpaceError, TopListError
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain, truths
-from toplist.io.encoding import ClassEncoder, has_integers
+from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers, within_case
+from toplist.io.lists import lists_of, require_all_columns
 from toplist.io.naming import for_predictions
 from toplist.io.sources import OpenTable
-from toplist.lists.checks import Issue, QualityCounts
+from toplist.lists import TopLists
+from toplist.lists.checks import Issue, ListSummary, QualityCounts, repaired_kinds
+from toplist.lists.checks.detect import KINDS, detect
 from toplist.lists.space import ClassSpace
+from toplist.lists.validation import Repairs
 
 
 @dataclass(slots=True)
 class FileChecks:
-    """A look at batch after batch of one source, which was opened with `halves`."""
+    """The data-quality issues of one source, batch by batch; nothing is raised that can be counted."""
 
     source: OpenTable
     space: ClassSpace
-    units: str = "probability"
+    repairs: Repairs = field(default_factory=Repairs)
     sets: str | None = None
-    found: QualityCounts = field(default_factory=QualityCounts)
-    foreign: str = ""  # the first class that is not in the space, in words
-    crowded: str = ""  # that more classes are named than there are, in words
-    again: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # cases of this batch seen before
+    counts: QualityCounts = field(default_factory=QualityCounts)
+    scorable: ListSummary = field(default_factory=ListSummary)
+    unreadable: str = ""  # the error that reading stopped with
+    _examples: dict[str, str] = field(default_factory=dict)  # by kind, the error of the first case that has no other
+    _foreign: str = ""  # the error of the first class that is not in the space
+    _crowded: str = ""  # that more classes are named than there are
     _seen: set[Any] = field(default_factory=set)
     _coder: ClassEncoder | None = None
 
-    def at(self, batch: Batch) -> Codes:
-        """Look at a batch; the codes of its classes, or of its columns where every one is a class."""
+    def add(self, batch: Batch) -> None:
+        """Count the issues of a batch that was read with `halves`, and sum up the lists that can be scored."""
         codes = self._codes(batch)
-        start, n = self.found.cases, len(batch)
-        also = {"case twice": self._twice(batch)}
-        if batch.halves is not None:
-            also["class without a confidence"] = batch.halves[:, 0] > 0
-            also["confidence without a class"] = batch.halves[:, 1] > 0
+        start, n = self.counts.cases, len(batch)
+        also = {"case twice": self._twice(batch), **_blanks(batch)}
         if self.source.layout.kind in ("wide", "long"):  # the one is not in order, the other was brought into it
             also["not in falling order"] = np.zeros(n, bool)
-        self.found = self.found + QualityCounts.of(
+        self.counts += QualityCounts.of(
             rows_of(batch, codes, self.space),
             self.space,
-            units=self.units,
+            units=self.repairs.units,
             ranked=self.source.layout.kind == "ranked",
             position=np.arange(start, start + n),
             names=for_predictions(batch, self.source.names, codes),
             also=also,
         )
-        return codes
+        self.scorable += ListSummary.of(self._scorable(batch, codes))
 
-    def findings(self, *, repaired: Any = ()) -> tuple[Issue, ...]:
-        """See `QualityCounts.findings`; more names than classes is odd about all cases together."""
-        found = self.found.findings(repaired=repaired)
-        of = self.found.cases
-        said = (("more names than classes", self.crowded), ("class outside the space", self.stray))
-        return (*(Issue(kind, 0, of, words, True, "") for kind, words in said if words), *found)
-
-    @property
-    def stray(self) -> str:
-        """That numbers in text are no codes, in words, after all batches."""
-        found = None if self._coder is None else self._coder.stray()
-        return "" if found is None else str(found)
+    def issues(self) -> tuple[Issue, ...]:
+        """All issues, each with an example where there is one; a repair that does not succeed blocks."""
+        of = self.counts.cases
+        whole = (
+            ("unreadable", self.unreadable),
+            ("more names than classes", self._crowded),
+            ("class outside the space", "" if self._coder is None else str(self._coder.stray() or "")),
+        )
+        made = [
+            replace(one, example=self._examples[one.kind]) if one.kind in self._examples else one
+            for one in self.counts.issues(repaired=repaired_kinds(self.repairs) - set(self._examples))
+        ]
+        issues = (*(Issue(kind, 0, of, error, True, "", error) for kind, error in whole if error), *made)
+        return tuple(sorted(issues, key=lambda one: not one.blocking))
 
     def _codes(self, batch: Batch) -> Codes:
         """Codes that tell the classes of each case apart, those outside the space from its size on."""
@@ -80,29 +87,136 @@ class FileChecks:
         except FileError as error:
             if self._coder.labels is None:
                 raise
-            self.foreign = self.foreign or str(error)
+            self._foreign = self._foreign or str(error)
             return _with_foreign(self._coder.values(batch, names), self._coder.labels)
         except SpaceError as error:
-            self.crowded = str(error)
+            self._crowded = str(error)
             self._coder = ClassEncoder(ClassSpace(math.inf), False, self.sets)
             codes = self._coder.own_codes(batch, names)
-        return _within_case(codes, batch) if self.crowded else codes
+        if not self._crowded:
+            return codes
+        if batch.classes is None:
+            return np.arange(len(codes), dtype=np.int64)
+        return within_case(np.repeat(np.arange(len(batch)), np.diff(batch.offsets)), codes)
 
     @property
     def _whole(self) -> bool:
         """Whether classes are whole numbers, which are codes where there are no labels."""
         return self.space.labels is None and self.sets is None and has_integers(self.source)
 
-    def _twice(self, batch: Batch) -> NDArray[np.bool_]:
-        self.again = np.zeros(len(batch), bool)
+    def _twice(self, batch: Batch) -> Bools:
+        """Which cases have an id that was seen before."""
+        again = np.zeros(len(batch), bool)
         for i, name in enumerate([] if batch.ids is None else batch.ids.to_pylist()):
-            self.again[i] = name in self._seen
+            again[i] = name in self._seen
             self._seen.add(name)
-        return self.again
+            if again[i]:
+                self._example(
+                    "case twice", FileError(batch.source, f"case {quote(name)} is there twice.", row=int(batch.rows[i]))
+                )
+        return again
+
+    def _scorable(self, batch: Batch, codes: Codes) -> TopLists:
+        """The lists that can be scored; the first case of each kind that cannot becomes an example."""
+        blank: Any = np.zeros(len(batch), bool)
+        if batch.halves is not None and self.repairs.blanks == "error":
+            blank = batch.halves.any(axis=1)
+        if not blank.any():
+            try:
+                return self._lists(batch, codes)
+            except FileError:
+                pass
+        self._blank_examples(batch, blank)
+        good = ~blank
+        for kind, cases in self._refused(batch, codes, blank).items():
+            good[cases] = False
+            if len(cases) and kind not in self._examples:
+                self._example(kind, self._error(batch, codes, int(cases[0])))
+        if batch.classes is not None:
+            codes = codes[np.repeat(good, np.diff(batch.offsets))]
+        return self._lists(batch if good.all() else batch.take(np.flatnonzero(good)), codes)
+
+    def _refused(self, batch: Batch, codes: Codes, blank: Bools) -> dict[str, NDArray[np.intp]]:
+        """Cases that cannot be scored, after the repairs, by the issue that they are refused for."""
+        found = detect(rows_of(batch, codes, self.space), self.repairs.units).flags & np.uint16(flags.PROBLEMS)
+        found[blank] = 0
+        beyond = found & ~np.uint16(_repaired_flags(self.repairs))
+        for case in np.flatnonzero((found > 0) & (beyond == 0)).tolist():
+            if self._error(batch, codes, case) is not None:
+                beyond[case] = found[case]
+        refused = {}
+        for bit, kind in KINDS.items():
+            refused[kind] = np.flatnonzero(beyond & bit)
+            beyond[refused[kind]] = 0
+        return refused
+
+    def _lists(self, batch: Batch, codes: Codes) -> TopLists:
+        return lists_of(batch, self.source.names, codes, self.space, self.repairs)
+
+    def _error(self, batch: Batch, codes: Codes, case: int) -> TopListError | None:
+        """The error that one case is refused with, if it is."""
+        own = codes if batch.classes is None else codes[batch.offsets[case] : batch.offsets[case + 1]]
+        try:
+            self._lists(batch.part(case, case + 1), own)
+        except TopListError as error:
+            return error
+        return None
+
+    def _blank_examples(self, batch: Batch, blank: Bools) -> None:
+        for kind, cases in _blanks(batch).items() if blank.any() else ():
+            if cases.any() and batch.halves is not None:
+                lacks = "confidence" if kind == "class without a confidence" else "class"
+                remedy = f" {EMPTY_REMEDY}" if lacks == "class" and self.sets is not None else ""
+                row = int(batch.halves[np.argmax(cases), 2])
+                self._example(kind, FileError(batch.source, f"the {lacks} is blank.{remedy}", row=row))
+
+    def _example(self, kind: str, error: TopListError | None) -> None:
+        foreign = self._foreign if kind == "class outside the space" else ""
+        self._examples.setdefault(kind, foreign or str(error or ""))
+
+
+def check_file(
+    source: OpenTable,
+    space: ClassSpace | None,
+    repairs: Repairs,
+    sets: str | None = None,
+    progress: Progress = lambda what, done, total: None,
+) -> FileChecks:
+    """The issues of every case; without a space, those that depend on the number of classes are not looked for."""
+    known = ClassSpace(math.inf) if space is None else space
+    if space is None and source.names:
+        known = ClassSpace(labels=source.names)
+    checks = FileChecks(source, known, repairs, sets)
+    try:
+        if space is not None:
+            require_all_columns(source, space)
+        with empty_set_explained(sets):
+            for batch in source.batches(together=True, halves=True):
+                checks.add(batch)
+                progress("checking", checks.counts.cases, source.reader.rows)
+    except ResourceError:
+        raise  # not the file's fault
+    except TopListError as error:
+        checks.unreadable = str(error)
+    return checks
+
+
+def _blanks(batch: Batch) -> dict[str, Bools]:
+    """Which cases have a class without a confidence, and which a confidence without a class."""
+    if batch.halves is None:
+        return {}
+    kinds = ("class without a confidence", "confidence without a class")
+    return {kind: batch.halves[:, column] > 0 for column, kind in enumerate(kinds)}
+
+
+def _repaired_flags(repairs: Repairs) -> int:
+    """What may be no problem after the repairs; a class that is there twice makes a list longer."""
+    masses = flags.ABOVE_ONE | flags.NOT_FULL | flags.MASS if repairs.normalize else 0
+    return masses | (flags.TWICE | flags.TOO_LONG if repairs.duplicates == "sum" else 0)
 
 
 def rows_of(batch: Batch, codes: Codes, space: ClassSpace) -> Rows:
-    """A batch as rows that nobody has checked."""
+    """A batch as unvalidated rows."""
     classes: Codes | None = codes
     if batch.classes is None:
         every = not space.per_case and len(codes) == space.size and bool((np.diff(codes, prepend=-1) == 1).all())
@@ -125,19 +239,3 @@ def _with_foreign(values: Any, labels: Any) -> Codes:
     codes: Codes = len(labels) + as_numpy(text.dictionary_encode().indices).astype(np.int64)
     codes[known] = as_numpy(pc.fill_null(places, -1)).astype(np.int64)[known]
     return codes
-
-
-def _within_case(codes: Codes, batch: Batch) -> Codes:
-    """Codes that count the classes of each case from zero."""
-    if batch.classes is None:
-        return np.arange(len(codes), dtype=np.int64)
-    case = np.repeat(np.arange(len(batch)), np.diff(batch.offsets))
-    order = np.lexsort((codes, case))
-    new = np.ones(len(order), bool)
-    new[1:] = (np.diff(case[order]) != 0) | (np.diff(codes[order]) != 0)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.cumsum(new) - 1
-    first = np.full(len(batch), np.iinfo(np.int64).max)
-    np.minimum.at(first, case, place)
-    place -= first[case]
-    return place

@@ -1,4 +1,4 @@
-"""The names that people give to columns, by what the columns hold."""
+"""Usual names of columns, by what the columns hold."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import argument, quote
 from toplist.errors import FileError
 
 Column = Any  # pyarrow.Array
@@ -31,7 +31,7 @@ def identifiers(column: Any, source: str, rows: NDArray[np.int64]) -> Column:
         odd = (values != np.floor(values)) | (np.abs(values) >= 2.0**53)
         if odd.any():
             at = int(np.flatnonzero(odd)[0])
-            problem = f"{shown(ids[at].as_py())} is no case id: ids are text, or whole numbers below 2^53 in size."
+            problem = f"{quote(ids[at].as_py())} is no case id: ids are text, or whole numbers below 2^53 in size."
             raise FileError(source, problem, row=int(rows[at]))
         return pa.array(values.astype(np.int64))
     if pa.types.is_temporal(ids.type) or pa.types.is_boolean(ids.type):
@@ -49,7 +49,7 @@ def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", h
         return as_numpy(pc.cast(column, pa.float32()))
     if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return as_numpy(pc.cast(column, pa.float64(), safe=False))
-    text, where = plain(column), f" in {shown(name)}" if name else ""
+    text, where = plain(column), f" in {quote(name)}" if name else ""
     if not pa.types.is_string(text.type):
         raise FileError(source, f"the values{where} are {kind_of(kind)}, but confidences are numbers.{hint}")
     trimmed = pc.utf8_trim_whitespace(text)
@@ -57,7 +57,7 @@ def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", h
         return as_numpy(pc.cast(trimmed, pa.float64()))
     except pa.ArrowInvalid:
         bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
-        problem = f"{shown(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
+        problem = f"{quote(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
         raise FileError(source, problem, row=int(rows[bad])) from None
 
 
@@ -124,7 +124,7 @@ def _is_number(value: str) -> bool:
 
 def _remedy(value: str) -> str:
     if value.endswith("%") and _is_number(value[:-1].strip()):
-        return ' Leave out the percent signs and pass units="percent".'
+        return f" Leave out the percent signs and pass {argument('scale', 'percent')}."
     if value.count(",") == 1 and _is_number(value.replace(",", ".")):
         return " Write numbers with a decimal point."
     return ""
@@ -144,7 +144,7 @@ def plain(column: Any) -> Column:
 
 
 def is_list(kind: Any) -> bool:
-    """Whether values are lists, in one of the ways that Arrow lays them out; see `readers.kinds` for the others."""
+    """Whether values are lists, in one of the usual layouts of Arrow; see `readers.column_types` for the others."""
     types = need("pyarrow").types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
@@ -196,13 +196,11 @@ def text_if_none(column: Column) -> Column:
 
 def is_half(kind: Any) -> bool:
     """Whether numbers of this type, or lists of them, are half floats."""
-    types = need("pyarrow").types
-    nested = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return is_half(kind.value_type) if nested else bool(types.is_float16(kind))
+    return is_half(kind.value_type) if is_list(kind) else bool(need("pyarrow").types.is_float16(kind))
 
 
 def kind_of(kind: Any) -> str:
-    """A type of Arrow in a word that people know."""
+    """A type of Arrow in a plain word."""
     types = need("pyarrow").types
     known = (
         (types.is_boolean, "true or false"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from toplist._files import no_room, temporary_folder
+from toplist._files import disk_full, temporary_folder
 from toplist._optional import need
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
@@ -20,7 +20,7 @@ _DISK = ("max_temp_directory_size", "No space left on device", "Disk quota excee
 
 @contextmanager
 def connect() -> Iterator[Any]:
-    """A database of our own, in memory, gone when it is closed; what it says of memory and disk is one sentence."""
+    """A database of our own, in memory, gone when it is closed; errors about memory and disk are one sentence."""
     duckdb, pa = need("duckdb"), need("pyarrow")
     with temporary_folder() as place:
         settings = {
@@ -36,9 +36,9 @@ def connect() -> Iterator[Any]:
         except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
             require_uninterrupted(error)
             if _scarce(str(error)):
-                raise ResourceError(in_words(error)) from None
+                raise ResourceError(message_of(error)) from None
             if isinstance(error, duckdb.Error):
-                raise FileError("DuckDB", in_words(error)) from None
+                raise FileError("DuckDB", message_of(error)) from None
             raise
         finally:
             engine.close()
@@ -51,7 +51,7 @@ def _started(settings: dict[str, Any]) -> Any:
     except duckdb.Error as error:
         if "memory" in str(error).lower() and not _scarce(str(error)):
             raise TopListError(f"TOPLIST_MEMORY={_memory()!r} is no amount of memory, such as 2GB.") from None
-        raise ResourceError(f"DuckDB cannot be started: {in_words(error)}") from None
+        raise ResourceError(f"DuckDB cannot be started: {message_of(error)}") from None
     engine.execute("SET enable_progress_bar = false")
     return engine
 
@@ -82,7 +82,7 @@ def guarded(batches: Iterator[Any], schema: Any, engine: Any, source: str) -> It
         if isinstance(error, RuntimeError):
             raise
         require_enough(error, source)
-        raise FileError(source, f"this cannot be brought into order: {in_words(error)}") from None
+        raise FileError(source, f"this cannot be brought into order: {message_of(error)}") from None
     finally:
         with suppress(duckdb.Error):  # closed already, where a reader was given up halfway
             engine.unregister("stream")
@@ -98,15 +98,15 @@ def require_uninterrupted(error: BaseException) -> None:
 def require_enough(error: BaseException, source: str) -> None:
     """Raise what is about memory or disk as such: the file is not to blame."""
     if _scarce(str(error)):
-        raise ResourceError(f"{source}: {in_words(error)}") from None
+        raise ResourceError(f"{source}: {message_of(error)}") from None
 
 
-def in_words(error: BaseException) -> str:
-    """What the engine said, in one sentence; an interrupt is raised."""
+def message_of(error: BaseException) -> str:
+    """The message of an error of the engine in one sentence; an interrupt is raised."""
     require_uninterrupted(error)
     text = str(error).strip()
     if any(mark in text for mark in _DISK):
-        return no_room("DuckDB needs more")
+        return disk_full("DuckDB needs more")
     if any(mark in text for mark in _MEMORY_MARKS):
         more = "TOPLIST_MEMORY=4GB" if "TOPLIST_MEMORY" not in os.environ else "a larger TOPLIST_MEMORY"
         return f"it takes more than {_memory()} of memory. Allow more with {more}."

@@ -1,8 +1,6 @@
-"""Names of classes as codes. Scoring needs to tell the classes of a case apart: no name becomes a Python object.
+"""Names of classes as codes, batch by batch, for one model or several, and codes as names.
 
-Codes that several models share, and the way back from codes to names.
-
-Lists put together from batches, each of which numbers its classes in its own way.
+Scoring needs to tell the classes of a case apart: no name becomes a Python object.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import doubles, several, shown
+from toplist._text import argument, listed, near_duplicates, quote
 from toplist._typing import Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch
@@ -30,7 +28,7 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, show_size
 
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
-_UNIT = "\x1f"  # between the labels of a set, as long as nobody sees it
+_UNIT = "\x1f"  # between the labels of a set, except in messages and files
 _EMPTY = "{}"  # the empty set, where a blank is no class
 EMPTY_REMEDY = f"The empty set is written {_EMPTY}."
 _NUMBER = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a code, or a code as a column with gaps writes it; 007 is a name
@@ -50,7 +48,7 @@ def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
     odd = next((label for label in labels if sets and sets in label), None)
     if odd is not None:
         raise SpaceError(
-            f"the label {shown(odd)} has the delimiter {sets!r} in it: where classes are label sets, give the labels "
+            f"the label {quote(odd)} has the separator {sets!r} in it: where classes are label sets, give the labels "
             "that the sets are made of, one by one."
         )
     if not space.complete and space.size != 2 ** len(labels):
@@ -71,7 +69,7 @@ class _Place:
     name: str
 
     def error(self, problem: str) -> FileError:
-        return FileError(self.source, f"{self.what} {shown(self.name)} {problem}", row=self.row or None)
+        return FileError(self.source, f"{self.what} {quote(self.name)} {problem}", row=self.row or None)
 
 
 @dataclass(slots=True)
@@ -103,8 +101,6 @@ class ClassEncoder:
     _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
-        if self.sets == "":
-            raise TopListError('sets is a delimiter, such as ";", not an empty text.')
         if self.space is not None and self.space.labels is not None and self.sets is None:
             self._labels = need("pyarrow").array([str(label) for label in self.space.labels])
         if isinstance(self.space, LabelSets):
@@ -140,7 +136,9 @@ class ClassEncoder:
             return mine, theirs
         mine = np.tile(mine, len(lists)) if lists.classes is None else mine
         theirs = np.tile(theirs, len(truth)) if truth.classes is None else theirs
-        return _within_case(mine, lists, theirs, truth)
+        case = np.concatenate([np.repeat(np.arange(len(b)), np.diff(b.offsets)) for b in (lists, truth)])
+        codes = within_case(case, np.concatenate([mine, theirs]))
+        return codes[: len(mine)], codes[len(mine) :]
 
     def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
         """The codes of predictions alone, where nothing is compared."""
@@ -164,7 +162,10 @@ class ClassEncoder:
         if pa.types.is_struct(batch.classes.type):
             raise FileError(batch.source, "classes are text or numbers, not objects.")
         if pa.types.is_nested(batch.classes.type):
-            raise FileError(batch.source, 'a class is a list of labels: say that classes are label sets (sets=";").')
+            raise FileError(
+                batch.source,
+                f"a class is a list of labels: say that classes are label sets ({argument('set_separator', ';')}).",
+            )
         if pa.types.is_floating(batch.classes.type):
             _require_digits(batch)
         return batch.classes
@@ -192,11 +193,11 @@ class ClassEncoder:
         odd = next((part for part in parts if part not in members), None)
         if odd is not None:
             near = ClassSpace(labels=sorted(members)).suggest(odd) if len(odd) < 100 else ""
-            return f"the label {shown(odd)} is not among the {len(members):,} labels. {near}".rstrip()
+            return f"the label {quote(odd)} is not among the {len(members):,} labels. {near}".rstrip()
         if not parts and not space.empty:
             return "the empty set is not a class of this space; allow it with empty=True."
         if space.support is not None and parts not in self._support():
-            return f"the label set {shown((self.sets or ';').join(parts) or _EMPTY)} is not in the support."
+            return f"the label set {quote((self.sets or ';').join(parts) or _EMPTY)} is not in the support."
         return ""
 
     def _support(self) -> frozenset[tuple[str, ...]]:
@@ -215,12 +216,12 @@ class ClassEncoder:
             first = next((one for one in values.to_pylist() if not str(one).strip().isdigit()), values[0].as_py())
             raise FileError(
                 batch.source,
-                f"classes are label sets, but {shown(first)} is one text: say what stands between labels, as in "
-                'sets=";", or give lists of labels.',
+                f"classes are label sets, but {quote(first)} is one text: say what stands between labels, as in "
+                f"{argument('set_separator', ';')}, or give lists of labels.",
             )
 
     def _written(self, canonical: Any) -> list[str]:
-        """Classes as people write them."""
+        """Classes with the separator between their labels."""
         names = canonical.to_pylist()
         return names if self.sets is None else [name.replace(_UNIT, self.sets) or _EMPTY for name in names]
 
@@ -251,7 +252,7 @@ class ClassEncoder:
             return None
         if seen.pointed is not None and seen.plain is not None:
             return seen.pointed.error(
-                f"is written with a decimal point, but {shown(seen.plain)} is not: these would be different classes. "
+                f"is written with a decimal point, but {quote(seen.plain)} is not: these would be different classes. "
                 "Write whole numbers in all files."
             )
         if seen.outside is None:
@@ -300,9 +301,9 @@ class ClassEncoder:
             seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
             self._seen = seen
         if len(seen) > size:
-            pairs = doubles(self._written(seen))
-            alike = "; ".join(f"{shown(one)} and {shown(other)}" for one, other in pairs[:3])
-            which = f"{alike} differ only in case or blanks" if pairs else several(self._written(seen[-3:]))
+            pairs = near_duplicates(self._written(seen))
+            alike = "; ".join(f"{quote(one)} and {quote(other)}" for one, other in pairs[:3])
+            which = f"{alike} differ only in case or blanks" if pairs else listed(self._written(seen[-3:]))
             remedy = "Write a class in one way in all files." if pairs else "Declare the right number of classes."
             raise SpaceError(
                 f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
@@ -361,7 +362,7 @@ def label_sets(values: Any, delimiter: str) -> Any:
     parts, which = _taken_apart(values, delimiter)
     odd = next((part for one in parts for part in one if delimiter in part), None)
     if odd is not None:
-        raise TopListError(f"the label {shown(odd)} has the delimiter {delimiter!r} in it: choose another one.")
+        raise TopListError(f"the label {quote(odd)} has the separator {delimiter!r} in it: choose another one.")
     return need("pyarrow").array([delimiter.join(one) or _EMPTY for one in parts], "string").take(which)
 
 
@@ -413,21 +414,20 @@ def _whole(values: Any, batch: Batch) -> Codes:
     return whole
 
 
-def _within_case(mine: Codes, lists: Batch, theirs: Codes, truth: Batch) -> tuple[Codes, Codes]:
-    """Codes that start from zero in each case."""
-    n = len(lists)
-    case = np.concatenate([np.repeat(np.arange(n), np.diff(b.offsets)) for b in (lists, truth)])
-    pairs = np.stack([case, np.concatenate([mine, theirs])])
-    order = np.lexsort(pairs[::-1])
-    fresh = np.ones(len(order), bool)
-    fresh[1:] = (pairs[:, order][:, 1:] != pairs[:, order][:, :-1]).any(axis=0)
-    place = np.cumsum(fresh) - 1
-    local = np.empty(len(order), np.int64)
-    local[order] = place
-    first = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(first, case, local)
-    local -= first[case]
-    return local[: len(mine)], local[len(mine) :]
+def within_case(case: NDArray[Any], codes: Codes) -> Codes:
+    """Codes that start from zero in each case, in the order of the given ones.
+
+    >>> within_case(np.array([0, 0, 1, 1, 0]), np.array([7, 3, 9, 9, 7]))
+    array([1, 0, 0, 0, 1])
+    """
+    order = np.lexsort((codes, case))
+    new_case, new = np.ones(len(order), bool), np.ones(len(order), bool)
+    new_case[1:] = np.diff(case[order]) != 0
+    new[1:] = new_case[1:] | (np.diff(codes[order]) != 0)
+    place = np.cumsum(new) - 1
+    out = np.empty(len(order), np.int64)
+    out[order] = place - np.maximum.accumulate(np.where(new_case, place, 0))
+    return out
 
 
 def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) -> FileError:
@@ -437,7 +437,7 @@ def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) 
     known = f"the {len(labels):,} labels" if space.complete else "the labels"
     return FileError(
         batch.source,
-        f"{what} {shown(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
+        f"{what} {quote(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
         row=_row(at, batch),
     )
 
@@ -468,7 +468,7 @@ class CommonEncoder(ClassEncoder):
     def together(
         self, batches: Sequence[Batch], names: Sequence[tuple[str, ...]], truth: bool = False
     ) -> tuple[list[Codes], ClassNames]:
-        """The codes of each batch, and what they are called. With `truth`, the first batch is what happened."""
+        """The codes of each batch, and what they are called. With `truth`, the first batch holds the outcomes."""
         values = [self.values(batch, columns) for batch, columns in zip(batches, names, strict=True)]
         whole = [_is_whole(one) for one in values]
         if self._labels is not None:
@@ -501,7 +501,7 @@ class CommonEncoder(ClassEncoder):
         pa, pc = need("pyarrow"), need("pyarrow.compute")
         odd = canonical.filter(pc.match_substring(canonical, self.sets))
         if len(odd):
-            raise TopListError(f"{several(self._written(odd[:1]))}: a label has the delimiter {self.sets!r} in it.")
+            raise TopListError(f"{listed(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
         return pa.array(self._written(canonical), pa.string())
 
 
@@ -510,7 +510,7 @@ def _is_whole(values: Any) -> bool:
 
 
 class Gathering:
-    """The lists of several models and what happened; a code means one class throughout."""
+    """The lists of several models and the outcomes; a code means one class in all batches."""
 
     def __init__(self, space: ClassSpace, members: int) -> None:
         self.space = ClassSpace(space.size)
@@ -529,7 +529,7 @@ class Gathering:
         self.cases += len(lists[0])
 
     def all(self) -> tuple[list[TopLists], Codes]:
-        """Everything: the lists of each model, and what happened."""
+        """The lists of each model, and the outcomes, of all batches."""
         y = np.concatenate(self.outcomes) if self.outcomes else np.zeros(0, np.int64)
         return [joined(parts, self.space) for parts in self.parts], y
 

@@ -1,26 +1,17 @@
-"""Which files a path means, and in what format they are."""
+"""Which files a path means, in what format they are, and the reader for them."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from toplist._text import nearest_file, shown
+from toplist._text import closest_file, quote
 from toplist.errors import FileError
-
-FORMATS = {
-    "csv": (".csv",),
-    "tsv": (".tsv", ".tab"),
-    "jsonl": (".jsonl", ".ndjson"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "numpy": (".npy", ".npz"),
-    "fasttext": (".txt",),  # what fasttext predict-prob prints
-}
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-_COMPRESSED = ("csv", "tsv", "jsonl", "fasttext")
+from toplist.io.readers import FORMATS, Format, Reader
+from toplist.io.readers.text_streams import COMPRESSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +19,28 @@ class FileSet:
     """One prediction, in one file or in several of the same kind that follow each other."""
 
     paths: tuple[Path, ...]
-    format: str
+    format: Format
+
+
+def open_path(path: str | os.PathLike[str]) -> Reader:
+    """A reader for a file, a folder or a pattern."""
+    found = find(path)
+    for one in found.paths:
+        if not os.access(one, os.R_OK):
+            raise FileError(str(one), "this file may not be read.")
+    return found.format.open(found.paths, os.fspath(path))
+
+
+def stem_of(path: str | os.PathLike[str]) -> str:
+    """What a file of predictions is called without the suffixes of its format.
+
+    >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv")
+    ('a', 'b.txt', '.csv')
+    """
+    name = Path(path).name or os.fspath(path)
+    known = "|".join(suffix[1:] for one in FORMATS if one.certain for suffix in one.suffixes)
+    packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
+    return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
 
 
 def find(path: str | os.PathLike[str]) -> FileSet:
@@ -36,15 +48,15 @@ def find(path: str | os.PathLike[str]) -> FileSet:
     text = os.fspath(path)
     place = Path(text)
     if not text or "\0" in text or len(text) > 4000:
-        raise FileError(shown(text), "this is no path.")
+        raise FileError(quote(text), "this is no path.")
     if "://" in text and not place.exists():
         raise FileError(text, "this is an address: toplist reads files of this machine.")
     try:
         found = _found(text, place)
     except OSError as error:
-        raise FileError(shown(text), f"this cannot be opened: {error.strerror}.") from None
+        raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
     odd = next((path for path in found.paths if not _is_text(str(path.absolute()))), None)
-    if odd is not None and found.format != "numpy":  # numpy opens it by its bytes, other libraries by its name
+    if odd is not None and not found.format.any_path:
         raise FileError(str(odd), "the path of this file is not UTF-8 text: rename it.")
     return found
 
@@ -80,37 +92,32 @@ def _found(text: str, place: Path) -> FileSet:
 
 def _is_table(path: Path) -> bool:
     """Whether a file in a folder is part of a table; a .txt beside it may be anything."""
-    return format_of(path) not in (None, "fasttext")
+    found = format_of(path)
+    return found is not None and found.certain
 
 
-def format_of(path: Path) -> str | None:
+def format_of(path: Path) -> Format | None:
     """The format by the file's name, compressed or not."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
     last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
-    found = next((name for name, known in FORMATS.items() if last in known), None)
-    return None if packed and found not in _COMPRESSED else found
-
-
-def compression_of(path: Path) -> str | None:
-    """gzip, zstd or nothing, by the file's name."""
-    return COMPRESSIONS.get(path.suffix.lower())
+    return next((one for one in FORMATS if last in one.suffixes and (one.compressed or not packed)), None)
 
 
 def _same_format(text: str, paths: list[Path]) -> FileSet:
-    formats = {format_of(path) for path in paths}
-    if None in formats:
-        odd = next(path for path in paths if format_of(path) is None)
+    found = {path: format_of(path) for path in paths}
+    odd = next((path for path, one in found.items() if one is None), None)
+    if odd is not None:
         hint = " JSON is read line by line: write one object per line, as .jsonl." if odd.suffix == ".json" else ""
         raise FileError(str(odd), f"toplist reads {_known()}, not {odd.suffix or 'files without a suffix'}.{hint}")
+    formats = {one.name: one for one in found.values() if one is not None}
     if len(formats) > 1:
-        raise FileError(text, f"files of different formats ({', '.join(sorted(map(str, formats)))}) in one place.")
-    return FileSet(tuple(paths), str(formats.pop()))
+        raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")
+    return FileSet(tuple(paths), *formats.values())
 
 
 def _known() -> str:
-    tables = ", ".join(suffixes[0] for name, suffixes in FORMATS.items() if name != "fasttext")
-    return f"{tables}, .npz, .txt of fastText; text also as .gz or .zst"
+    return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
 
 
 def _near(place: Path) -> str:
@@ -118,5 +125,5 @@ def _near(place: Path) -> str:
         names = [p.name for p in place.parent.iterdir()]
     except OSError:
         return ""
-    near = nearest_file(place.name, names)
+    near = closest_file(place.name, names)
     return f" Did you mean {str(place.parent / near)!r}?" if near is not None else ""

@@ -5,16 +5,14 @@ What could be read in two ways is refused, and the message says what to type for
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
-from toplist._text import meant, nearest, several, shown
-from toplist.errors import FileError, TopListError
+from toplist._text import argument, closest, did_you_mean, listed, quote
+from toplist.errors import FileError
 from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
-from toplist.io.readers import Reader
 from toplist.io.tables import Table
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
@@ -63,30 +61,30 @@ class Layout:
         """The classes of a wide table, in the order of its columns."""
         return (self.names or self.classes) if self.kind == "wide" else ()
 
-    def in_words(self, *, truth: bool = False, aligned: bool = True) -> str:
+    def describe(self, *, truth: bool = False, aligned: bool = True) -> str:
         """How the table is read, in one line that names every column."""
         how = self._how()
         if truth:
             labels = self.kind == "labels"
-            how = f"labels in column {_quoted(self.classes)}" if labels else f"distributions ({how}), expected scores"
+            how = f"labels in column {listed(self.classes)}" if labels else f"distributions ({how}), expected scores"
         parts = [how]
         if self.case is not None:
-            parts.append(f"case id in {shown(self.case)}")
+            parts.append(f"case id in {quote(self.case)}")
         elif aligned:
             parts.append("no case id, so matched by position")
         used = [name for name in self.extra if name not in (*self.classes, self.case)]
         if used:
-            parts.append(f"also used: {_quoted(used)}")
+            parts.append(f"also used: {listed(used)}")
         if self.ignored:
-            parts.append(f"ignored: {_quoted(self.ignored)}")
+            parts.append(f"ignored: {listed(self.ignored)}")
         return "; ".join(parts)
 
     def _how(self) -> str:
-        classes, confidences = _quoted(self.classes), _quoted(self.confidences)
+        classes, confidences = listed(self.classes), listed(self.confidences)
         if self.kind == "labels":
             return f"hard labels in {classes}"
         if self.kind == "wide":
-            called = f", called {_quoted(self.names)}" if self.names else ""
+            called = f", called {listed(self.names)}" if self.names else ""
             return f"wide, a column for each of {len(self.classes):,} classes: {classes}{called}"
         if self.kind == "ranked" and len(self.classes) == 1 and self.case is None:
             return f"one class per row: class in {classes}, confidence in {confidences}"
@@ -96,32 +94,18 @@ class Layout:
         )
 
 
-def table_of(reader: Reader) -> Table:
-    """A table with names that can be told apart."""
-    try:
-        names = [str(name) for name in reader.schema.names]
-    except UnicodeDecodeError:
-        raise FileError(reader.name, "the name of a column is not UTF-8 text.") from None
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
-        raise FileError(reader.name, f"the column {shown(twice)} is there twice.")
-    return Table(reader, names)
-
-
 def require_columns(table: Table, hints: LayoutHints) -> None:
     """Columns that the caller names are there, and are not to be ignored as well."""
-    if hints.layout not in ("auto", *KINDS):
-        raise TopListError(f"a layout is {', '.join(KINDS)} or auto, not {hints.layout!r}.{meant(hints.layout, KINDS)}")
     left = set(ignored(table.names, hints.ignore))
     for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
         if wanted == hints.confidences and "*" in wanted and wanted not in table.names:
             if not any(fnmatchcase(name, wanted) for name in table.names):
-                raise FileError(table.source, f"no column matches {shown(wanted)}.{_there_are(table.names)}")
+                raise FileError(table.source, f"no column matches {quote(wanted)}.{_there_are(table.names)}")
         elif wanted not in table.names:
-            near = meant(wanted, table.names) or _there_are(table.names)
-            raise FileError(table.source, f"there is no column {shown(wanted)}.{near}{_for_one(hints, wanted)}")
+            near = did_you_mean(wanted, table.names) or _there_are(table.names)
+            raise FileError(table.source, f"there is no column {quote(wanted)}.{near}{_for_one(hints, wanted)}")
         elif wanted in left:
-            raise FileError(table.source, f"the column {shown(wanted)} is named, and to be ignored as well.")
+            raise FileError(table.source, f"the column {quote(wanted)} is named, and to be ignored as well.")
 
 
 def require_header(table: Table) -> None:
@@ -132,7 +116,7 @@ def require_header(table: Table) -> None:
     if table.reader.text and not named_so and all(_is_number(name) for name in names):
         raise FileError(
             table.source,
-            f"the first line holds nothing but numbers ({_quoted(names)}): is the header missing? Write the names of "
+            f"the first line holds nothing but numbers ({listed(names)}): is the header missing? Write the names of "
             "the columns into the first line.",
         )
 
@@ -147,10 +131,10 @@ def _is_number(name: str) -> bool:
 
 def _for_one(hints: LayoutHints, wanted: str) -> str:
     """That columns may be named for each file, where one was named for all of them."""
-    what = "case" if wanted == hints.case else "classes" if wanted == hints.classes else "confidences"
+    what = "case" if wanted == hints.case else "class_column" if wanted == hints.classes else "confidence"
     if hints.truth or wanted not in (hints.case, hints.classes, hints.confidences):
         return ""
-    return f" If files call it differently, name it for each: {what}={{name: column}}."
+    return f" If files call it differently, name it for each: Source(..., {what}=...)."
 
 
 def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -166,12 +150,12 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
         free += [hints.classes] if hints.classes in hints.extra else named(hints.extra, (*TRUTH, *CLASS))[:1]
     found = _Finding(table, hints, case, free)
     layout = found.truth() if hints.truth else found.prediction()
-    given = ((hints.classes, layout.classes, "classes"), (hints.confidences, layout.confidences, "confidences"))
+    given = ((hints.classes, layout.classes, "class_column"), (hints.confidences, layout.confidences, "confidence"))
     for name, used, what in given:
         if name is not None and name not in used and "*" not in name:
             say = "outcome" if hints.truth else what
             raise FileError(
-                table.source, f"{say}={name!r} has no effect: this is read as {layout.in_words(aligned=False)}."
+                table.source, f"{say}={name!r} has no effect: this is read as {layout.describe(aligned=False)}."
             )
     return layout
 
@@ -216,13 +200,13 @@ class _Finding:
             return self.prediction()
         outcomes = named(free, TRUTH)
         if len(outcomes) > 1:
-            self._refuse(f"{_quoted(outcomes)} may all hold outcomes. Say which: {_either('outcome', outcomes)}.")
+            self._refuse(f"{listed(outcomes)} may all hold outcomes. Say which: {_either('outcome', outcomes)}.")
         if outcomes and not self._is_one_hot(outcomes[0]):
             return self._layout("labels", outcomes)
         if outcomes:
             self._refuse(
-                f"the column {shown(outcomes[0])} may hold outcomes, or be a class of a table with a column for each. "
-                f"Say outcome={outcomes[0]!r}, or declare the labels of all classes."
+                f"the column {quote(outcomes[0])} may hold outcomes, or be a class of a table with a column for each. "
+                f"Say {argument('outcome', outcomes[0])}, or declare the labels of all classes."
             )
         return self.prediction()
 
@@ -243,22 +227,22 @@ class _Finding:
 
     def _lists(self) -> Layout | None:
         hints, table = self.hints, self.table
-        listed = [name for name in self.free if table.is_list(name) and not table.is_object(name)]
-        if hints.truth and len(listed) == 1:
+        columns = [name for name in self.free if table.is_list(name) and not table.is_object(name)]
+        if hints.truth and len(columns) == 1:
             return None  # one list per case and no confidences: a label set
         for given, words, what in (
             (hints.confidences, CONFIDENCE, "confidences"),
             (hints.classes, self._class_words, "classes"),
         ):
-            several_ = named(listed, words)
-            if given is None and len(several_) > 1:
-                self._refuse(f"{_quoted(several_)} may all hold {what}. Say which: {_either(what, several_)}.")
-        floating = [name for name in listed if _is_floating(table, name)]
-        others = [name for name in listed if name not in floating and not is_named(name, TRUTH)]
-        confidence = self._one(hints.confidences, floating, CONFIDENCE, "confidences", listed)
-        classes = self._one(hints.classes, others, self._class_words, "classes", listed)
+            able = named(columns, words)
+            if given is None and len(able) > 1:
+                self._refuse(f"{listed(able)} may all hold {what}. Say which: {_either(what, able)}.")
+        floating = [name for name in columns if _is_floating(table, name)]
+        others = [name for name in columns if name not in floating and not is_named(name, TRUTH)]
+        confidence = self._one(hints.confidences, floating, CONFIDENCE, "confidences", columns)
+        classes = self._one(hints.classes, others, self._class_words, "classes", columns)
         if classes is None or confidence is None:  # whole numbers on both sides, or empty lists: names can tell
-            rest = [name for name in listed if name not in (classes, confidence) and not is_named(name, TRUTH)]
+            rest = [name for name in columns if name not in (classes, confidence) and not is_named(name, TRUTH)]
             classes = classes or next(iter(named(rest, self._class_words)), None)
             confidence = confidence or next(iter(named([n for n in rest if n != classes], CONFIDENCE)), None)
         if classes is None or confidence is None or classes == confidence:
@@ -266,18 +250,18 @@ class _Finding:
         return self._layout("lists", [classes], [confidence])
 
     def _one(
-        self, given: str | None, some: list[str], known: Sequence[str], what: str, listed: Sequence[str]
+        self, given: str | None, some: list[str], known: Sequence[str], what: str, columns: Sequence[str]
     ) -> str | None:
         """The column for one role: as given, the only one, or the only one with a known name."""
         if given is not None:
-            return given if given in listed else None
+            return given if given in columns else None
         if len(some) <= 1:
             return some[0] if some else None
         telling = named(some, known)
         if len(telling) == 1:
             return telling[0]
         return self._refuse(
-            f"{_quoted(telling or some)} may all hold {what}. Say which: {_either(what, telling or some)}."
+            f"{listed(telling or some)} may all hold {what}. Say which: {_either(what, telling or some)}."
         )
 
     def _ranked(self) -> Layout | None:
@@ -290,8 +274,8 @@ class _Finding:
         for stems in (classes, confidences):
             if len(stems) > 1:
                 some = [next(iter(one.values())) for one in stems.values()]
-                left = ", ".join(f"ignore='{stem}*'" for stem in stems)
-                self._refuse(f"{_quoted(some)} are numbered, and only one kind of them can be used. Leave out: {left}.")
+                left = ", ".join(argument("ignore", f"{stem}*") for stem in stems)
+                self._refuse(f"{listed(some)} are numbered, and only one kind of them can be used. Leave out: {left}.")
         (class_of,), (confidence_of,) = classes.values(), confidences.values()
         if class_of.keys() != confidence_of.keys():
             odd = min(class_of.keys() ^ confidence_of.keys())
@@ -314,8 +298,8 @@ class _Finding:
         if lowest == 2 or (lowest == 1 and numbered_.endswith(".1")):
             return pair
         return self._refuse(
-            f"{_quoted(pair)} have no number, unlike {shown(numbered_)} and those after it: are they the first on the "
-            f"list? Number them, or leave them out: ignore={pair[0]!r}, ignore={pair[1]!r}."
+            f"{listed(pair)} have no number, unlike {quote(numbered_)} and those after it: are they the first on the "
+            f"list? Number them, or leave them out: {argument('ignore', pair[0])}, {argument('ignore', pair[1])}."
         )
 
     def _long(self) -> Layout | None:
@@ -328,17 +312,17 @@ class _Finding:
             classes = others
         if not confidences or not classes:
             if hints.confidences in scalar or (stated and confidences):
-                which = _either("classes", others) if others else "classes=..."
+                which = _either("classes", others) if others else argument("class_column")
                 self._refuse(
-                    f"confidences are in {_quoted(confidences)}, but which column holds the classes? Say {which}."
+                    f"confidences are in {listed(confidences)}, but which column holds the classes? Say {which}."
                 )
             if stated and classes:
                 which = _either("confidences", [name for name in others if name not in classes])
-                self._refuse(f"classes are in {_quoted(classes)}, but which column holds the confidences? Say {which}.")
+                self._refuse(f"classes are in {listed(classes)}, but which column holds the confidences? Say {which}.")
             return None
         for what, some in (("confidences", confidences), ("classes", classes)):
             if len(some) > 1:
-                self._refuse(f"{_quoted(some)} may all hold {what}. Say which: {_either(what, some)}.")
+                self._refuse(f"{listed(some)} may all hold {what}. Say which: {_either(what, some)}.")
         if self.case is None:
             return self._layout("ranked", classes, confidences)  # a row is a list of one class
         return self._layout("long", classes, confidences)
@@ -356,7 +340,7 @@ class _Finding:
             return None
         if len(classes) > 1:
             what = "outcome" if hints.truth else "classes"
-            self._refuse(f"{_quoted(classes)} may all hold the labels. Say which: {_either(what, classes)}.")
+            self._refuse(f"{listed(classes)} may all hold the labels. Say which: {_either(what, classes)}.")
         doubtful = [name for name in self.free if name not in classes and self._is_doubtful(name)]
         if doubtful and not (stated and hints.classes in classes):
             self._refuse_labels(classes[0], doubtful)
@@ -375,29 +359,30 @@ class _Finding:
         return self.table.could_be_confidence(name)
 
     def _refuse_labels(self, label: str, doubtful: Sequence[str]) -> NoReturn:
-        what, few = shown(label), ", ".join(f"ignore={name!r}" for name in doubtful[:4])
+        what, few = quote(label), ", ".join(argument("ignore", name) for name in doubtful[:4])
         few += ", ..." if len(doubtful) > 4 else ""
         if self.hints.truth:
             self._refuse(
-                f"{what} may hold outcomes, but {_quoted(doubtful)} may hold confidences. For outcomes say "
-                f"outcome={label!r}; for a distribution per case say confidences={{'truth': {doubtful[0]!r}}}, "
-                f"or ignore={label!r} for a column per class."
+                f"{what} may hold outcomes, but {listed(doubtful)} may hold confidences. For outcomes say "
+                f"{argument('outcome', label)}; for a distribution per case say "
+                f"{argument('confidence', doubtful[0], 'truth')}, "
+                f"or {argument('ignore', label)} for a column per class."
             )
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
             self._refuse(
-                f"{what} may be a hard label, but {_quoted(nested)} holds lists or objects that may be confidences. "
+                f"{what} may be a hard label, but {listed(nested)} holds lists or objects that may be confidences. "
                 f"For hard labels say {few}; lists are read where classes and confidences are a column of lists each."
             )
         if len(doubtful) == 1:
             self._refuse(
-                f"{what} may be a hard label, or have its confidence in {shown(doubtful[0])}. Say "
-                f"confidences={doubtful[0]!r}, or for hard labels {few}."
+                f"{what} may be a hard label, or have its confidence in {quote(doubtful[0])}. Say "
+                f"{argument('confidence', doubtful[0])}, or for hard labels {few}."
             )
         self._refuse(
-            f"{what} may be a hard label, but {_quoted(doubtful)} may hold confidences. For a column per class say "
-            f"ignore={label!r}; for hard labels say {few}; if one column is the confidence of {what}, say "
-            "confidences=... with its name."
+            f"{what} may be a hard label, but {listed(doubtful)} may hold confidences. For a column per class say "
+            f"{argument('ignore', label)}; for hard labels say {few}; if one column is the confidence of {what}, say "
+            f"{argument('confidence')} with its name."
         )
 
     def _wide(self) -> Layout | None:
@@ -426,7 +411,7 @@ class _Finding:
 
     def _wide_by_labels(self, scalar: list[str], labels: Collection[str]) -> Layout | None:
         """The columns that are called as the classes are; what others hold is no number."""
-        if getattr(self.table.reader, "unnamed", False) and len(scalar) == len(labels):
+        if self.table.reader.unnamed and len(scalar) == len(labels):
             return self._layout("wide", scalar, names=list(labels))  # by their places
         _require_no_typo(scalar, labels, self.table.source)
         classes = [name for name in scalar if name in labels]
@@ -441,14 +426,14 @@ class _Finding:
         return self._layout("wide", classes)
 
     def _refuse_further(self, classes: Sequence[str], others: Sequence[str]) -> NoReturn:
-        few = ", ".join(f"ignore={name!r}" for name in others[:4]) + (", ..." if len(others) > 4 else "")
+        few = ", ".join(argument("ignore", name) for name in others[:4]) + (", ..." if len(others) > 4 else "")
         ids = [name for name in others if self.case is None and self._is_key(name)]
-        case = f" If it holds case ids, say case={ids[0]!r}." if ids else ""
-        seem = f"{_quoted(classes)} seem to be classes, a column each, but " if classes else ""
+        case = f" If it holds case ids, say {argument('case', ids[0])}." if ids else ""
+        seem = f"{listed(classes)} seem to be classes, a column each, but " if classes else ""
         self._refuse(
-            f"{seem}{_quoted(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
-            f"class: {few}; or name the columns of classes by a pattern, such as confidences='prob_*', or declare the "
-            f"labels of all classes, or their number where it is that of the columns.{case}"
+            f"{seem}{listed(others)} {'is' if len(others) == 1 else 'are'} not clearly so. Leave out what is no "
+            f"class: {few}; or name the columns of classes by a pattern, such as {argument('confidence', 'prob_*')}, "
+            f"or declare the labels of all classes, or their number where it is that of the columns.{case}"
         )
 
     def _is_key(self, name: str) -> bool:
@@ -461,16 +446,19 @@ class _Finding:
             return
         head = names[0][: len(next(iter(heads))) + 1]
         if all(name.startswith(head) and len(name) > len(head) for name in names):
-            rest = _quoted([name[len(head) :] for name in names[:3]])
+            rest = listed([name[len(head) :] for name in names[:3]])
             self._refuse(
-                f"{_quoted(names)} begin alike. If the classes are {rest} and so on, say confidences='{head}*'; if "
-                "they are called as the columns are, say layout='wide'."
+                f"{listed(names)} begin alike. If the classes are {rest} and so on, say "
+                f"{argument('confidence', f'{head}*')}; if they are called as the columns are, say "
+                f"{argument('layout', 'wide')}."
             )
 
     def _pattern(self, pattern: str) -> Layout:
         """A column per class: the class is what the star of the pattern stands for."""
         if pattern.count("*") != 1 or any(mark in pattern for mark in "?["):
-            self._refuse(f"confidences={pattern!r}: a pattern for a column per class has one star, as prob_* has.")
+            self._refuse(
+                f"{argument('confidence', pattern)}: a pattern for a column per class has one star, as prob_* has."
+            )
         head, _, tail = pattern.partition("*")
         columns = [
             name
@@ -478,7 +466,7 @@ class _Finding:
             if name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
         ]
         if not columns:
-            self._refuse(f"no column matches {shown(pattern)}.{_there_are(self.table.names)}")
+            self._refuse(f"no column matches {quote(pattern)}.{_there_are(self.table.names)}")
         classes = [name[len(head) : len(name) - len(tail)] for name in columns]
         return self._layout("wide", columns, names=classes)
 
@@ -487,22 +475,24 @@ class _Finding:
         looked = "" if hints.layout == "auto" else f" for the layout {hints.layout!r}"
         objects = [name for name in self.free if table.is_object(name)]
         if objects:
-            say = "outcome=..." if hints.truth else "classes=... and confidences=..."
+            say = argument("outcome") if hints.truth else f"{argument('class_column')} and {argument('confidence')}"
             self._refuse(
-                f"{_quoted(objects)} holds objects, which are not read: write classes and confidences as two columns "
+                f"{listed(objects)} holds objects, which are not read: write classes and confidences as two columns "
                 f"of lists, or a row per class, or name other columns with {say}."
             )
         if hints.truth:
-            self._refuse(f"no column of outcomes was found{looked}: name it with outcome=....{_there_are(table.names)}")
+            self._refuse(
+                f"no column of outcomes was found{looked}: name it with {argument('outcome')}.{_there_are(table.names)}"
+            )
         outcomes = named(self.free, TRUTH)
         if outcomes:
             self._refuse(
-                f"the column {shown(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
-                f"predictions, say classes={outcomes[0]!r}.{_there_are(table.names)}"
+                f"the column {quote(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
+                f"predictions, say {argument('class_column', outcomes[0])}.{_there_are(table.names)}"
             )
         self._refuse(
-            f"no columns of predictions were found{looked}: name them with classes=... and, where there are, "
-            f"confidences=....{_missing_header(table.names)}{_there_are(table.names)}"
+            f"no columns of predictions were found{looked}: name them with {argument('class_column')} and, where there "
+            f"are, {argument('confidence')}.{_missing_header(table.names)}{_there_are(table.names)}"
         )
 
     @property
@@ -531,10 +521,10 @@ def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str)
     without = {label.strip().casefold(): label for label in labels if label not in set(names)}
     if len(without) < len(labels):
         for name in [name for name in names if name not in labels][:20]:
-            near = nearest(name, without.values(), 0.8)
+            near = closest(name, without.values(), 0.8)
             if near is not None:
                 raise FileError(
-                    source, f"the column {shown(name)} is not among the labels. Did you mean {shown(near)}?"
+                    source, f"the column {quote(name)} is not among the labels. Did you mean {quote(near)}?"
                 )
 
 
@@ -549,12 +539,9 @@ def _is_value(name: str) -> bool:
 
 
 def _either(what: str, names: Sequence[str]) -> str:
-    return " or ".join(f"{what}={name!r}" for name in names[:4])
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return several(list(names))
+    option = {"classes": "class_column", "confidences": "confidence"}.get(what, what)
+    return " or ".join(argument(option, name) for name in names[:4])
 
 
 def _there_are(names: Sequence[str]) -> str:
-    return f" The columns are {several(list(names))}." if names else " There are no columns."
+    return f" The columns are {listed(names)}." if names else " There are no columns."

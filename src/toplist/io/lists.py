@@ -1,32 +1,27 @@
-"""From columns of files to scored cases: lists are built, checked and scored, and errors name the file and the row.
-
-Tables in memory and files as lists: the layouts of `toplist.io`, all cases at once.
-"""
+"""Batches of files and frames as checked lists; errors name the file, the row, and the classes as the file does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Codes
+from toplist.core import flags
 from toplist.errors import CaseError, ClassError, FileError, ShapeError, TopListError
-from toplist.io.batches import Batch
+from toplist.io.batches import Batch, concat
 from toplist.io.columns import plain
 from toplist.io.encoding import EMPTY_REMEDY
-from toplist.io.layouts import LayoutHints
-from toplist.io.options import ReadOptions
+from toplist.io.options import ReadOptions, Source, hints_of
 from toplist.io.sources import OpenTable, open_source
-from toplist.io.spill import rounding_of
 from toplist.lists import TopLists, flatten
+from toplist.lists.error_messages import complain
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
-from toplist.lists.validation import Blanks, Duplicates, Repairs, Units
+from toplist.lists.validation import Repairs
 
 NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
 
@@ -34,7 +29,7 @@ NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
 def require_all_columns(source: OpenTable, space: ClassSpace) -> None:
     """Columns that go by their place are either all classes, or something else."""
     columns = len(source.names)
-    if columns and getattr(source.reader, "unnamed", False) and (space.per_case or columns != space.size):
+    if columns and source.reader.unnamed and (space.per_case or columns != space.size):
         classes = "a number of classes per case" if space.per_case else f"{show_size(space.size)} classes"
         remedy = "If they are the most confident ones, save their classes too."
         raise FileError(source.path, f"{columns:,} columns without names, but {classes}. {remedy}")
@@ -51,45 +46,29 @@ def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpa
             if width == space.size:
                 order = np.argsort(codes)
                 dense = batch.confidences.reshape(len(batch), width)
-                whole, bare = flatten.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
-                return TopLists._admit_whole(replace(whole, **rounding), bare, None, repairs)
+                rows, bare = flatten.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
+                return TopLists._admit(replace(rows, **rounding), bare, None, repairs)
             codes = np.tile(codes, len(batch))
         rows, bare = flatten.ragged(batch.offsets, codes, batch.confidences, bare, None)
         return TopLists._admit(replace(rows, **rounding), bare, None, repairs)
     except CaseError as error:
-        raise _named(error, batch, names, every, space, repairs) from None
+        raise in_file(_named(error, batch, names, every), batch) from None
 
 
-def _named(
-    error: CaseError, batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs
-) -> FileError:
-    """The same error with the classes as the file names them."""
-    if error.case is None:
-        return in_file(error, batch)
-    lo, hi = batch.offsets[error.case], batch.offsets[error.case + 1]
-    size = space.size[error.case] if space.per_case else space.size
-    values = list(names) if batch.classes is None else plain(batch.classes.slice(int(lo), int(hi - lo))).to_pylist()
-    own = codes.tolist() if batch.classes is None else codes[lo:hi].tolist()
-    written = [";".join(map(str, value)) or "{}" if isinstance(value, list) else value for value in values]
-    values = [written[own.index(code)] for code in own]  # a set is one class, however its labels are ordered
-    try:
-        TopLists.from_ragged(
-            [0, len(values)],
-            values,
-            batch.confidences[lo:hi],
-            ClassSpace(size),
-            units=repairs.units,
-            normalize=repairs.normalize,
-            duplicates=repairs.duplicates,
-        )
-    except CaseError as again:
-        again.case = error.case
-        for value in (value for value in values if len(repr(value)) > len(shown(value))):
-            again.problem = again.problem.replace(repr(value), shown(value))
-        return in_file(again, batch)
-    except TopListError:
-        pass
-    return in_file(error, batch)
+def _named(error: CaseError, batch: Batch, names: tuple[str, ...], codes: Codes) -> CaseError:
+    """The same error with the classes as the file names them; a class outside the space goes by its number."""
+    if error.detail is None or error.detail[0] == flags.OUTSIDE:
+        return error
+    bit, bad = error.detail
+    lo, hi = int(batch.offsets[bad.row]), int(batch.offsets[bad.row + 1])
+    values: list[Any] = list(names)
+    if batch.classes is not None:
+        values = plain(batch.classes.slice(lo, hi - lo)).to_pylist()
+    own = codes if batch.classes is None and len(codes) == len(names) else codes[lo:hi]
+    called: dict[int, Any] = {}  # a set is one class, however its labels are ordered
+    for code, value in zip(own.tolist(), values, strict=True):
+        called.setdefault(code, ";".join(map(str, value)) or "{}" if isinstance(value, list) else value)
+    return complain(bit, replace(bad, classes=[called.get(code, code) for code in bad.classes]))
 
 
 def in_file(error: CaseError, batch: Batch) -> FileError:
@@ -97,11 +76,22 @@ def in_file(error: CaseError, batch: Batch) -> FileError:
     row = None if error.case is None else int(batch.rows[error.case])
     where = ""
     if error.case is not None and batch.ids is not None:
-        where = f"case {shown(batch.ids[error.case].as_py())}: "
+        where = f"case {quote(batch.ids[error.case].as_py())}: "
     return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
 
 
+def repairs_made(lists: TopLists, batch: Batch) -> dict[str, int]:
+    """In how many cases something was repaired, or was left out since it lacks its class or its confidence."""
+    return {**lists.repairs, **_left_out(batch)}
+
+
+def _left_out(batch: Batch) -> dict[str, int]:
+    cases = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
+    return {"blanks left out": cases} if cases else {}
+
+
 def require_outcomes(truth: Batch, sets: str | None) -> None:
+    """Every case has an outcome."""
     sizes = np.diff(truth.offsets)
     if len(sizes) and sizes.min() < 1:
         problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
@@ -118,81 +108,72 @@ def _whole(value: Any) -> int:
 
 
 def class_counts(truth: Batch, name: str) -> Any:
+    """How many classes each case has, from a column of the truth."""
     column = truth.extra[name].to_pylist()
     out = []
     for row, value in zip(truth.rows, column, strict=True):
         size = _whole(value)
         if size < 1:
-            raise FileError(truth.source, f"{shown(value)} in {shown(name)} is no number of classes.", row=int(row))
+            raise FileError(truth.source, f"{quote(value)} in {quote(name)} is no number of classes.", row=int(row))
         out.append(size)
     return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)
 
 
-def read_lists(
-    data: Any,
-    space: Any = None,
-    layout: str = "auto",
-    *,
-    case: str | None = None,
-    classes: str | None = None,
-    confidences: str | None = None,
-    ignore: str | Sequence[str] = (),
-    by_position: bool = False,
-    units: Units = "probability",
-    normalize: bool = False,
-    duplicates: Duplicates = "error",
-    blanks: Blanks = "error",
-) -> TopLists:
-    """A table: pandas, polars, pyarrow, a DuckDB relation; or a path to a file in any layout that toplist reads.
+def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None, **options: Any) -> TopLists:
+    """Read a table as lists.
 
     Layouts are lists, long, wide, ranked columns and labels, found by the names, types and first values of the
-    columns; `ignore` names columns that are not about predictions. The case ids, or an index that is named or not
-    the default one, become `ids`. The columns of a wide table name all classes; others need the space. With
-    blanks="drop" a class without a confidence, or the reverse, is left out and counted.
+    columns. The case ids, or an index that is named or not the default one, become `ids`.
+
+    Parameters
+    ----------
+    data : path or table
+        A file in any format that toplist reads, a folder or a pattern of files; or a table: pandas, polars, pyarrow, a
+        DuckDB relation.
+    space : ClassSpace, LabelSets, int, float or sequence, optional
+        The classes, or how many there are; the columns of a wide table name all classes, other tables need it.
+    read : ReadOptions, optional
+        How the table is read.
+    **options
+        Fields of `ReadOptions`, in place of `read` or over it.
+
+    Returns
+    -------
+    TopLists
+        The lists, with `ids` and with what was repaired.
+
+    Raises
+    ------
+    TopListError
+        If the table can be read in several ways or in none; the message says what to type.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"case": [1, 1, 2], "class": ["a", "b", "a"], "confidence": [60, 30, 90]})
+    >>> read_lists(table, 3, scale="percent").mass
+    array([0.9, 0.9])
     """
-    repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates, blanks=blanks)
-    options = ReadOptions(layout, case, classes, confidences, None, ignore, by_position)
-    hints = options.of("frame", None if space is None else as_space(space), None, repairs.blanks)
-    offsets, named, t, declared, ids, dropped, rounding = from_table(data, space, hints)
-    rows, declared = flatten.ragged(offsets, named, t, declared, None)
-    rows = replace(rows, **rounding)
-    return TopLists._admit(rows, declared, ids, repairs, {"blanks left out": dropped} if dropped else {})
-
-
-Table = tuple[Any, Any, Any, ClassSpace, NDArray[Any] | None, int, dict[str, Any]]
-
-
-def from_table(what: Any, space: Any, hints: LayoutHints) -> Table:
-    """Offsets, classes (codes or names), confidences, the space, the case ids, how many had a blank left out, rounding.
-
-    The last is what `Rows` knows of it.
-    """
-    source = open_source(what, "frame", hints)
-    batches = list(source.batches(together=True))
+    how = Source(data, **options).read(ReadOptions() if read is None else read)
+    if how.set_separator is not None:
+        raise TopListError("set_separator has no effect here: give label sets as a space of LabelSets.")
+    source = open_source(data, "frame", hints_of(how, None if space is None else as_space(space)))
     if space is None and not source.names:
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
     known = ClassSpace(labels=source.names) if space is None else as_space(space)
-    sizes = np.concatenate([np.diff(batch.offsets) for batch in batches]) if batches else np.zeros(0, np.int64)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    t = np.concatenate([batch.confidences for batch in batches]) if batches else np.zeros(0)
-    names = [name for batch in batches for name in _names(batch, source)]
+    batches = list(source.batches(together=True))
+    whole, ids = concat(batches, source.path, source.names), None
+    if batches and batches[0].ids is not None:
+        ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
+    names = list(source.names) * len(whole) if whole.classes is None else plain(whole.classes).to_pylist()
     if known.labels is not None and names and isinstance(names[0], str):
         names = _as_labels(names, known)
-    ids = None
-    if batches and batches[0].ids is not None:
-        pa = need("pyarrow")
-        ids = np.array(pa.chunked_array([batch.ids for batch in batches]).to_pylist())
-    dropped = sum(int(np.count_nonzero(batch.halves.any(axis=1))) for batch in batches if batch.halves is not None)
-    return offsets, np.array(names) if names else np.zeros(0, np.int64), t, known, ids, dropped, rounding_of(batches)
-
-
-def _names(batch: Batch, source: OpenTable) -> list[Any]:
-    if batch.classes is None:
-        return list(source.names) * len(batch)
-    named: list[Any] = plain(batch.classes).to_pylist()
-    return named
+    classes = np.array(names) if names else np.zeros(0, np.int64)
+    rows, known = flatten.ragged(whole.offsets, classes, whole.confidences, known, None)
+    rows = replace(rows, precision=whole.precision, shown=whole.shown)
+    return TopLists._admit(rows, known, ids, how.repairs, _left_out(whole))
 
 
 def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:

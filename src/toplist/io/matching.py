@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from toplist._optional import need
-from toplist._text import several, shown
+from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
 from toplist.io.column_names import CASE, CERTAIN, CLASS, CONFIDENCE, NEITHER, TRUTH, is_named, named, numbered, spelled
 from toplist.io.columns import plain
-from toplist.io.layouts import LayoutHints, ignored, recognise
+from toplist.io.layouts import Layout, LayoutHints, ignored, recognise
 from toplist.io.tables import FirstRows, Table, unique_values
 
 _LOOKED = 1000  # rows whose ids are compared
 _STRONG = frozenset(CASE[: CASE.index("question")])  # names that say what a case is, not what is in it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaseColumnRequest:
     """A table, and what the caller says about it."""
 
@@ -27,12 +28,25 @@ class CaseColumnRequest:
     hints: LayoutHints
 
     @property
+    def called(self) -> str:
+        """The name of the table, for options that are about it alone."""
+        return "truth" if self.hints.truth else self.name
+
+    @cached_property
+    def without_ids(self) -> Layout:
+        """The layout of the table if no column holds case ids."""
+        return recognise(self.table, self.hints, None)
+
+    def layout(self, case: str | None) -> Layout:
+        """The layout of the table if this column holds case ids, or none."""
+        return self.without_ids if case is None else recognise(self.table, self.hints, case)
+
+    @property
     def files(self) -> frozenset[Any]:
         """What is read, however it is called: files, or a table in memory."""
         reader = self.table.reader
         if not reader.paths:
-            origin = getattr(reader, "origin", None)
-            return frozenset([id(reader if origin is None else origin)])
+            return frozenset([id(reader if reader.origin is None else reader.origin)])
         return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
 
 
@@ -46,9 +60,8 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
     told = next((one for one in asked if one.hints.case is not None), None)
     if any(one.hints.by_position for one in asked):
         if told is not None:
-            raise AlignmentError(
-                f"by_position=True and case={told.hints.case!r} contradict each other: give one of them."
-            )
+            both = f"{argument('by_position', True)} and {argument('case', told.hints.case)}"
+            raise AlignmentError(f"{both} contradict each other: give one of them.")
         return [None] * len(asked)
     bare = next((one for one in asked if one.table.bare), None)
     if bare is not None and len(asked) > 1:
@@ -57,12 +70,12 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
             raise AlignmentError(
                 f"{bare.name} is a list or an array, which has no case ids, but {others[0].name} and "
                 f"{others[1].name} have some. Give a frame or a Series with an index, or pass "
-                "by_position=True if all are in the same order."
+                f"{argument('by_position', True)} if all are in the same order."
             )
         if told is not None:
             raise AlignmentError(
-                f"case={told.hints.case!r} has no effect: {bare.name} is a list or an array, which has no case ids and "
-                "is matched by position. Give a frame or a Series with an index."
+                f"{argument('case', told.hints.case)} has no effect: {bare.name} is a list or an array, which has no "
+                "case ids and is matched by position. Give a frame or a Series with an index."
             )
         return [None] * len(asked)
     chosen = [one.hints.case for one in asked]
@@ -126,8 +139,8 @@ def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
     found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
     if len(found) > 1:
-        ways = " or ".join(f"case={name!r}" for name in found[:4])
-        raise AlignmentError(f"{several(found)} could each be the case ids. Say which: {ways}.")
+        ways = " or ".join(argument("case", name) for name in found[:4])
+        raise AlignmentError(f"{listed(found)} could each be the case ids. Say which: {ways}.")
     return found[0] if found else None
 
 
@@ -146,8 +159,7 @@ def _may_be_key(one: CaseColumnRequest, name: str) -> bool:
 
 def _is_key(one: CaseColumnRequest, name: str) -> bool:
     """Whether the values tell cases apart; those of a long table are there once per class."""
-    look = one.table.look(name)
-    if not _tells_apart(look):
+    if not _tells_apart(one.table.look(name)):
         return False
     long = not one.hints.truth and bool(one.hints.confidences or named(one.table.names, CONFIDENCE))
     return long or unique_values(one.table, name)
@@ -164,10 +176,10 @@ def _require_one_pairing(asked: Sequence[CaseColumnRequest], names: Sequence[str
         odd = next((key for key, value in theirs.items() if ours[key] != value), None)
         if odd is not None:
             raise AlignmentError(
-                f"{shown(first)} and {shown(second)} are in all files, but do not go together in the same way: "
-                f"{shown(odd)} stands beside {shown(ours[odd])} in {asked[0].table.source}, and beside "
-                f"{shown(theirs[odd])} in {one.table.source}. Say which are the case ids: case={first!r} or "
-                f"case={second!r}."
+                f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
+                f"{quote(odd)} stands beside {quote(ours[odd])} in {asked[0].table.source}, and beside "
+                f"{quote(theirs[odd])} in {one.table.source}. Say which are the case ids: "
+                f"{argument('case', first)} or {argument('case', second)}."
             )
 
 
@@ -179,12 +191,11 @@ def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, 
         strong = [name for name in names if spelled(name) in _STRONG]
         if len(strong) > 1:
             other = next(one for one in asked if one is not asked[at])
-            own = "truth" if asked[at].hints.truth else asked[at].name
+            own = asked[at].called
             raise AlignmentError(
-                f"{several(strong)} of {asked[at].table.source} could each be the case ids that "
-                f"{other.table.source} has in {shown(known[asked.index(other)][0])}. Say which: "
-                f"case={{{own!r}: {strong[0]!r}}} or "
-                f"case={{{own!r}: {strong[1]!r}}}."
+                f"{listed(strong)} of {asked[at].table.source} could each be the case ids that "
+                f"{other.table.source} has in {quote(known[asked.index(other)][0])}. Say which: "
+                f"{argument('case', strong[0], own)} or {argument('case', strong[1], own)}."
             )
 
 
@@ -205,50 +216,49 @@ def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None
     """Some tables have ids, others have not."""
     lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
     has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
-    own = "truth" if lacks.hints.truth else lacks.name
     raise AlignmentError(
-        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({shown(name)}). "
-        f"Name it with case=... (for one file, case={{{own!r}: ...}}), or pass by_position=True if all files are in "
-        f"the same order.{_unique(lacks)}"
+        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({quote(name)}). "
+        f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.called)}), or pass "
+        f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
     )
 
 
 def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
     """Rows are matched by position without a word only where no column could be an id."""
+    paths = listed([one.table.source for one in asked], 3, str)
     for one in asked:
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"no column with case ids was found in {_paths(asked)}, and rows are not matched by position unless "
-                f"that is asked for: pass by_position=True if all files are in the same order. Or name the ids, if "
-                f"{several(others)} of {one.table.source} holds them: case={others[0]!r}.{_unique(one)}"
+                f"no column with case ids was found in {paths}, and rows are not matched by position unless that is "
+                f"asked for: pass {argument('by_position', True)} if all files are in the same order. Or name the "
+                f"ids, if {listed(others)} of {one.table.source} holds them: {argument('case', others[0])}."
+                f"{_unique(one)}"
             )
 
 
 def _require_rows(one: CaseColumnRequest) -> None:
     """A row is a list of one class only where no column could say which rows belong together."""
-    layout = recognise(one.table, one.hints, None)
+    layout = one.without_ids
     if layout.kind == "ranked" and len(layout.classes) == 1 and one.hints.layout != "ranked":
         others = _unexplained(one)
         if others:
             raise AlignmentError(
-                f"{one.table.source}: no column with case ids was found. Name it, if {several(others)} holds them: "
-                f"case={others[0]!r}; or pass by_position=True if every row is a case."
+                f"{one.table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
+                f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
             )
 
 
 def _unexplained(one: CaseColumnRequest) -> list[str]:
     """The columns that nothing is known of, and that could be ids."""
     table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
-    layout = recognise(table, one.hints, None)
-    return [name for name in layout.ignored if name not in left and _could_be_id(table, name)]
+    return [name for name in one.without_ids.ignored if name not in left and _could_be_id(table, name)]
 
 
 def _could_be_id(table: Table, name: str) -> bool:
     if not table.is_scalar(name) or is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE)):
         return False
-    look = table.look(name)
-    return _tells_apart(look)
+    return _tells_apart(table.look(name))
 
 
 def _tells_apart(look: FirstRows) -> bool:
@@ -260,9 +270,4 @@ def _unique(one: CaseColumnRequest) -> str:
     """The columns of a table whose values are unique, as a hint."""
     names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
     found = [name for name in names[:5] if unique_values(one.table, name)]
-    return f" The values of {several(found)} are unique." if found else ""
-
-
-def _paths(asked: Sequence[CaseColumnRequest]) -> str:
-    paths = [one.table.source for one in asked]
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")
+    return f" The values of {listed(found)} are unique." if found else ""

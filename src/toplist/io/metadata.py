@@ -1,7 +1,4 @@
-"""What the truth says of the cases beside what happened: how much they count, what they belong to, when they were.
-
-Text that says when: only where its order as text is its order in time.
-"""
+"""Columns of the truth beside the outcomes: weights, groups, clusters and times of the cases."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import AlignmentError, FileError
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, numbers, plain
@@ -45,7 +42,7 @@ def filled(truth: Batch, name: str, what: str) -> Any:
     blank = as_numpy(_is_blank(column))
     if blank.any():
         at = int(np.argmax(blank))
-        raise FileError(truth.source, f"there is no {what} in {shown(name)}.", row=int(truth.rows[at]))
+        raise FileError(truth.source, f"there is no {what} in {quote(name)}.", row=int(truth.rows[at]))
     return column
 
 
@@ -64,7 +61,7 @@ def in_time(column: Any, name: str) -> NDArray[np.int64]:
     """The place of each case in time: numbers and dates by size; text as numbers if all of it is, or else as dates."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     if pa.types.is_nested(column.type):
-        raise AlignmentError(f"{shown(name)} says the order, and has lists in it, not numbers, dates or text.")
+        raise AlignmentError(f"{quote(name)} says the order, and has lists in it, not numbers, dates or text.")
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column = pc.utf8_trim_whitespace(column)
         try:
@@ -73,7 +70,7 @@ def in_time(column: Any, name: str) -> NDArray[np.int64]:
             odd = untimely(pc.unique(column).to_pylist())
             if odd is not None:
                 raise AlignmentError(
-                    f"{shown(name)} says the order, and {shown(odd)} in it does not: {REMEDY}."
+                    f"{quote(name)} says the order, and {quote(odd)} in it does not: {REMEDY}."
                 ) from None
     coded = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
     return as_numpy(coded).astype(np.int64) - 1
@@ -86,8 +83,8 @@ def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         at = int(np.argmax(bad))
-        told = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
-        raise FileError(truth.source, f"{told}: weights are numbers, none below zero.", row=int(truth.rows[at]))
+        problem = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
+        raise FileError(truth.source, f"{problem}: weights are numbers, none below zero.", row=int(truth.rows[at]))
     return values
 
 
@@ -129,7 +126,7 @@ def group_name(value: str | None) -> str:
 def require_few_groups(groups: Sized, name: str | None) -> None:
     """Refuse more groups than a leaderboard can show: each has a table and intervals of its own."""
     if len(groups) > MOST_GROUPS:
-        of = f" {shown(name)}" if name else ""
+        of = f" {quote(name)}" if name else ""
         raise AlignmentError(
             f"the groups by{of} are more than {MOST_GROUPS:,}, too many for a table each: group by a column with fewer "
             "values, such as a range of these."

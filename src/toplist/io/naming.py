@@ -1,29 +1,15 @@
-"""What cases and classes are called: asked for the few cases that people get to see, never for all."""
+"""Names of cases, classes and outcomes of a batch of a file, as the file has them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from toplist._typing import Codes
 from toplist.io.batches import Batch
-from toplist.lists import TopLists
-from toplist.lists.checks.detect import Names
-from toplist.lists.labelsets import LabelSets, Sets
-
-
-def for_lists(lists: TopLists, y: Any = None) -> Names:
-    """The names of lists in memory; `y` are the outcomes as they were given, which may be no class that is listed.
-
-    >>> import toplist as tl
-    >>> names = for_lists(tl.TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}], 10), ["fox"])
-    >>> names.case(0, 41), names.classes(0, [1]), names.outcome(0, -1)
-    ('41', ['dog'], 'fox')
-    """
-    return _InMemory(lists, y)
+from toplist.lists.checks.names import Names, text
 
 
 def for_batch(
@@ -37,42 +23,6 @@ def for_predictions(batch: Batch, names: Sequence[str], codes: Codes) -> Names:
     """The names of a batch of a file of predictions, beside which there is no truth."""
     nothing = replace(batch, ids=None, offsets=np.zeros(len(batch) + 1, np.int64), classes=None)
     return _InFile(_Coded(batch, names, codes), _Coded(nothing, (), np.zeros(0, np.int64)))
-
-
-def text(value: Any) -> str:
-    """A name on one line; label sets in the order of their labels, whatever order they came in.
-
-    >>> text({"b", "a"}), text(3), text(np.str_("x"))
-    ('{a, b}', '3', 'x')
-    """
-    if isinstance(value, set | frozenset | list | tuple):
-        return "{" + ", ".join(sorted(map(str, value))) + "}"
-    return str(value)
-
-
-@dataclass(frozen=True, slots=True)
-class _InMemory:
-    lists: TopLists
-    y: Any
-
-    def case(self, at: int, position: int) -> str:
-        ids = self.lists.ids
-        return str(position) if ids is None else text(ids[at])
-
-    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        return [text(self.lists.space.decode(int(code))) for code in codes]
-
-    def outcome(self, at: int, code: int) -> str:
-        space = self.lists.space
-        digest = isinstance(space, LabelSets) and space.digests
-        if (code >= 0 and not digest) or self.y is None or isinstance(self.y, TopLists):
-            return self.classes(at, [code])[0] if code >= 0 else "a class that is never listed"
-        if isinstance(space, LabelSets) and (isinstance(self.y, Sets) or hasattr(self.y, "tocsr")):
-            return text(space.named(space.sets(self.y).take([at]))[0])
-        given = self.y[at] if isinstance(self.y, list | tuple) else np.asarray(self.y)[at]
-        if isinstance(space, LabelSets) and isinstance(given, np.ndarray):
-            given = {name for name, there in zip(space.names, given, strict=True) if there}
-        return text(given)
 
 
 @dataclass(frozen=True, slots=True)

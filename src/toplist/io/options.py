@@ -1,104 +1,366 @@
-"""What the caller says about how files are read: for all of them, or for one by its name."""
+"""What the caller says about the data: how tables are read, a model's predictions, the truth."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args
 
+from toplist._text import did_you_mean
 from toplist.errors import TopListError
-from toplist.io.layouts import LayoutHints
+from toplist.io.layouts import KINDS, LayoutHints
+from toplist.lists import TopList, TopLists
+from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
+from toplist.lists.validation import Blanks, Duplicates, Repairs
 
-TRUTH = "truth"  # the name of the truth where options go by name
+TRUTH = "truth"  # the name of the truth among the files
+LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
+Scale = Literal["probability", "percent", "log"]
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "layout": ("auto", *KINDS),
+    "scale": get_args(Scale),
+    "duplicates": get_args(Duplicates),
+    "blanks": get_args(Blanks),
+}
+_VALUES = ("scale", "normalize", "duplicates")  # about values: they have an effect in memory too
+_COMMON = ("by_position", "set_separator")  # one for all files of a call
+_INHERITED = ("ignore", *_COMMON)  # what the truth takes from `read`: the other options are about predictions
+
+
+def _help(text: str) -> dict[str, str]:
+    return {"help": text}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How tables are read. The defaults find everything that names, types and first values of columns tell.
+
+    Parameters
+    ----------
+    layout : {"auto", "lists", "ranked", "long", "labels", "wide"}, default "auto"
+        How predictions lie in the table; found by default.
+    case : str, optional
+        The column with case ids.
+    class_column : str, optional
+        The column with classes.
+    confidence : str, optional
+        The column with confidences, or a pattern such as "prob_*" for a column per class.
+    ignore : str or sequence of str, default ()
+        Columns, or patterns of columns, that are not about predictions.
+    by_position : bool, default False
+        Match rows by their position, whatever ids there are.
+    set_separator : str, optional
+        Classes are label sets, written with this separator; the labels of the space are those the sets are made of.
+    scale : {"probability", "percent", "log"}, default "probability"
+        The scale of confidences.
+    normalize : bool, default False
+        Divide confidences by their sum where it is too large.
+    duplicates : {"error", "sum"}, default "error"
+        What to do about a class that is listed twice.
+    blanks : {"error", "drop"}, default "error"
+        What to do about a class without a confidence, or a confidence without a class.
+
+    Raises
+    ------
+    TopListError
+        If a value is none of those above.
+
+    Examples
+    --------
+    >>> ReadOptions(scale="percent", ignore="comment").ignore
+    ('comment',)
+    """
+
+    layout: LayoutName = field(default="auto", metadata=_help("lists, long, wide, ranked or labels; found by default."))
+    case: str | None = field(default=None, metadata=_help("The column with case ids."))
+    class_column: str | None = field(default=None, metadata=_help("The column with classes."))
+    confidence: str | None = field(
+        default=None,
+        metadata=_help("The column with confidences, or a pattern such as 'prob_*' for a column per class."),
+    )
+    ignore: str | Sequence[str] = field(default=(), metadata=_help("A column, or a pattern of columns, to leave out."))
+    by_position: bool = field(
+        default=False, metadata=_help("Match rows by their position: all files have the same order.")
+    )
+    set_separator: str | None = field(
+        default=None, metadata=_help("Classes are label sets, with this separator; {} is the empty set.")
+    )
+    scale: Scale = field(default="probability", metadata=_help("Confidences are probability, percent or log."))
+    normalize: bool = field(default=False, metadata=_help("Divide masses by their sum, where they are off."))
+    duplicates: Duplicates = field(default="error", metadata=_help("A class that is listed twice: error or sum."))
+    blanks: Blanks = field(
+        default="error",
+        metadata=_help("Entries that lack their class or their confidence: error, or drop to leave them out."),
+    )
+
+    def __post_init__(self) -> None:
+        for what in ("by_position", "normalize"):
+            if not isinstance(getattr(self, what), bool):
+                raise TopListError(f"{what} is True or False, not {getattr(self, what)!r}.")
+        for what, allowed in _CHOICES.items():
+            _require_choice(what, getattr(self, what), allowed)
+        for what in ("case", "class_column", "confidence"):
+            _require_column(what, getattr(self, what))
+        if self.set_separator is not None and not (isinstance(self.set_separator, str) and self.set_separator):
+            raise TopListError(f"set_separator is text between labels, such as ';', not {self.set_separator!r}.")
+        object.__setattr__(self, "ignore", _ignored(self.ignore))
+
+    @property
+    def repairs(self) -> Repairs:
+        """What is repaired in lists."""
+        return Repairs(units=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+
+    def given(self) -> dict[str, Any]:
+        """The options that differ from their defaults."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+
+
+class Source:
+    """The predictions of one model, with read options of their own.
+
+    Parameters
+    ----------
+    data : path, table or array-like
+        Whatever `compare` takes as the predictions of a model.
+    **options
+        Fields of `ReadOptions`; what is not given comes from `read`.
+
+    Examples
+    --------
+    >>> Source("new.csv", scale="percent", normalize=True)
+    Source('new.csv', scale='percent', normalize=True)
+    """
+
+    __slots__ = ("data", "options")
+
+    def __init__(self, data: Any, /, **options: Any) -> None:
+        self.data = data
+        self.options: Mapping[str, Any] = _checked(options, "Source", data)
+
+    def __repr__(self) -> str:
+        return f"Source({', '.join([repr(self.data), *(f'{k}={v!r}' for k, v in self.options.items())])})"
+
+    def read(self, default: ReadOptions) -> ReadOptions:
+        """The options of this source over those for all."""
+        return replace(default, **self.options)
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class Truth:
+    """Outcomes, and what is known of the cases beside them: columns of a table, or arrays in memory.
+
+    Parameters
+    ----------
+    data : path, table or array-like
+        One outcome per case, or a distribution over the classes per case.
+    outcome : str, optional
+        The column with outcomes.
+    weight, group, cluster, time : str or array-like, optional
+        How much each case counts, the group in whose table it is shown too, the cluster to which it belongs, and when
+        it was. A column of a table that is called cluster or time is found; "" says that it is to be ignored.
+    n_classes : str, optional
+        The column with the number of classes of each case.
+    **options
+        Fields of `ReadOptions` for this table. Of `read`, the truth takes `ignore`, `by_position` and `set_separator`.
+
+    Raises
+    ------
+    TopListError
+        If a name is empty, or columns and arrays are mixed.
+
+    Examples
+    --------
+    >>> Truth("y.csv", cluster="patient", weight="w").weight
+    'w'
+    >>> Truth([0, 1, 1], weight=[1, 2, 1]).cluster is None
+    True
+    """
+
+    data: Any
+    outcome: str | None = field(default=None, metadata=_help("The column of the truth with outcomes."))
+    weight: Any = field(default=None, metadata=_help("A column of the truth: how much each case counts."))
+    group: Any = field(default=None, metadata=_help("A column of the truth: a table for each group of cases too."))
+    cluster: Any = field(
+        default=None, metadata=_help("A column of the truth: cases that belong together (one called cluster is found).")
+    )
+    time: Any = field(
+        default=None, metadata=_help("A column of the truth: when each case was (one called time is found).")
+    )
+    n_classes: str | None = field(
+        default=None, metadata=_help("A column of the truth: how many classes each case has.")
+    )
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __init__(
+        self,
+        data: Any,
+        /,
+        *,
+        outcome: str | None = None,
+        weight: Any = None,
+        group: Any = None,
+        cluster: Any = None,
+        time: Any = None,
+        n_classes: str | None = None,
+        **options: Any,
+    ) -> None:
+        for what, column in (("weight", weight), ("group", group)):
+            if isinstance(column, str) and not column.strip():
+                raise TopListError(f"{what} names a column of the truth: what is given is empty.")
+        _require_column("outcome", outcome)
+        _require_column("n_classes", n_classes)
+        if outcome is not None and options.get("class_column") is not None:
+            raise TopListError("outcome and class_column are the same column of the truth: give one of them.")
+        given = {"data": data, "outcome": outcome, "weight": weight, "group": group, "cluster": cluster, "time": time}
+        for what, value in given.items():
+            object.__setattr__(self, what, value)
+        object.__setattr__(self, "n_classes", n_classes)
+        object.__setattr__(self, "options", _checked(options, "Truth", data))
+        lone = next((what for what, value in {"outcome": outcome, **self.columns}.items() if value is not None), None)
+        if data is None and lone is not None:
+            raise TopListError(f"{lone} is about cases with an outcome: give the outcomes too.")
+        vain = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
+        if vain is not None:
+            raise TopListError(f"{vain} is about predictions: it has no effect on the truth.")
+        named = [what for what, value in self.columns.items() if isinstance(value, str) and value]
+        arrays = [what for what, value in self.columns.items() if value is not None and not isinstance(value, str)]
+        if named and arrays:
+            raise TopListError(
+                f"{named[0]} names a column and {arrays[0]} is an array: give columns of a table, or arrays in memory."
+            )
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is known beside the outcomes, by its name."""
+        return {what: getattr(self, what) for what in ("weight", "group", "cluster", "time", "n_classes")}
+
+    def read(self, default: ReadOptions) -> ReadOptions:
+        """The options of the truth: its own, and those of `default` that are about all files."""
+        return replace(ReadOptions(**{what: getattr(default, what) for what in _INHERITED}), **self.options)
+
+    def with_data(self, data: Any) -> Truth:
+        """The same truth in another form."""
+        return self if data is self.data else Truth(data, outcome=self.outcome, **self.columns, **self.options)
+
+    def require_columns(self) -> None:
+        """Beside a table, all that is known of the cases is in its columns."""
+        for what, value in self.columns.items():
+            if value is not None and not isinstance(value, str):
+                raise TopListError(f"with files and frames, {what} names a column of the truth.")
+
+    def require_arrays(self) -> None:
+        """In memory there are no columns."""
+        for what, value in {"outcome": self.outcome, **self.columns}.items():
+            if isinstance(value, str) and value:
+                remedy = _REMEDIES.get(what, "give one value per case")
+                raise TopListError(f"{what}={value!r} names a column, but the outcomes are in memory: {remedy}.")
+
+
+_REMEDIES = {
+    "outcome": "give the outcomes alone",
+    "n_classes": "the numbers of classes go with the space, as in space=[3, 4, 3]",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How files are read. `layout`, `case`, `classes`, `confidences` and `ignore` are one for all, or by name.
+class ReadRequest:
+    """Models and truth as the caller gave them, each with its read options."""
 
-    The name of the truth is "truth"; without a name, `layout`, `classes` and `confidences` are about predictions.
-    """
+    models: Mapping[str, Any]
+    options: Mapping[str, ReadOptions]
+    truth: Truth
+    truth_options: ReadOptions
 
-    layout: Any = "auto"
-    case: Any = None
-    classes: Any = None
-    confidences: Any = None
-    outcome: str | None = None
-    ignore: Any = ()
-    by_position: bool = False
-    sets: str | None = None
+    @classmethod
+    def of(cls, models: Mapping[str, Any], truth: Any, read: ReadOptions) -> ReadRequest:
+        """Each source with its options over those of `read`."""
+        sources = {str(name): as_source(one) for name, one in models.items()}
+        about = as_truth(truth)
+        if not isinstance(read, ReadOptions):
+            raise TopListError(f"read is a ReadOptions, not {type(read).__name__}.")
+        common = _common([read.given(), *(one.options for one in sources.values()), about.options])
+        base = replace(read, **common)
+        own = {name: one.read(base) for name, one in sources.items()}
+        return cls({name: one.data for name, one in sources.items()}, own, about, about.read(base))
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.by_position, bool):
-            raise TopListError(f"by_position is True or False, not {self.by_position!r}.")
-        for what in ("layout", "case", "classes", "confidences", "outcome"):
-            given = getattr(self, what)
-            for value in given.values() if isinstance(given, Mapping) else [given]:
-                if value is not None and not isinstance(value, str):
-                    raise TopListError(f"{what} is the name of a column, or by file a mapping to names, not {value!r}.")
-                if value == "":
-                    raise TopListError(f"{what} is empty: name a column, or leave it out.")
+    def with_data(self, models: Mapping[str, Any], outcomes: Any) -> ReadRequest:
+        """The same request for the same data in another form."""
+        return replace(self, models=models, truth=self.truth.with_data(outcomes))
 
-    def require_none(self, where: str) -> None:
-        """None of them has an effect on what is no file or frame."""
-        given = {"case": self.case, "classes": self.classes, "confidences": self.confidences, "outcome": self.outcome}
-        given |= {"ignore": self.ignore or None, "by_position": self.by_position or None}
-        vain = next((what for what, value in given.items() if value is not None), None)
+    @property
+    def repairs(self) -> dict[str, Repairs]:
+        """What is repaired in the lists of each model."""
+        return {name: one.repairs for name, one in self.options.items()}
+
+    @property
+    def truth_normalized(self) -> bool:
+        """Whether a truth that is a distribution per case is normalized: as it says, or else where all models are."""
+        given: bool | None = self.truth.options.get("normalize")
+        return all(one.normalize for one in self.options.values()) if given is None else given
+
+    @property
+    def set_separator(self) -> str | None:
+        """The separator of labels in sets, the same for all."""
+        return self.truth_options.set_separator
+
+    def require_memory(self) -> None:
+        """Of what is no file or frame, only the values can be read in several ways."""
+        made = all(isinstance(one, TopLists | TopList) for one in self.models.values())
+        for one in self.options.values():
+            vain = next((what for what in one.given() if made or what not in _VALUES), None)
+            if vain == "blanks":
+                raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
+            if vain in _VALUES:
+                raise TopListError(f"{vain} has no effect on lists that are made: give it where they are made.")
+            if vain is not None:
+                raise TopListError(f"{vain} is about files and frames: it has no effect with predictions in memory.")
+        vain = next(iter(self.truth.options), None)
         if vain is not None:
-            raise TopListError(f"{vain} is about files and frames: it has no effect {where}.")
+            raise TopListError(f"{vain} is about files and frames: it has no effect with outcomes in memory.")
+        self.truth.require_arrays()
 
-    def require_names(self, names: Sequence[str]) -> None:
-        """Options by name are about files that are there."""
-        for what in ("layout", "case", "classes", "confidences", "ignore"):
-            given = getattr(self, what)
-            stray = (
-                next((key for key in given if key not in (*names, TRUTH)), None) if isinstance(given, Mapping) else None
-            )
-            if stray is not None:
-                raise TopListError(f"{what}= is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
+    def hints(self, name: str, space: ClassSpace | None) -> LayoutHints:
+        """What is known about one file of predictions."""
+        read = self.options[name]
+        return _hints(read, space, class_column=read.class_column)
 
-    def of(self, name: str, space: ClassSpace | None, marked: str | None, blanks: str) -> LayoutHints:
-        """What is said about one file of predictions."""
-        return LayoutHints(
-            layout=_of(self.layout, name) or "auto",
-            case=_of(self.case, name),
-            classes=_of(self.classes, name),
-            confidences=_of(self.confidences, name),
-            labels=_labels(space),
-            size=_size(space),
-            sets=marked,
-            blanks=blanks,
-            ignore=self.ignored(name),
-            by_position=self.by_position,
-        )
-
-    def of_truth(self, space: ClassSpace | None, marked: str | None, extra: tuple[str, ...]) -> LayoutHints:
-        """What is said about the truth."""
-        by_name = {what: getattr(self, what) for what in ("layout", "case", "classes", "confidences")}
-        own = {what: given.get(TRUTH) if isinstance(given, Mapping) else None for what, given in by_name.items()}
-        return LayoutHints(
-            layout=own["layout"] or "auto",
-            case=own["case"],
-            classes=self.outcome or own["classes"],
-            confidences=own["confidences"],
-            labels=_labels(space),
-            size=_size(space),
-            extra=extra,
-            truth=True,
-            sets=marked,
-            ignore=self.ignored(TRUTH),
-            by_position=self.by_position,
-        )
-
-    def ignored(self, name: str) -> tuple[str, ...]:
-        """The columns, or patterns, to leave out of one file."""
-        given = self.ignore.get(name, ()) if isinstance(self.ignore, Mapping) else self.ignore
-        return (given,) if isinstance(given, str) else tuple(given)
+    def truth_hints(self, space: ClassSpace | None, extra: tuple[str, ...]) -> LayoutHints:
+        """What is known about the truth, of which `extra` are columns to keep."""
+        read = self.truth_options
+        return _hints(read, space, class_column=self.truth.outcome or read.class_column, extra=extra, truth=True)
 
 
-def _of(option: Any, name: str) -> Any:
-    return option.get(name) if isinstance(option, Mapping) else option
+def as_source(value: Any) -> Source:
+    """Predictions with their options; none of their own if they are plain."""
+    return value if isinstance(value, Source) else Source(value)
+
+
+def as_truth(value: Any) -> Truth:
+    """Outcomes as a `Truth`."""
+    return value if isinstance(value, Truth) else Truth(value)
+
+
+def hints_of(read: ReadOptions, space: ClassSpace | None) -> LayoutHints:
+    """What is known about a table that is read alone."""
+    return replace(_hints(read, space, class_column=read.class_column), sets=None)
+
+
+def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | None, **known: Any) -> LayoutHints:
+    separator = "" if read.set_separator is None and isinstance(space, LabelSets) else read.set_separator
+    return LayoutHints(
+        layout=read.layout,
+        case=read.case,
+        classes=class_column,
+        confidences=read.confidence,
+        labels=_labels(space),
+        size=None if space is None or space.per_case else space.size,
+        sets=separator,
+        blanks=read.blanks,
+        ignore=tuple(read.ignore),
+        by_position=read.by_position,
+        **known,
+    )
 
 
 def _labels(space: ClassSpace | None) -> Collection[str] | None:
@@ -106,5 +368,55 @@ def _labels(space: ClassSpace | None) -> Collection[str] | None:
     return None if space is None or space.labels is None else dict.fromkeys(map(str, space.labels)).keys()
 
 
-def _size(space: ClassSpace | None) -> Any:
-    return None if space is None or space.per_case else space.size
+def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]:
+    """Options that `ReadOptions` has, with values that it takes."""
+    if isinstance(data, Source | Truth):
+        raise TopListError(f"a {kind} is made of data, not of a {type(data).__name__}.")
+    if options and kind == "Source" and isinstance(data, TopLists | TopList):
+        raise TopListError(f"{next(iter(options))} has no effect on lists that are made: give it where they are made.")
+    known = [one.name for one in fields(ReadOptions)]
+    odd = next((name for name in options if name not in known), None)
+    if odd is not None:
+        raise TypeError(f"{kind}() has no option {odd!r}.{did_you_mean(odd, known)}")
+    checked = ReadOptions(**options)
+    return {name: getattr(checked, name) for name in options}
+
+
+def _common(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The options that are one for all files, wherever they are given."""
+    found: dict[str, Any] = {}
+    for options in given:
+        for what in _COMMON:
+            if what in options and options[what] != found.setdefault(what, options[what]):
+                raise TopListError(f"{what} is the same for all files: give it once, as read=ReadOptions({what}=...).")
+    return found
+
+
+def _ignored(value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if isinstance(names, Mapping) or not isinstance(names, Iterable):
+        raise TopListError(f"ignore names columns to leave out, not {value!r}.{_by_file('ignore', value)}")
+    every = tuple(names)
+    odd = next((name for name in every if not isinstance(name, str)), None)
+    if odd is not None:
+        raise TopListError(f"ignore names columns to leave out, not {odd!r}.")
+    return every
+
+
+def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in allowed:
+        near = did_you_mean(value, allowed) if isinstance(value, str) else _by_file(what, value)
+        *most, last = map(repr, allowed)
+        raise TopListError(f"{what} is {', '.join(most)} or {last}, not {value!r}.{near}")
+
+
+def _require_column(what: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        raise TopListError(f"{what} is the name of a column, not {value!r}.{_by_file(what, value)}")
+    if value == "":
+        raise TopListError(f"{what} is empty: name a column, or leave it out.")
+
+
+def _by_file(what: str, value: Any) -> str:
+    """The remedy for options that are meant for one file of several."""
+    return f" What is about one file goes with it: Source(data, {what}=...)." if isinstance(value, Mapping) else ""

@@ -1,4 +1,4 @@
-"""From what the caller names to a plan: sources opened, layouts recognised, classes declared; files as lists."""
+"""From what the caller names to open tables: layouts recognised, classes declared, cases aligned."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array
 from toplist._optional import need
-from toplist._text import several
+from toplist._text import argument, listed
 from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import MISSING, AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
-from toplist.io.encoding import EMPTY_REMEDY, ClassNames, CommonEncoder, Gathering, as_sets, has_integers
-from toplist.io.lists import lists_of, require_all_columns
-from toplist.io.options import ReadOptions
+from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
+from toplist.io.lists import lists_of, repairs_made, require_all_columns, require_outcomes
+from toplist.io.options import ReadRequest, Truth
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import OpenTable, open_sources, tell
 from toplist.lists import TopList, TopLists
@@ -53,29 +53,28 @@ class Plan:
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
 
 
-def names_of(predictions: Any, least: int = 1) -> tuple[str, ...]:
-    """Who predicts, each under a name of its own."""
-    if not isinstance(predictions, Mapping) or len(predictions) < least:
+def names_of(models: Any, least: int = 1) -> tuple[str, ...]:
+    """The names of the models, each different from the others."""
+    if not isinstance(models, Mapping) or len(models) < least:
         many = "one entry" if least == 1 else "two entries"
-        raise TopListError(f"predictions are a mapping from names to what was predicted, with at least {many}.")
-    names = tuple(str(name) for name in predictions)
+        raise TopListError(f"models are a mapping from names to predictions, with at least {many}.")
+    names = tuple(str(name) for name in models)
     if len(set(names)) < len(names):
         raise TopListError(f"every model needs a name of its own, not {', '.join(map(repr, names))}.")
     return names
 
 
-def as_tables(predictions: Mapping[str, Any], y: Any, space: Any) -> tuple[dict[str, Any], Any] | None:
-    """Predictions and outcomes as tables, if any of them is a file or a frame; None if all are plain values.
+def as_tables(request: ReadRequest, space: Any) -> ReadRequest | None:
+    """The request with tables alone, if any of its data is a file or a frame; None if all are plain values.
 
     Plain values have no ids but those of their index or their own: they become tables with one row per case.
     """
-    if not any(_is_table(value) for value in (*predictions.values(), y)):
+    y = request.truth.data
+    if not any(_is_table(value) for value in (*request.models.values(), y)):
         return None
     known = None if space is None else as_space(space)
-    made = {
-        str(name): what if _is_table(what) else _predicted(what, str(name), known) for name, what in predictions.items()
-    }
-    return made, y if y is None or _is_table(y) else _outcomes(y)
+    made = {name: what if _is_table(what) else _predicted(what, name, known) for name, what in request.models.items()}
+    return request.with_data(made, y if y is None or _is_table(y) else _outcomes(y))
 
 
 def _outcomes(y: Any) -> Any:
@@ -134,13 +133,14 @@ def _is_series(value: Any) -> bool:
     return hasattr(value, "to_frame") and hasattr(value, "index") and not callable(value.index)
 
 
-def with_indicators(predictions: Mapping[str, Any], y: Any, space: Any) -> tuple[dict[str, Any], Any]:
-    """Frames of zeros and ones with a column per label as matrices, where the classes are label sets."""
-    given = [space, *(one.space for one in predictions.values() if isinstance(one, TopLists | TopList))]
+def with_indicators(request: ReadRequest, space: Any) -> ReadRequest:
+    """The request with frames of zeros and ones, a column per label, as matrices where the classes are label sets."""
+    given = [space, *(one.space for one in request.models.values() if isinstance(one, TopLists | TopList))]
     known = next((one for one in given if one is not None), None)
-    if not isinstance(known, LabelSets):
-        return dict(predictions), y
-    return {name: _indicators(one, known) for name, one in predictions.items()}, _indicators(y, known)
+    if request.set_separator is not None or not isinstance(known, LabelSets):
+        return request
+    made = {name: _indicators(one, known) for name, one in request.models.items()}
+    return request.with_data(made, _indicators(request.truth.data, known))
 
 
 def _indicators(value: Any, space: LabelSets) -> Any:
@@ -170,100 +170,73 @@ def _is_table(value: Any) -> bool:
     return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
 
 
-def repairs_of(
-    names: Sequence[str], *, units: Any, normalize: Any, duplicates: Any, layout: Any, blanks: Any = "error"
-) -> dict[str, Repairs]:
-    """What is repaired in each model's lists, from options for all or by name."""
-    given = {"units": units, "normalize": normalize, "duplicates": duplicates, "layout": layout, "blanks": blanks}
-    for what, option in given.items():
-        stray = next((key for key in option if key not in names), None) if isinstance(option, Mapping) else None
-        if stray is not None:
-            raise TopListError(f"{what}= is given for {stray!r}, which is not among {', '.join(map(repr, names))}.")
-    return {
-        name: Repairs(
-            units=option_of(units, name, "probability"),
-            normalize=option_of(normalize, name, False),
-            duplicates=option_of(duplicates, name, "error"),
-            blanks=option_of(blanks, name, "error"),
-        )
-        for name in names
-    }
-
-
-def option_of(option: Any, name: str, default: Any) -> Any:
-    """An option for all models, or by name."""
-    return option.get(name, default) if isinstance(option, Mapping) else option
-
-
 def plan_of(
-    predictions: Mapping[str, Any],
-    y: Any,
-    space: Any,
-    repairs: Mapping[str, Repairs],
-    options: ReadOptions,
-    *,
-    missing: str,
-    sizes: str | None = None,
-    weight: Any = None,
-    by: Any = None,
-    cluster: Any = None,
-    order: Any = None,
-    keep: tuple[str, ...] = (),
-    look: Sequence[str] = (),
+    request: ReadRequest, space: Any, *, missing: str, find: Sequence[str] = (), keep: tuple[str, ...] = ()
 ) -> Plan:
-    """A plan from what the caller named: files or frames, and columns of the truth.
+    """A plan from files or frames, and columns of the truth.
 
-    `look` may hold "cluster" and "order": columns of the truth with these names are what they say, the first that is
+    `find` may hold "cluster" and "time": columns of the truth with these names are what they say, the first that is
     there, unless the caller names one, or none (""). Weights, which change more than intervals, are always named.
     """
-    named = (("sample_weight", weight), ("by", by), ("clusters", cluster), ("order", order), ("sizes", sizes))
-    for what, value in named:
-        if value is not None and not isinstance(value, str):
-            raise TopListError(f"with files and frames, {what} names a column of the truth.")
-    known = None if space is None else as_sets(as_space(space), options.sets)
+    about, separator = request.truth, request.set_separator
+    about.require_columns()
+    known = None if space is None else as_sets(as_space(space), separator)
     if known is not None and known.per_case:
         raise SpaceError(
-            "with files and frames, sizes= names the column of the truth that says how many classes there are."
+            "with files and frames, n_classes names the column of the truth that says how many classes there are."
         )
-    extra = _distinct(weight, by, cluster, order, sizes, *keep)
-    truth, *sources = opened(predictions, y, known, options, repairs, extra)
-    open_to = [name for name, given in (("cluster", cluster), ("order", order)) if name in look and given is None]
-    told = None if cluster or order else next((name for name in open_to if name in truth.layout.ignored), None)
-    if told is not None:
-        cluster, order = (told, order) if told == "cluster" else (cluster, told)
-        left = tuple(name for name in truth.layout.ignored if name != told)
-        truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, told), ignored=left))
+    named = (about.weight, about.group, about.cluster, about.time, about.n_classes)
+    truth, *sources = open_request(request, known, _distinct(*named, *keep))
+    truth, cluster, time = _dependence(truth, about, find)
     tell([*sources, truth])
-    if sizes is None and known is None:
+    if about.n_classes is None and known is None:
         known = space_of_columns((*sources, truth))
-        labels = [str(label) for label in known.labels or ()]
-        if has_integers(truth) and not all(label.strip().isdigit() for label in labels):
-            raise SpaceError(
-                f"{truth.path}: the outcomes are numbers, but the classes have names ({several(labels)}), and nobody "
-                "has said which class is which number: give the outcomes as labels, or declare the labels in the "
-                "order of the numbers with space= (--classes)."
-            )
-    columns = (weight or None, by, cluster or None, order or None)
-    mend = Repairs(normalize=all(repairs[source.name].normalize for source in sources))
-    return Plan(truth, tuple(sources), repairs, known, sizes, options.sets, missing, *columns, bool(order), keep, mend)
+        _require_same_names(truth, known)
+    return Plan(
+        truth,
+        tuple(sources),
+        request.repairs,
+        known,
+        about.n_classes,
+        separator,
+        missing,
+        about.weight,
+        about.group,
+        cluster,
+        time,
+        bool(time),
+        keep,
+        Repairs(normalize=request.truth_normalized),
+    )
 
 
-def opened(
-    predictions: Mapping[str, Any],
-    y: Any,
-    space: ClassSpace | None,
-    options: ReadOptions,
-    repairs: Mapping[str, Repairs],
-    extra: tuple[str, ...] = (),
-) -> list[OpenTable]:
-    """The sources of predictions, with the truth before them where there is one."""
-    options.require_names([str(name) for name in predictions])
-    marked = "" if options.sets is None and isinstance(space, LabelSets) else options.sets
-    asked = {
-        str(name): (what, options.of(str(name), space, marked, repairs[str(name)].blanks))
-        for name, what in predictions.items()
-    }
-    return open_sources(asked, None if y is None else (y, options.of_truth(space, marked, extra)))
+def open_request(request: ReadRequest, space: ClassSpace | None, extra: tuple[str, ...] = ()) -> list[OpenTable]:
+    """The tables of predictions, with the truth before them where there is one."""
+    asked = {name: (what, request.hints(name, space)) for name, what in request.models.items()}
+    y = request.truth.data
+    return open_sources(asked, None if y is None else (y, request.truth_hints(space, extra)))
+
+
+def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[OpenTable, str | None, str | None]:
+    """The truth with the columns by which cases depend on each other: of clusters, or of time."""
+    columns: dict[str, str | None] = {"cluster": about.cluster, "time": about.time}
+    if not any(columns.values()):
+        name = next((name for name in find if columns[name] is None and name in truth.layout.ignored), None)
+        if name is not None:
+            columns[name] = name
+            left = tuple(other for other in truth.layout.ignored if other != name)
+            truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, name), ignored=left))
+    return truth, columns["cluster"] or None, columns["time"] or None
+
+
+def _require_same_names(truth: OpenTable, space: ClassSpace) -> None:
+    labels = [str(label) for label in space.labels or ()]
+    if has_integers(truth) and not all(label.strip().isdigit() for label in labels):
+        raise SpaceError(
+            f"{truth.path}: the outcomes are numbers, but the classes have names ({listed(labels)}), and nobody "
+            "has said which class is which number: give the outcomes as labels, or declare the labels in the "
+            f"order of the numbers with {argument('space')}."
+        )
 
 
 def _distinct(*names: str | None) -> tuple[str, ...]:
@@ -274,7 +247,7 @@ def space_of_columns(sources: Sequence[OpenTable]) -> ClassSpace:
     """The classes of wide tables, whose columns name them all."""
     named = [source for source in sources if source.names]
     if not named:
-        raise SpaceError("how many classes are there? Say so with space= (--classes): a number, labels, or infinity.")
+        raise SpaceError(f"how many classes are there? Say so with {argument('space')}: a number, labels, or infinity.")
     first = named[0]
     other = next((source for source in named if set(source.names) != set(first.names)), None)
     if other is not None:
@@ -282,62 +255,34 @@ def space_of_columns(sources: Sequence[OpenTable]) -> ClassSpace:
     return ClassSpace(labels=first.names)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How files are read. `layout` and `repairs` are one for all, or by the name of a file.
+def open_aligned(
+    request: ReadRequest, space: Any = None, *, missing: str = "error", counted: bool = True
+) -> AlignedFiles:
+    """The files whose cases belong together; `counted` says that the number of classes is needed.
 
     `space` is a `ClassSpace` or the number of classes; wide tables that name all classes do without.
     """
-
-    space: Any = None
-    sets: str | None = None
-    layout: Any = "auto"
-    case: Any = None
-    classes: Any = None
-    confidences: Any = None
-    outcome: str | None = None
-    repairs: Repairs | Mapping[str, Repairs] = field(default_factory=Repairs)
-    missing: str = "error"
-    ignore: Any = ()
-    by_position: bool = False
-
-    def __post_init__(self) -> None:
-        if self.missing not in MISSING:
-            raise TopListError(f'missing is "error" or "common" here, not {self.missing!r}.')
-
-    def open(self, predictions: Mapping[str, Any], truth: Any = None, *, counted: bool = True) -> AlignedFiles:
-        """The files, with the truth before them where it is given; `counted`: the number of classes is needed."""
-        known = None if self.space is None else as_sets(as_space(self.space), self.sets)
-        if known is not None and known.per_case:
-            raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
-        options = ReadOptions(
-            self.layout,
-            self.case,
-            self.classes,
-            self.confidences,
-            self.outcome,
-            self.ignore,
-            self.by_position,
-            self.sets,
-        )
-        repairs = {name: option_of(self.repairs, name, Repairs()) for name in predictions}
-        sources = opened(predictions, truth, known, options, repairs)
-        if truth is not None:
-            sources[0] = _outcome_codes(sources[0])
-        tell(sources)
-        space = known
-        if space is None:
-            unnamed = not counted and not any(source.names for source in sources)
-            space = ClassSpace(math.inf) if unnamed else space_of_columns(sources)
-        for source in sources:
-            require_all_columns(source, space)
-        whole = self.sets is None and all(map(has_integers, sources))
-        return AlignedFiles(
-            AlignedCases(sources, self.missing),
-            CommonEncoder(space, whole, self.sets),
-            list(repairs.values()),
-            truth is not None,
-        )
+    if missing not in MISSING[:2]:
+        raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
+    separator, truth = request.set_separator, request.truth.data is not None
+    vain = next((what for what, value in request.truth.columns.items() if value is not None), None)
+    if vain is not None:
+        raise TopListError(f"{vain} has no effect here: every case counts alike.")
+    known = None if space is None else as_sets(as_space(space), separator)
+    if known is not None and known.per_case:
+        raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
+    sources = open_request(request, known)
+    if truth:
+        _require_labels(sources[0])
+    tell(sources)
+    if known is None:
+        unnamed = not counted and not any(source.names for source in sources)
+        known = ClassSpace(math.inf) if unnamed else space_of_columns(sources)
+    for source in sources:
+        require_all_columns(source, known)
+    whole = separator is None and all(map(has_integers, sources))
+    encoder = CommonEncoder(known, whole, separator)
+    return AlignedFiles(AlignedCases(sources, missing), encoder, list(request.repairs.values()), truth)
 
 
 @dataclass(slots=True)
@@ -362,14 +307,13 @@ class AlignedFiles:
 
     def attempts(self) -> Iterator[Iterator[list[Batch]]]:
         """Ways through the cases: the second is for those who meet an `OutOfStepError` on the first."""
-        yield self.cases.in_step()
-        yield self.cases.in_order()
+        return self.cases.attempts()
 
     def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
         """The lists of each file, what happened if the truth is among them, and what codes are called."""
         columns = [source.names for source in self.cases.sources]
         if self.truth:
-            _require_outcomes(batches[0], self.coder.sets)
+            require_outcomes(batches[0], self.coder.sets)
         codes, names = self.coder.together(batches, columns, truth=self.truth)
         if self.truth:
             _require_inside(codes[0], batches[0], self.space)
@@ -390,7 +334,7 @@ class AlignedFiles:
                     lists, outcomes, known = self.lists(batches)
                     everything.add(lists, outcomes, known)
                     for name, one, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
-                        self.repairs_made[name].update(repaired(one, batch))
+                        self.repairs_made[name].update(repairs_made(one, batch))
                     progress("reading", everything.cases, self.cases.total)
             except OutOfStepError:
                 continue
@@ -402,24 +346,10 @@ class AlignedFiles:
         return dict(zip(self.names, whole, strict=True)), y
 
 
-def repaired(lists: TopLists, batch: Batch) -> dict[str, int]:
-    """How many cases were repaired, and in how many something was left out that lacks its class or its confidence."""
-    halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
-    return {**lists.repairs, **({"blanks left out": halves} if halves else {})}
-
-
-def _outcome_codes(truth: OpenTable) -> OpenTable:
+def _require_labels(truth: OpenTable) -> None:
     if truth.layout.kind != "labels":
         problem = f"this is read as a distribution per case ({truth.layout.kind}); fitting needs one outcome per case"
-        raise FileError(truth.path, f"{problem}. Name its column with --outcome.")
-    return truth
-
-
-def _require_outcomes(truth: Batch, sets: str | None) -> None:
-    sizes = np.diff(truth.offsets)
-    if len(sizes) and sizes.min() < 1:
-        problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
-        raise FileError(truth.source, problem, row=int(truth.rows[np.argmin(sizes)]))
+        raise FileError(truth.path, f"{problem}. Name its column with {argument('outcome')}.")
 
 
 def _require_inside(codes: Codes, truth: Batch, space: ClassSpace) -> None:

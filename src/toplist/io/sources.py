@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import argument, quote
 from toplist.errors import FileError, TopListError
 from toplist.io.batches import Batch, to_batch, to_batches
 from toplist.io.column_names import RUN, named
 from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
 from toplist.io.duckdb_engine import connect, guarded
-from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header, table_of
+from toplist.io.files import open_path
+from toplist.io.layouts import Layout, LayoutHints, ignored, require_columns, require_header
 from toplist.io.matching import CaseColumnRequest, case_columns
-from toplist.io.readers import JsonReader, MemoryReader, Reader, TableChunk, open_frame, open_path, prepare
-from toplist.io.tables import sound
+from toplist.io.readers import MemoryReader, Reader, TableChunk, open_frame
+from toplist.io.tables import Table, sound
 
 log = logging.getLogger("toplist")
 
@@ -51,7 +52,7 @@ class OpenTable:
     @property
     def reading(self) -> str:
         """How it is read: the layout, which column is what, and which are ignored."""
-        return self.layout.in_words(truth=self.truth, aligned=self.aligned)
+        return self.layout.describe(truth=self.truth, aligned=self.aligned)
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
@@ -63,7 +64,7 @@ class OpenTable:
         if self.layout.kind != "long":
             yield from self._rounded(_of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
-        grouped = to_batches(_together(pieces, self) if together else pieces, self.layout, halves=halves)
+        grouped = to_batches(_case_by_case(pieces, self) if together else pieces, self.layout, halves=halves)
         yield from self._rounded(_of_one_kind(grouped))
 
     def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -73,7 +74,7 @@ class OpenTable:
         half = bool(kinds) and all(map(is_half, kinds))
         for batch in batches:
             made = replace(batch, precision=11) if half else batch
-            if isinstance(self.reader, JsonReader) and made.rounding is None and columns:
+            if self.reader.decimal and made.rounding is None and columns:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
 
@@ -84,8 +85,7 @@ class OpenTable:
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and their rows, of any layout but the long one."""
         for piece in self._pieces([str(self.layout.case)]):
-            rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
-            yield identifiers(piece.table.column(0), piece.source, rows), rows
+            yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers
 
 
 def open_source(what: Any, name: str, hints: LayoutHints) -> OpenTable:
@@ -97,10 +97,10 @@ def open_sources(
     asked: Mapping[str, tuple[Any, LayoutHints]], truth: tuple[Any, LayoutHints] | None = None
 ) -> list[OpenTable]:
     """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
-    opened = [CaseColumnRequest(name, table_of(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
+    opened = [CaseColumnRequest(name, Table(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
     if truth is not None:
         what, hints = truth
-        own = CaseColumnRequest("truth", table_of(_reader(what, "truth")), hints)
+        own = CaseColumnRequest("truth", Table(_reader(what, "truth")), hints)
         opened = [own, *(_apart(one, own) for one in opened)]
     for one in opened:
         require_header(one.table)
@@ -108,8 +108,14 @@ def open_sources(
     _require_ignored(opened)
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
-        layout, reader = recognise(one.table, one.hints, case), one.table.reader
-        prepare(reader, layout)
+        layout, reader = one.layout(case), one.table.reader
+        both = next((name for name in layout.classes if name in layout.confidences), None)
+        if both is not None:
+            raise FileError(
+                reader.name,
+                f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each.",
+            )
+        reader.prepare(layout)
         if layout.case is None and len(opened) > 1:
             _require_natural_order(reader)
         if layout.kind == "long":
@@ -147,7 +153,7 @@ def _apart(one: CaseColumnRequest, truth: CaseColumnRequest) -> CaseColumnReques
         raise FileError(
             one.table.source,
             f"predictions and truth ({truth.table.source}) are the same file: say which column holds the outcomes, "
-            "outcome=....",
+            f"{argument('outcome')}.",
         )
     return replace(one, hints=replace(one.hints, ignore=(*one.hints.ignore, outcome)))
 
@@ -160,27 +166,27 @@ def _require_natural_order(reader: Reader) -> None:
         odd = next(place for place, name in enumerate(names) if name != natural[place])
         raise FileError(
             reader.name,
-            f"without case ids, the order of the parts counts, and {shown(names[odd])} would be read where "
-            f"{shown(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
+            f"without case ids, the order of the parts counts, and {quote(names[odd])} would be read where "
+            f"{quote(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
         )
 
 
 def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
-    meant = set(ignored(one.table.names, one.hints.ignore))
-    for name in named([name for name in layout.ignored if name not in meant], RUN):
+    left = set(ignored(one.table.names, one.hints.ignore))
+    for name in named([name for name in layout.ignored if name not in left], RUN):
         values = {
             value
             for piece in one.table.reader.pieces([name])
             for value in plain(piece.table.column(0)).unique().to_pylist()
         }
         if len(values) > 1:
-            few = ", ".join(shown(value) for value in sorted(map(str, values))[:3])
+            few = ", ".join(quote(value) for value in sorted(map(str, values))[:3])
             raise FileError(
                 one.table.source,
-                f"the column {shown(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
-                f"together into one list, whatever stands there. Give each its own file, or say ignore={name!r} if "
-                "that is meant.",
+                f"the column {quote(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
+                f"together into one list, whatever stands there. Give each its own file, or say "
+                f"{argument('ignore', name)} if that is meant.",
             )
 
 
@@ -193,8 +199,8 @@ def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:
             names = dict.fromkeys(name for one in about for name in one.table.names)
             raise FileError(
                 about[0].table.source,
-                f"ignore={pattern!r} has no effect: no column is called so. The columns are "
-                f"{', '.join(map(shown, list(names)[:8]))}.",
+                f"{argument('ignore', pattern)} has no effect: no column is called so. The columns are "
+                f"{', '.join(map(quote, list(names)[:8]))}.",
             )
 
 
@@ -211,7 +217,7 @@ def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-def _together(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[TableChunk]:
+def _case_by_case(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[TableChunk]:
     """The rows of a long table, case by case in the order of their first rows."""
     pa, layout = need("pyarrow"), source.layout
     names = [f"c{i}" for i in range(len(layout.columns))]
@@ -225,7 +231,7 @@ def _together(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[Table
         for piece in chain([first], pieces):
             if not files or files[-1] != piece.source:
                 files.append(piece.source)
-            rows = np.arange(piece.start + 1, piece.start + len(piece.table) + 1)
+            rows = piece.row_numbers
             columns = [_cast(*pair, piece.source) for pair in zip(piece.table.columns, schema, strict=False)]
             columns += [pa.array(rows), pa.array(np.full(len(rows), len(files) - 1, np.int32))]
             yield pa.record_batch(columns, schema=schema)

@@ -1,7 +1,4 @@
-"""Files may be damaged: what libraries hand over unseen is looked at before it is used.
-
-A table before its layout is known: which columns there are, and what their first values look like.
-"""
+"""A table before its layout is known: whether it is damaged, which columns it has, what their first values are."""
 
 from __future__ import annotations
 
@@ -91,13 +88,17 @@ class Table:
     """The columns of a file or frame, with their types and a look at their first values."""
 
     reader: Reader
-    names: list[str]
     _looks: dict[str, FirstRows] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
-        """What the table is called."""
+        """The path, or the name of a table in memory."""
         return self.reader.name
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns."""
+        return [str(name) for name in self.schema.names]
 
     @cached_property
     def schema(self) -> Any:
@@ -107,17 +108,17 @@ class Table:
     @property
     def index(self) -> str | None:
         """The column that was the index of a dataframe."""
-        return getattr(self.reader, "index", None)
+        return self.reader.index
 
     @property
     def named_index(self) -> bool:
         """Whether the index of a dataframe has a name of its own."""
-        return self.index is not None and bool(getattr(self.reader, "named_index", True))
+        return self.index is not None and self.reader.named_index
 
     @property
     def bare(self) -> bool:
         """Whether this is a list or an array, which can be matched by position only."""
-        return bool(getattr(self.reader, "bare", False))
+        return self.reader.bare
 
     def is_list(self, name: str) -> bool:
         """Whether a column holds lists."""

@@ -1,9 +1,4 @@
-"""Files out, batch by batch: a file appears when all of it is written, or not at all.
-
-Files out: lists in one canonical form, and scores case by case.
-
-Lists of files changed batch by batch, by several threads, and written as they come.
-"""
+"""Lists out, batch by batch: files converted to one form, or changed; a file appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,9 +15,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import Output, inputs_of, require_apart, written
+from toplist._files import Output, inputs_of, require_apart, write_errors_explained
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
@@ -30,8 +25,8 @@ from toplist.io.align import OutOfStepError, UniqueIds, silent
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, truths
 from toplist.io.encoding import ClassEncoder, has_integers, label_sets
-from toplist.io.lists import in_file, lists_of, require_all_columns
-from toplist.io.plan import AlignedFiles, repaired
+from toplist.io.lists import in_file, lists_of, repairs_made, require_all_columns
+from toplist.io.plan import AlignedFiles
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
@@ -54,7 +49,7 @@ class Writer:
 
     def write(self, table: Any) -> None:
         """The next rows."""
-        with written(self.path):
+        with write_errors_explained(self.path):
             if self._open is None:
                 self._open = _WRITERS[self.path.suffix.lower()](self.output.file, table.schema)
             self._open.write_table(table)
@@ -65,7 +60,7 @@ class Writer:
     def __exit__(self, kind: Any, *_: Any) -> None:
         try:
             if self._open is not None and kind is None:
-                with written(self.path):
+                with write_errors_explained(self.path):
                     self._open.close()
                 self._open = None
                 self.output.keep()
@@ -83,7 +78,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Lists as columns of Arrow, with classes as people name them."""
+    """Lists as columns of Arrow, with the names of the classes."""
 
     ids: Column | None
     offsets: NDArray[np.int64]
@@ -175,7 +170,7 @@ def _require_text(values: Column, what: str) -> None:
     if pa.types.is_string(values.type):
         blank = truths(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0))
         if blank.any():
-            odd = shown(values[int(np.argmax(blank))].as_py())
+            odd = quote(values[int(np.argmax(blank))].as_py())
             raise TopListError(f"the {what} {odd} is blank, which CSV cannot hold: name the output .parquet or .jsonl.")
 
 
@@ -223,7 +218,7 @@ def convert(
 ) -> int:
     """Write lists as Parquet with the columns case (where there are ids), classes and confidences; the number of cases.
 
-    `repaired` is told, batch by batch, in how many cases something was repaired.
+    `repaired` is called for each batch with the number of cases in which something was repaired.
     """
     if Path(path).suffix.lower() not in (".parquet", ".pq"):
         raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
@@ -245,8 +240,7 @@ def convert(
             if batch.ids is not None and source.layout.kind != "long":
                 unique.see(batch.ids)
             cases += len(batch)
-            halves = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
-            repaired({**lists.repairs, "blanks left out": halves})
+            repaired(repairs_made(lists, batch))
             progress("converting", cases, source.reader.rows)
         coder.finish()
         unique.require()
@@ -303,7 +297,7 @@ def transform(
         except CaseError as error:
             raise in_file(error, batches[0]) from None
         columns = Lists(batches[0].ids, made.offsets, names.of(made.classes), _doubles(made))
-        return columns, count_faint(made), [repaired(*each) for each in zip(members, batches, strict=True)]
+        return columns, count_faint(made), [repairs_made(*each) for each in zip(members, batches, strict=True)]
 
     for way in files.attempts():
         cases = entries = faint = 0

@@ -1,9 +1,29 @@
-"""Probabilistic top lists: one (`TopList`), many (`TopLists`), many on a device (`DeviceLists`)."""
+"""Predictions: top lists over a space of classes, validated once.
+
+In: predictions in memory in any form. Out: `TopLists` (a batch), `TopList` (one), `DeviceLists` (on a device), outcomes
+as codes, data-quality issues. Imports `core` and the root modules.
+"""
 
 from toplist.lists.converters import as_lists
 from toplist.lists.device import DeviceLists
+from toplist.lists.functional import TrueLists, is_calibrated, is_true, is_valid, top_k, top_mass, true_lists
 from toplist.lists.log_space import from_logs, log_rest
 from toplist.lists.toplist import TopList
 from toplist.lists.toplists import TopLists, require_lists
 
-__all__ = ["DeviceLists", "TopList", "TopLists", "as_lists", "from_logs", "log_rest", "require_lists"]
+__all__ = [
+    "DeviceLists",
+    "TopList",
+    "TopLists",
+    "TrueLists",
+    "as_lists",
+    "from_logs",
+    "is_calibrated",
+    "is_true",
+    "is_valid",
+    "log_rest",
+    "require_lists",
+    "top_k",
+    "top_mass",
+    "true_lists",
+]

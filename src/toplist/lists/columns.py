@@ -1,4 +1,4 @@
-"""Lists that passed the door: flat columns, and what was found out about them on the way."""
+"""Validated lists as flat columns, with rest mass and flags."""
 
 from __future__ import annotations
 

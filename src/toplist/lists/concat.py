@@ -1,4 +1,4 @@
-"""Several batches of lists as one."""
+"""Concatenation of batches of lists."""
 
 from __future__ import annotations
 

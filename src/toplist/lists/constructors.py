@@ -1,4 +1,4 @@
-"""How lists are made: one constructor for each thing that people have in hand."""
+"""Constructors of `TopLists`, one for each form of predictions in memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from toplist.lists.validation import Duplicates, Repairs, Units, admit
 
 
 class Constructors:
-    """The `from_` constructors of `TopLists`. Every value is checked; repairs are asked for by name."""
+    """The `from_` constructors of `TopLists`. Every value is checked; repairs are made only on request."""
 
     __slots__ = ()
 
@@ -41,8 +41,34 @@ class Constructors:
         normalize: bool = False,
         duplicates: Duplicates = "error",
     ) -> Any:
-        """Lists of one length from two (n, k) arrays. Arrays of torch, JAX or CuPy stay where they are.
+        """Lists of one length from two (n, k) arrays. Arrays of torch, JAX or CuPy stay on their device.
 
+        Parameters
+        ----------
+        classes : array-like of shape (n, k)
+            Codes or labels of the listed classes.
+        confidences : array-like of shape (n, k)
+            Their confidences.
+        space : ClassSpace, int or sequence of labels
+            The classes: how many, or their labels.
+        ids : array-like, optional
+            Case ids, one per case.
+        log_rest : array-like, optional
+            Log of the unlisted mass per case, where it is known better than one minus the sum.
+        units : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
+        normalize : bool, default False
+            Divide the confidences of a case by their sum where that is above one.
+        duplicates : {"error", "sum"}, default "error"
+            What to do with a class that a case lists twice.
+
+        Returns
+        -------
+        TopLists or DeviceLists
+            The lists.
+
+        Examples
+        --------
         >>> import toplist as tl
         >>> tl.TopLists.from_topk([[3, 1]], [[0.6, 0.3]], 5)
         TopLists(1 case, k = 2, 5 classes)
@@ -69,6 +95,34 @@ class Constructors:
     ) -> Self:
         """Lists of any lengths: case i has the entries offsets[i] to offsets[i + 1], as in Arrow and CSR.
 
+        Parameters
+        ----------
+        offsets : array-like of shape (n + 1,)
+            Where each case starts, and the end.
+        classes : array-like
+            Codes or labels of the listed classes, case after case.
+        confidences : array-like
+            Their confidences.
+        space : ClassSpace, int or sequence of labels
+            The classes: how many, or their labels.
+        ids : array-like, optional
+            Case ids, one per case.
+        log_rest : array-like, optional
+            Log of the unlisted mass per case, where it is known better than one minus the sum.
+        units : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
+        normalize : bool, default False
+            Divide the confidences of a case by their sum where that is above one.
+        duplicates : {"error", "sum"}, default "error"
+            What to do with a class that a case lists twice.
+
+        Returns
+        -------
+        TopLists
+            The lists.
+
+        Examples
+        --------
         >>> import toplist as tl
         >>> tl.TopLists.from_ragged([0, 2, 2], [3, 1], [0.6, 0.3], 5)
         TopLists(2 cases, k from 0 to 2, 5 classes)
@@ -87,14 +141,57 @@ class Constructors:
         units: Units = "probability",
         normalize: bool = False,
     ) -> Self:
-        """One mapping from class to confidence per case; an empty one is a reject."""
+        """One mapping from class to confidence per case; an empty one is the empty list.
+
+        Parameters
+        ----------
+        lists : sequence of mappings
+            Class to confidence, per case.
+        space : ClassSpace, int or sequence of labels
+            The classes: how many, or their labels.
+        ids : array-like, optional
+            Case ids, one per case.
+        log_rest : array-like, optional
+            Log of the unlisted mass per case, where it is known better than one minus the sum.
+        units : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
+        normalize : bool, default False
+            Divide the confidences of a case by their sum where that is above one.
+
+        Returns
+        -------
+        TopLists
+            The lists.
+
+        Examples
+        --------
+        >>> import toplist as tl
+        >>> tl.TopLists.from_dicts([{"cat": 0.7}, {}], 10)
+        TopLists(2 cases, k from 0 to 1, 10 classes)
+        """
         rows, space = flatten.dicts(lists, space, log_rest)
         return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
 
     @classmethod
     def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> Self:
-        """Hard predictions: one class per case, with confidence 1; label sets in any form that `LabelSets.sets` reads.
+        """Hard predictions: one class per case, with confidence 1.
 
+        Parameters
+        ----------
+        labels : array-like
+            Codes, labels, or label sets in any form that `LabelSets.sets` reads.
+        space : ClassSpace, int or sequence of labels
+            The classes: how many, or their labels.
+        ids : array-like, optional
+            Case ids, one per case.
+
+        Returns
+        -------
+        TopLists
+            The lists.
+
+        Examples
+        --------
         >>> import toplist as tl
         >>> tl.TopLists.from_labels(["dog", "cat"], tl.ClassSpace(labels=["cat", "dog"]))[0]
         TopList({'dog': 1}, rest=0 over 1 class)
@@ -116,8 +213,30 @@ class Constructors:
         units: Units = "probability",
         normalize: bool = False,
     ) -> Self:
-        """Distributions, one row per case and one column per class; with `k`, their k most likely classes.
+        """Distributions, one row per case and one column per class.
 
+        Parameters
+        ----------
+        p : array-like of shape (n, m)
+            Probabilities.
+        space : ClassSpace, int or sequence of labels, optional
+            The classes; by default one per column.
+        k : int, optional
+            Keep the k most likely classes of each case.
+        ids : array-like, optional
+            Case ids, one per case.
+        units : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
+        normalize : bool, default False
+            Divide the confidences of a case by their sum where that is above one.
+
+        Returns
+        -------
+        TopLists
+            The lists.
+
+        Examples
+        --------
         >>> import toplist as tl
         >>> tl.TopLists.from_proba([[0.2, 0.5, 0.3]], k=1)[0]
         TopList({1: 0.5}, rest=0.5 over 2 classes)
@@ -128,7 +247,30 @@ class Constructors:
 
     @classmethod
     def from_logits(cls, z: Any, space: Any = None, k: int | None = None, *, ids: Any = None) -> Self:
-        """The softmax of logits; with `k`, its k most likely classes and the exact log of the mass left over."""
+        """Softmax of logits.
+
+        Parameters
+        ----------
+        z : array-like of shape (n, m)
+            Logits.
+        space : ClassSpace, int or sequence of labels, optional
+            The classes; by default one per column.
+        k : int, optional
+            Keep the k most likely classes of each case, with the exact log of the mass left over.
+        ids : array-like, optional
+            Case ids, one per case.
+
+        Returns
+        -------
+        TopLists
+            The lists.
+
+        Examples
+        --------
+        >>> import toplist as tl
+        >>> tl.TopLists.from_logits([[0.0, 0.0]], k=1)[0]
+        TopList({0: 0.5}, rest=0.5 over 1 class)
+        """
         if k is None:
             return cls._admit(*flatten.softmax(z, space), ids, Repairs())
         return cls._admit(*flatten.top_of_logits(z, space, k), ids, Repairs())
@@ -144,7 +286,35 @@ class Constructors:
         normalize: bool = False,
         duplicates: Duplicates = "error",
     ) -> Self:
-        """A sparse matrix in CSR form (scipy's, or anything with `indptr`, `indices`, `data`, `shape`)."""
+        """A sparse matrix in CSR form, one row per case and one column per class.
+
+        Parameters
+        ----------
+        matrix : sparse matrix
+            One of scipy's, or anything with `indptr`, `indices`, `data` and `shape`.
+        space : ClassSpace, int or sequence of labels, optional
+            The classes; by default one per column.
+        ids : array-like, optional
+            Case ids, one per case.
+        units : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
+        normalize : bool, default False
+            Divide the confidences of a case by their sum where that is above one.
+        duplicates : {"error", "sum"}, default "error"
+            What to do with a class that a case lists twice.
+
+        Returns
+        -------
+        TopLists
+            The lists.
+
+        Examples
+        --------
+        >>> import toplist as tl
+        >>> from scipy.sparse import csr_array
+        >>> tl.TopLists.from_csr(csr_array([[0.0, 0.7, 0.3]]))
+        TopLists(1 case, k = 2, 3 classes)
+        """
         offsets, codes, t, columns = flatten.csr_parts(matrix)
         known = as_space(columns if space is None else space)
         if isinstance(known, LabelSets) and columns == len(known.names) != known.size:

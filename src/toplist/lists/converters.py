@@ -1,7 +1,4 @@
-"""Predictions of any shape as flat columns that nobody has checked: to be looked at, not to be scored.
-
-Whatever people predict with, as lists: one converter for all functions that take predictions in memory.
-"""
+"""Conversion of predictions of any form in memory: to checked lists, or to flat columns that are not checked yet."""
 
 from __future__ import annotations
 
@@ -31,12 +28,33 @@ Flat = tuple[list[int], list[Any], list[Any]]
 
 
 def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) -> TopLists:
-    """Predictions of any shape in memory, as checked lists.
+    """Convert predictions of any form in memory to checked lists.
 
-    They are lists, an (n, m) array of distributions, a CSR matrix, a mapping from class to confidence per case, a pair
-    of classes and confidences, (n, k) or one sequence of each per case, what a pipeline of Hugging Face or fastText
-    returns, or one label per case. Where neither lists nor columns say how many classes there are, `space` does.
+    Parameters
+    ----------
+    what : TopLists, TopList or array-like
+        Lists, an (n, m) array of distributions, a CSR matrix, a mapping from class to confidence per case, a pair of
+        classes and confidences, (n, k) arrays or one sequence of each per case, the output of a Hugging Face or
+        fastText pipeline, or one label per case.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+    repairs : Repairs, optional
+        Scale of the confidences, and the repairs to make.
 
+    Returns
+    -------
+    TopLists
+        The lists.
+
+    Raises
+    ------
+    SpaceError
+        If the number of classes is not known.
+    ShapeError
+        If the predictions have no form that is known, or may be read in two ways.
+
+    Examples
+    --------
     >>> as_lists([[{"label": "cat", "score": 0.7}, {"label": "dog", "score": 0.2}], []], 5)[0]
     TopList({'cat': 0.7, 'dog': 0.2}, rest=0.1 over 3 classes)
     >>> as_lists(([["__label__en"], ["__label__de"]], [np.array([0.9]), np.array([0.6])]), 5).space.labels

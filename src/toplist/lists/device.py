@@ -1,4 +1,4 @@
-"""Rectangular lists that stay where they are: arrays of torch, JAX, CuPy or any array-API library."""
+"""Lists on a device: rectangular arrays of torch, JAX, CuPy or any array-API library."""
 
 from __future__ import annotations
 
@@ -38,9 +38,24 @@ def namespace(*arrays: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceLists:
-    """Lists of one length k as (n, k) arrays on a device; made by `TopLists.from_topk` from such arrays.
+    """Lists of one length k as (n, k) arrays on a device; made by `TopLists.from_topk` from arrays of another library.
 
     They are checked as all lists are, and scored by the same rules, without a copy to numpy.
+
+    Attributes
+    ----------
+    space : ClassSpace
+        The classes.
+    classes, confidences : array of shape (n, k)
+        The listed classes and their confidences, on the device.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp
+    >>> import toplist as tl
+    >>> lists = tl.TopLists.from_topk(xp.asarray([[3, 1]]), xp.asarray([[0.6, 0.3]]), 5)
+    >>> round(float(tl.score(lists, xp.asarray([3]))[0]), 6)
+    0.253333
     """
 
     space: ClassSpace

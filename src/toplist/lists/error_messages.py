@@ -1,6 +1,6 @@
-"""What is said about a bad case: the problem in its own numbers, and the remedy.
+"""Errors about bad cases: the problem in the case's own numbers, and the remedy.
 
-Matrices that were given for distributions and are something else: marginals, or label sets as zeros and ones.
+The remedies are also those of the data-quality issues in `toplist.lists.checks`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._text import argument, quote
 from toplist.core import flags
 from toplist.errors import CaseError, ClassError, ConfidenceError, MassError, ShapeError
 from toplist.lists.labelsets import LabelSets
@@ -19,6 +20,40 @@ from toplist.lists.space import ClassSpace, show_size
 
 _ROUNDED = 1.0501  # a sum up to here may be a rounding of one, 1.05 in single precision included
 SENTINEL = -9000.0  # no log-probability is this low; producers mark with -9999 what is not in their list
+
+LEAVE_OUT = "Leave the class out of the list, or leave the case out on purpose: nothing is dropped silently."
+PROBABILITIES = "Confidences are probabilities, from 0 to 1."
+UNLISTED = "Leave such entries out of the list: what is not listed shares the rest mass."
+IF_LOGS = "If these are log-probabilities, pass {logs}."
+IF_PERCENT = "If these are percentages, pass {percent}."
+IF_WEIGHTS = "If these are unnormalised weights, pass {normalize}."
+IF_SUMMED = "If its confidences add up, pass {summed}."
+DIVIDE = "pass {normalize} to divide by the sum."
+IF_ROUNDED = f"If that is rounding, {DIVIDE}"
+COMPLETE = f"A complete list is a distribution: correct it, or {DIVIDE}"
+DECLARE = "Declare the right number of classes."
+DECLARE_OR_MAP = "Declare the right number of classes, or map the labels first."
+MARGINALS = (
+    "Independent per-label scores (marginals) are not a distribution over classes: score label by label, or make "
+    f"lists of label sets with toplist.multilabel.best_sets. {IF_WEIGHTS}"
+)
+LABEL_SETS = (
+    "Zeros and ones that do not sum to one are label sets: they need a space of label sets, LabelSets([...]), "
+    "in which each set is a class."
+)
+
+ARGUMENTS: dict[str, tuple[str, Any]] = {  # what the remedies ask for
+    "logs": ("units", "log"),
+    "percent": ("units", "percent"),
+    "normalize": ("normalize", True),
+    "summed": ("duplicates", "sum"),
+    "dropped": ("blanks", "drop"),
+}
+
+
+def typed(remedy: str) -> str:
+    """A remedy with its arguments as the reader types them."""
+    return remedy.format_map({name: argument(*one) for name, one in ARGUMENTS.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +70,7 @@ class BadCase:
 
     def show(self, at: int) -> str:
         """A class, as the person who has the file open knows it."""
-        return f"class {self.classes[at]!r}"
+        return f"class {quote(self.classes[at])}"
 
 
 def first_bad(found: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
@@ -49,39 +84,31 @@ def complain(bit: int, bad: BadCase) -> CaseError:
     """The error for one kind of problem."""
     kind, describe = _COMPLAINTS[bit]
     problem, remedy = describe(bad)
-    return kind(problem, remedy, case=bad.row, name=bad.name, more=bad.more)
+    return kind(problem, typed(remedy), case=bad.row, name=bad.name, more=bad.more)
 
 
 def _not_finite(bad: BadCase) -> tuple[str, str]:
     at = int(np.flatnonzero(~np.isfinite(bad.confidences))[0])
-    remedy = "Leave the class out of the list, or leave the case out on purpose: nothing is dropped silently."
-    if bad.confidences[at] == -np.inf:
-        remedy = 'If these are log-probabilities, pass units="log".'
+    remedy = IF_LOGS if bad.confidences[at] == -np.inf else LEAVE_OUT
     return f"the confidence of {bad.show(at)} is {bad.confidences[at]}.", remedy
 
 
 def _negative(bad: BadCase) -> tuple[str, str]:
-    at = int(np.flatnonzero(bad.confidences < 0)[0])
-    value = float(bad.confidences[at])
-    problem = f"the confidence of {bad.show(at)} is negative: {value:g}."
     if (bad.confidences <= SENTINEL).any():
         at = int(np.argmin(bad.confidences))
-        value = float(bad.confidences[at])
-        return (
-            f"the confidence of {bad.show(at)} is {value:g}, a producer's mark for 'not in my top list'.",
-            "Leave such entries out of the list: what is not listed shares the rest mass.",
-        )
-    if (bad.confidences <= 0).all():
-        return problem, 'If these are log-probabilities, pass units="log".'
-    return problem, "Confidences are probabilities, from 0 to 1."
+        mark = "a producer's mark for 'not in my top list'"
+        return f"the confidence of {bad.show(at)} is {bad.confidences[at]:g}, {mark}.", UNLISTED
+    at = int(np.flatnonzero(bad.confidences < 0)[0])
+    problem = f"the confidence of {bad.show(at)} is negative: {bad.confidences[at]:g}."
+    return problem, IF_LOGS if (bad.confidences <= 0).all() else PROBABILITIES
 
 
 def _above_one(bad: BadCase) -> tuple[str, str]:
     at = int(np.argmax(bad.confidences))
     problem = f"the confidence of {bad.show(at)} is {bad.confidences[at]:g}, which is above 1."
     if bad.confidences.max() <= 100 and bad.confidences.sum() <= 150:
-        return problem, 'If these are percentages, pass units="percent"; unnormalised weights: normalize=True.'
-    return problem, "If these are unnormalised weights, pass normalize=True."
+        return problem, "If these are percentages, pass {percent}; unnormalised weights: {normalize}."
+    return problem, IF_WEIGHTS
 
 
 def _outside(bad: BadCase) -> tuple[str, str]:
@@ -94,27 +121,20 @@ def _outside(bad: BadCase) -> tuple[str, str]:
             "If negative codes pad short lists, leave them out and pass ragged lists (from_ragged, from_dicts).",
         )
     upto = f" (0 to {bad.size - 1})" if bad.size < 10**12 else ""
-    return (
-        f"{bad.show(at)} is outside the space of {show_size(bad.size)} classes{upto}.",
-        "Declare the right number of classes, or map the labels first.",
-    )
+    return f"{bad.show(at)} is outside the space of {show_size(bad.size)} classes{upto}.", DECLARE_OR_MAP
 
 
 def _twice(bad: BadCase) -> tuple[str, str]:
     seen: set[Any] = set()
     at = next(i for i, c in enumerate(bad.classes) if c in seen or seen.add(c))  # type: ignore[func-returns-value]
-    remedy = 'If its confidences add up, pass duplicates="sum".'
-    counts = Counter(bad.classes)
+    counts, doubled = Counter(bad.classes), ""
     if len(counts) > 1 and min(counts.values()) > 1:
-        remedy = f"So is every class of this case: are the same predictions there twice, one after the other? {remedy}"
-    return f"{bad.show(at)} is listed twice.", remedy
+        doubled = "So is every class of this case: are the same predictions there twice, one after the other? "
+    return f"{bad.show(at)} is listed twice.", doubled + IF_SUMMED
 
 
 def _too_long(bad: BadCase) -> tuple[str, str]:
-    return (
-        f"{len(bad.confidences)} classes are listed, but there are only {show_size(bad.size)}.",
-        "Declare the right number of classes.",
-    )
+    return f"{len(bad.confidences)} classes are listed, but there are only {show_size(bad.size)}.", DECLARE
 
 
 def _not_full(bad: BadCase) -> tuple[str, str]:
@@ -123,8 +143,8 @@ def _not_full(bad: BadCase) -> tuple[str, str]:
     if mass == 0:
         return problem, "There is nothing to divide by: leave the case out, or give an empty list, which is a reject."
     if mass > _ROUNDED:
-        return problem, LABEL_SETS if np.isin(bad.confidences, (0, 1)).all() else _MARGINALS
-    return problem, "A complete list is a distribution: correct it, or pass normalize=True to divide by the sum."
+        return problem, LABEL_SETS if np.isin(bad.confidences, (0, 1)).all() else MARGINALS
+    return problem, COMPLETE
 
 
 def _mass(bad: BadCase) -> tuple[str, str]:
@@ -134,26 +154,13 @@ def _mass(bad: BadCase) -> tuple[str, str]:
             f"the listed mass {mass:.6g} and the given rest mass {bad.rest:.6g} do not add up to 1.",
             "Correct log_rest, or leave it out: it is then one minus the listed mass.",
         )
-    problem = f"the confidences sum to {_show(mass)}, which is above 1."
-    if mass > _ROUNDED:
-        return problem, _MARGINALS
-    return problem, "If that is rounding, pass normalize=True to divide by the sum."
+    return f"the confidences sum to {_show(mass)}, which is above 1.", MARGINALS if mass > _ROUNDED else IF_ROUNDED
 
 
 def _show(mass: float) -> str:
     """With as many digits as it takes to tell it from one."""
     return next((text for text in (f"{mass:.{digits}g}" for digits in (6, 9, 12)) if text != "1"), repr(mass))
 
-
-_MARGINALS = (
-    "Independent per-label scores (marginals) are not a distribution over classes: score label by label, or make "
-    "lists of label sets with toplist.multilabel.best_sets. If these are unnormalised weights, pass normalize=True."
-)
-
-LABEL_SETS = (
-    "Zeros and ones that do not sum to one are label sets: they need a space of label sets, LabelSets([...]), "
-    "in which each set is a class."
-)
 
 # In the order in which they are looked for: what makes the other checks meaningless comes first.
 _COMPLAINTS: dict[int, tuple[type[CaseError], Any]] = {
@@ -218,11 +225,11 @@ def as_a_whole(error: MassError, p: NDArray[Any]) -> MassError:
         remedy = (
             "The sums differ from case to case: these look like marginals, a probability per label. Make lists of "
             "label sets with toplist.multilabel.best_sets(P, k, LabelSets(labels)). If they are unnormalised weights, "
-            "pass normalize=True."
+            "pass {normalize}."
         )
     else:
         return error
-    return MassError(error.problem, remedy, case=error.case, name=error.name, more=error.more)
+    return MassError(error.problem, typed(remedy), case=error.case, name=error.name, more=error.more)
 
 
 def are_bits(values: NDArray[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What people have in hand, turned into flat columns: arrays, dicts, CSR, dense probabilities, logits."""
+"""Predictions as flat columns: arrays, dicts, CSR matrices, dense probabilities, logits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lists are about: the top-k functional, its ties, and what it means to be calibrated, true, valid."""
+"""The top-k functional, its ties, and what it means for a list to be calibrated, true or valid."""
 
 from __future__ import annotations
 
@@ -19,8 +19,21 @@ from toplist.lists.toplists import TopLists
 
 @dataclass(frozen=True, slots=True)
 class TrueLists:
-    """The set of true top-k lists of a distribution, enumerated only as far as one asks.
+    """The set of true top-k lists of a distribution, enumerated only as far as it is iterated.
 
+    Attributes
+    ----------
+    sure : tuple
+        Classes that are on every true list.
+    tied : tuple
+        Classes that tie at the cut, of which `open` are on each list.
+    open : int
+        Number of tied classes on each list.
+    count : int
+        Number of true lists.
+
+    Examples
+    --------
     >>> lists = true_lists([0.5, 0.2, 0.2, 0.1], 2)
     >>> len(lists), [t.classes for t in lists]
     (2, [(0, 1), (0, 2)])
@@ -50,9 +63,32 @@ class TrueLists:
 
 
 def true_lists(p: Any, k: int, *, tol: float = 0.0, space: Any = None) -> TrueLists:
-    """The top-k functional T_k(p): all lists of k most likely classes with their probabilities (paper, section 3).
+    """Top-k functional T_k(p): all lists of k most likely classes with their probabilities.
 
-    Probabilities within `tol` of each other at the cut count as tied; by default only equal ones do.
+    Parameters
+    ----------
+    p : array-like, mapping or TopList
+        One distribution: probabilities per class.
+    k : int
+        Length of the lists.
+    tol : float, default 0.0
+        Probabilities this close to each other at the cut count as tied.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes; by default those of `p`.
+
+    Returns
+    -------
+    TrueLists
+        The true lists, several where classes tie at the cut.
+
+    References
+    ----------
+    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules", section 3.
+
+    Examples
+    --------
+    >>> true_lists([0.5, 0.2, 0.2, 0.1], 2).count
+    2
     """
     whole = _distribution(p, space)
     named = whole.named
@@ -65,10 +101,26 @@ def true_lists(p: Any, k: int, *, tol: float = 0.0, space: Any = None) -> TrueLi
 
 
 def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
-    """One true top-k list, most likely first; ties go to the class that stands first.
+    """One true top-k list, most likely class first; ties go to the class that stands first.
 
     Its rest mass is the sum of what is cut off, however small that is.
 
+    Parameters
+    ----------
+    p : array-like, mapping or TopList
+        One distribution: probabilities per class.
+    k : int
+        Length of the list.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes; by default those of `p`.
+
+    Returns
+    -------
+    TopList
+        The list.
+
+    Examples
+    --------
     >>> top_k([0.2, 0.5, 0.3], 2)
     TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
     """
@@ -77,8 +129,24 @@ def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
 
 
 def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
-    """One true top-beta list: as few of the most likely classes as it takes to reach the mass beta.
+    """One true top-beta list: the fewest most likely classes whose mass reaches beta.
 
+    Parameters
+    ----------
+    p : array-like, mapping or TopList
+        One distribution: probabilities per class.
+    beta : float
+        Mass to reach, from 0 to 1.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes; by default those of `p`.
+
+    Returns
+    -------
+    TopList
+        The list.
+
+    Examples
+    --------
     >>> len(top_mass([0.5, 0.3, 0.2], 0.8)), len(top_mass([0.5, 0.3, 0.2], 0.81))
     (2, 3)
     """
@@ -90,14 +158,54 @@ def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
 
 
 def is_calibrated(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
-    """Does every listed class have its true probability?"""
+    """Whether every listed class has its true probability.
+
+    Parameters
+    ----------
+    t : TopList
+        One list.
+    p : array-like, mapping or TopList
+        One distribution: probabilities per class.
+    tol : float, default 1e-12
+        Differences up to this count as rounding.
+
+    Returns
+    -------
+    bool
+        True if the list is calibrated.
+
+    Examples
+    --------
+    >>> is_calibrated(TopList({0: 0.5}, 3), [0.5, 0.3, 0.2])
+    True
+    """
     _require_list(t)
     named = _distribution(p, None).named
     return all(abs(x - named.get(c, 0.0)) <= tol for c, x in t.confidences.items())
 
 
 def is_true(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
-    """Is the list calibrated, and are its classes most likely ones?"""
+    """Whether the list is calibrated and its classes are most likely ones.
+
+    Parameters
+    ----------
+    t : TopList
+        One list.
+    p : array-like, mapping or TopList
+        One distribution: probabilities per class.
+    tol : float, default 1e-12
+        Differences up to this count as rounding.
+
+    Returns
+    -------
+    bool
+        True if the list is a true list of `p`.
+
+    Examples
+    --------
+    >>> is_true(TopList({1: 0.3}, 3), [0.5, 0.3, 0.2])
+    False
+    """
     named = _distribution(p, None).named
     if not is_calibrated(t, p, tol=tol):
         return False
@@ -106,7 +214,23 @@ def is_true(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
 
 
 def is_valid(t: TopList) -> bool:
-    """Is there a distribution with this as a true list?"""
+    """Whether some distribution has this as a true list.
+
+    Parameters
+    ----------
+    t : TopList
+        One list.
+
+    Returns
+    -------
+    bool
+        True if no listed confidence is below the proxy.
+
+    Examples
+    --------
+    >>> is_valid(TopList({0: 0.1}, 3))
+    False
+    """
     _require_list(t)
     return t.is_valid()
 

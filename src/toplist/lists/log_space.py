@@ -1,7 +1,4 @@
-"""Lists of confidences that are known by their logarithms, from producers that mean every one of them.
-
-Lists as logarithms, where powers of confidences are products and nothing underflows; and lists made of them.
-"""
+"""Lists in log space, where powers of confidences are products and nothing underflows; lists from logarithms."""
 
 from __future__ import annotations
 

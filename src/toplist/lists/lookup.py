@@ -1,4 +1,4 @@
-"""Two batches over the same cases: what one says of the classes that the other lists."""
+"""Probabilities that one batch of lists gives to the classes that another batch lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened, as codes: from codes, labels, label sets; or what is believed to, as distributions."""
+"""Outcomes as codes: from codes, labels or label sets; or distributions of outcomes."""
 
 from __future__ import annotations
 

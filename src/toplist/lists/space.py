@@ -1,4 +1,4 @@
-"""How many classes there are, and what they are called."""
+"""The space of classes: how many there are, and their labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_tuple, is_several, read_only
-from toplist._text import are_codes, nearest
+from toplist._text import are_codes, closest
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
@@ -20,12 +20,21 @@ UNLISTED = -1  # the code of a class that exists but has no code of its own
 
 @dataclass(frozen=True, eq=False)
 class ClassSpace:
-    """The classes: how many, optionally with labels. The number is declared, never guessed from predictions.
+    """The classes: how many, optionally with labels. The number is declared, never inferred from predictions.
 
-    `size` is an integer of any magnitude, `math.inf` for open-ended answers, or one integer per case where the
-    number of options differs. A sequence of labels stands for `labels`; the integers from 0 on, in order, are codes.
-    Fewer labels than classes is fine: the others exist, and are never listed.
+    Fewer labels than classes is allowed: the other classes exist and are never listed.
 
+    Parameters
+    ----------
+    size : int, math.inf, sequence of int or sequence of labels, optional
+        Number of classes, of any magnitude; `math.inf` for open-ended answers; one integer per case where the
+        number of options differs. A sequence of labels stands for `labels`; the integers from 0 on, in order, are
+        codes.
+    labels : sequence, optional
+        Labels, in the order of their codes.
+
+    Examples
+    --------
     >>> ClassSpace(1000)
     ClassSpace(1000)
     >>> ClassSpace(labels=["cat", "dog"]).size
@@ -107,7 +116,7 @@ class ClassSpace:
     def suggest(self, label: Any) -> str:
         """A label that was perhaps meant, as a sentence, or nothing."""
         names = [str(known) for known in self.labels or ()]
-        near = nearest(str(label), names)
+        near = closest(str(label), names)
         if near is not None and near == str(label):
             return f"There is a label {near}, but of another type than {type(label).__name__}."
         if near is None and are_codes([str(label)]) and not any(map(are_codes, ([name] for name in names))):

@@ -1,4 +1,4 @@
-"""One top list, for people and for the theory."""
+"""A single top list."""
 
 from __future__ import annotations
 
@@ -18,10 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopList:
-    """A probabilistic top-k list: k classes, each with a confidence (paper, section 3).
+    """A probabilistic top-k list: k classes, each with a confidence.
 
     Two lists are equal if they name the same classes with the same confidences, in whatever order.
 
+    Parameters
+    ----------
+    confidences : mapping
+        Class to confidence.
+    space : ClassSpace, int or sequence of labels
+        The classes: how many, or their labels.
+
+    References
+    ----------
+    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules", section 3.
+
+    Examples
+    --------
     >>> t = TopList({"cat": 0.7, "dog": 0.1}, 10)
     >>> t
     TopList({'cat': 0.7, 'dog': 0.1}, rest=0.2 over 8 classes)

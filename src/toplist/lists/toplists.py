@@ -1,4 +1,4 @@
-"""Many top lists, in Arrow's own layout."""
+"""Batches of top lists, in Arrow's layout."""
 
 from __future__ import annotations
 
@@ -24,13 +24,28 @@ _DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TopLists(Constructors):
-    """A frozen batch of top lists; make one with the `from_` constructors, which check every value.
+    """A frozen batch of top lists; made by its `from_` constructors, which check every value.
 
-    Hard labels are lists with confidence 1, distributions list every class, a reject is the empty list.
+    Hard labels are lists with confidence 1, distributions list every class, a rejection is the empty list.
     Classes and confidences are shared with the source, not copied, wherever its layout allows: writing to those arrays
-    afterwards changes the lists, and nothing is checked again (scores may then be NaN). Offsets are an own copy, and
-    what the lists hand out is read-only.
+    afterwards changes the lists, and nothing is checked again (scores may then be NaN). Offsets are a copy, and all
+    arrays that the lists return are read-only.
 
+    Attributes
+    ----------
+    space : ClassSpace
+        The classes.
+    ids : ndarray or None
+        Case ids.
+    offsets, classes, confidences : ndarray
+        The entries as flat columns: case i has the entries offsets[i] to offsets[i + 1].
+    sizes : ndarray
+        Length of each list.
+    mass, rest, proxy : ndarray
+        Listed mass, unlisted mass, and the share of the latter for each unlisted class.
+
+    Examples
+    --------
     >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}, {}], 10)
     >>> lists
     TopLists(2 cases, k from 0 to 2, 10 classes)
@@ -159,6 +174,20 @@ class TopLists(Constructors):
 
         What is cut off joins the rest mass exactly. Ties go to the class that stands first.
 
+        Parameters
+        ----------
+        k : int, optional
+            Number of classes to keep.
+        mass : float, optional
+            Mass to reach.
+
+        Returns
+        -------
+        TopLists
+            The shorter lists.
+
+        Examples
+        --------
         >>> TopLists.from_proba([[0.2, 0.5, 0.3]]).truncate(mass=0.7)[0]
         TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
         """

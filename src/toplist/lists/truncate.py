@@ -1,4 +1,4 @@
-"""Lists cut to a length of their own each."""
+"""Truncation of lists, each to a length of its own, and ranks within lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door: values are checked here, once, and repaired only where that was asked for."""
+"""Validation of lists, once; the requested repairs are applied."""
 
 from __future__ import annotations
 

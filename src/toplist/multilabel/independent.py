@@ -1,4 +1,4 @@
-"""The most probable label sets, from the probability of each label."""
+"""The most probable label sets under independent labels, from the probability of each label."""
 
 from __future__ import annotations
 
@@ -13,29 +13,44 @@ from toplist.core.subset_search import Likeliest, Spelling
 from toplist.errors import CaseError, ConfidenceError, ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import Codebook, LabelSets, Sets
-from toplist.multilabel.support import lists_of_sets
+from toplist.multilabel.support import lists_of_sets, offsets_of
 
-Units = Literal["probability", "logit"]
+Scale = Literal["probability", "logit"]
 
 _MOST = 1 << 27  # sets of one case
 
 
 def best_sets(
-    marginals: Any, k: int, space: LabelSets | None = None, *, units: Units = "probability", ids: Any = None
+    marginals: Any, k: int, space: LabelSets | None = None, *, scale: Scale = "probability", ids: Any = None
 ) -> TopLists:
-    """The k most probable label sets of each case, if its labels are independent: P(S) = prod p_in prod (1 - p_out).
+    """The k most probable label sets of each case under independent labels: P(S) = prod p_in prod (1 - p_out).
 
-    `marginals` is a (cases, labels) array of probabilities, or of log-odds with `units="logit"`, which keeps the digits
-    of probabilities next to one; the columns of a data frame go by their names. The rest mass is that of all other
-    sets, without cancellation. Where the space has no empty set, probabilities are given that the set is not empty. A
-    set of probability zero is never listed, so a list may have fewer than k sets. A case takes time of the order of
-    L + k log k.
+    The rest mass is that of all other sets, without cancellation. Where the space has no empty set, probabilities are
+    given that the set is not empty. A set of probability zero is never listed, so that a list may have fewer than k
+    sets. Of equally probable sets, those that differ in fewer labels from the most probable one (the labels with a
+    probability above 1/2) come first, and among labels equally close to 1/2 the one that stands first is flipped first.
+    A case takes time of the order of L + k log k.
 
-    The likeliest set holds the labels with a probability above 1/2. Of sets that are equally probable, those that
-    differ from it in fewer labels come first, and among labels equally close to 1/2 the one that stands first is
-    flipped first.
+    Parameters
+    ----------
+    marginals : array-like or data frame
+        Probabilities of labels, (cases, labels); the columns of a data frame go by their names.
+    k : int
+        The length of the lists, at least 1.
+    space : LabelSets, optional
+        The label sets; by default labels are named after the columns.
+    scale : {"probability", "logit"}, default "probability"
+        "logit" takes log-odds, which keep the digits of probabilities next to one.
+    ids : array-like, optional
+        The ids of the cases.
 
-    >>> from toplist.lists.labelsets import LabelSets
+    Returns
+    -------
+    TopLists
+        The most probable sets of each case.
+
+    Examples
+    --------
     >>> lists = best_sets([[0.9, 0.2, 0.4]], 3, LabelSets(["a", "b", "c"]))
     >>> [sorted(lists.space.decode(code)) for code in lists.classes], lists.confidences.round(3)
     ([['a'], ['a', 'c'], ['a', 'b']], array([0.432, 0.288, 0.108]))
@@ -44,22 +59,22 @@ def best_sets(
         space = LabelSets(marginals.columns) if space is None else space
         marginals = space.by_name(marginals) if isinstance(space, LabelSets) else marginals
     p = _as_matrix(marginals)
-    if units not in ("probability", "logit"):
-        raise TopListError(f'units are "probability" or "logit", not {units!r}.')
+    if scale not in ("probability", "logit"):
+        raise TopListError(f'scale is "probability" or "logit", not {scale!r}.')
     known = _as_sets(space, p.shape[1])
     most = min(as_whole(k, "k", 1), known.size)
     if most > _MOST:
         raise TopListError(f"k is at most {_MOST:,} label sets of a case, not {k:,}.")
     names = None if ids is None else as_array(ids, "ids")
-    found = kernel.best_sets(p, known.keys, most, logit=units == "logit", empty=known.empty, spelled=known.digests)
-    row, why = found.refused
-    if why:
-        raise _complaint(p, row, why, units, known, names)
+    found = kernel.best_sets(p, known.keys, most, logit=scale == "logit", empty=known.empty, spelled=known.digests)
+    row, reason = found.refused
+    if reason:
+        raise _refusal(p, row, reason, scale, known, names)
     codes, log_p = found.listed(found.codes), found.listed(found.log_p)
     if known.masks and not known.empty:
         codes -= 1
     book = None if found.spelling is None else _book(found, found.spelling, codes, p.shape[1])
-    return lists_of_sets(known, _offsets(found.counts), (codes, book), log_p, log_rest=found.log_rest, ids=names)
+    return lists_of_sets(known, offsets_of(found.counts), (codes, book), log_p, log_rest=found.log_rest, ids=names)
 
 
 def _as_matrix(marginals: Any) -> NDArray[Any]:
@@ -85,27 +100,21 @@ def _as_sets(space: Any, width: int) -> LabelSets:
 
 def _book(found: Likeliest, spelling: Spelling, codes: NDArray[np.int64], width: int) -> Codebook:
     """Which sets these are: the likeliest of their case, with some labels flipped."""
-    flips = Sets(_offsets(found.listed(spelling.counts)), spelling.flips, width)
+    flips = Sets(offsets_of(found.listed(spelling.counts)), spelling.flips, width)
     return Codebook(codes, spelling.bits, np.repeat(np.arange(len(found.counts)), found.counts), flips)
 
 
-def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
-
-
-def _complaint(p: NDArray[Any], row: int, why: int, units: str, space: LabelSets, ids: Any) -> CaseError:
-    """The first case that has no sets, what is wrong with it, and how many more are like it."""
+def _refusal(p: NDArray[Any], row: int, reason: int, scale: str, space: LabelSets, ids: Any) -> CaseError:
+    """The error for the first case that has no sets."""
     name = "" if ids is None or row >= len(ids) else repr(ids[row].item() if hasattr(ids[row], "item") else ids[row])
-    if why == subset_search.ONLY_EMPTY:
-        none = p <= (-subset_search.CERTAIN if units == "logit" else 0.0)
+    if reason == subset_search.ONLY_EMPTY:
+        none = p <= (-subset_search.CERTAIN if scale == "logit" else 0.0)
         return only_empty(np.all(none, axis=1), name)
-    bad = np.isnan(p) if units == "logit" else ~((p >= 0) & (p <= 1))
+    bad = np.isnan(p) if scale == "logit" else ~((p >= 0) & (p <= 1))
     label = int(np.argmax(bad[row]))
     value, more = float(p[row, label]), int(np.count_nonzero(bad.any(axis=1))) - 1
-    what = "log-odds" if units == "logit" else "probability"
-    problem = f"the {what} of label {space.names[label]!r} {'are' if units == 'logit' else 'is'} {value:g}."
+    what = "log-odds" if scale == "logit" else "probability"
+    problem = f"the {what} of label {space.names[label]!r} {'are' if scale == 'logit' else 'is'} {value:g}."
     return ConfidenceError(problem, _remedy(p, value), case=row, name=name, more=more)
 
 
@@ -120,5 +129,5 @@ def _remedy(p: NDArray[Any], value: float) -> str:
     if np.isnan(value):
         return "Leave the case out on purpose: nothing is dropped silently."
     if np.nanmin(p) >= 0 and np.nanmax(p) <= 100:
-        return 'If these are percentages, divide them by 100; if they are log-odds, pass units="logit".'
-    return 'Probabilities are from 0 to 1. If these are log-odds, pass units="logit".'
+        return 'If these are percentages, divide them by 100; if they are log-odds, pass scale="logit".'
+    return 'Probabilities are from 0 to 1. If these are log-odds, pass scale="logit".'

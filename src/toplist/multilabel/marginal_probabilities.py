@@ -1,4 +1,4 @@
-"""What lists of label sets say of labels and sizes: the sets that are listed, and what the rest mass adds to them."""
+"""Lists of label sets as weighted sets with a share of the rest mass, for probabilities of labels and sizes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._typing import Floats
+from toplist._typing import Floats, Ints
 from toplist.errors import MassError, SpaceError, TopListError
-from toplist.lists import TopLists, require_lists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.columns import row_sums
 from toplist.lists.labelsets import LabelSets, Sets
 
@@ -21,31 +21,33 @@ SPREAD_LIMIT = 1 << 8
 """In spaces of at most so many sets the rest mass is spread over all of them, in larger ones it is dropped."""
 
 SUPPORT_LIMIT = 1 << 20
-"""The same where there is a support, whose sets are all ones that happen."""
+"""The same for spaces with a support, whose sets all occur."""
 
-_ENTRIES = 1 << 22  # of a matrix that cases are spread out to on the way
+_ENTRIES = 1 << 22  # of a matrix with a column per label
 
 
 @dataclass(frozen=True, slots=True)
 class Pad:
-    """All sets of a space, each alike: the share of those with label l and sizes[s] labels, and that of the empty set.
+    """All sets of a space, equally weighted: the share of those with label l and sizes[s] labels, and of the empty set.
 
     Without a support all labels are alike, and `joint` has one row for all of them.
     """
 
     joint: Floats
-    sizes: NDArray[np.int64]
+    sizes: Ints
     empty: float
     sets: Sets | None  # the support
 
     @classmethod
     def of(cls, space: LabelSets, rest: Rest) -> Pad:
-        """The pad of a space; nothing, where the rest mass is dropped."""
+        """The pad of a space; zero where the rest mass is dropped."""
         width = len(space.names)
         if rest == "drop" or not width:
             return cls(np.zeros((1, 0)), np.zeros(0, np.int64), float(rest == "spread"), None)
         if space.support is None:
-            return cls(heads(width - 1)[None] / 2, np.arange(1, width + 1), 0.5**width if space.empty else 0.0, None)
+            return cls(
+                _fair_binomial(width - 1)[None] / 2, np.arange(1, width + 1), 0.5**width if space.empty else 0.0, None
+            )
         sets = space.sets(space.support)
         sizes = np.unique(sets.sizes[sets.sizes > 0])
         joint = np.zeros((width, len(sizes)))
@@ -65,12 +67,12 @@ class Pad:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelMarginals:
-    """Some cases: each listed set with its weight beyond the pad's, and per case how much of the pad there is."""
+class WeightedSets:
+    """Some cases: each listed set with its weight beyond that of the pad, and the weight of the pad by case."""
 
     first: int  # of the cases
     sets: Sets
-    case: NDArray[np.int64]  # of each set, from zero
+    case: Ints  # of each set, from zero
     weight: Floats
     level: Floats
 
@@ -83,21 +85,26 @@ class LabelMarginals:
         return np.searchsorted(self.case, np.arange(len(self) + 1))
 
 
-def space_of(lists: Any) -> LabelSets:
-    """The space of lists of label sets."""
-    require_lists(lists)
+def as_set_lists(lists: Any, space: Any = None) -> tuple[TopLists, LabelSets]:
+    """Predictions as lists of label sets, and their space."""
+    lists = as_lists(lists, space)
     if not isinstance(lists.space, LabelSets):
         raise SpaceError(f"a decision about labels needs lists over LabelSets, not over {lists.space!r}.")
-    return lists.space
+    return lists, lists.space
 
 
-def told(space: LabelSets, codes: NDArray[Any]) -> Sets:
-    """The sets of codes; where there are none, no book is needed."""
-    return space.sets_of(codes) if len(codes) else Sets.from_indicators(np.zeros((0, len(space.names)), dtype=bool))
+def decoded(space: LabelSets, codes: NDArray[Any]) -> Sets:
+    """The sets of codes; for no codes no codebook is needed."""
+    return space.sets_of(codes) if len(codes) else no_sets(len(space.names))
 
 
-def treatment(space: LabelSets, rest: Rest | None) -> Rest:
-    """What becomes of the rest mass; by default what suits the size of the space."""
+def no_sets(width: int) -> Sets:
+    """No set of so many labels."""
+    return Sets(np.zeros(1, np.int64), np.zeros(0, np.int32), width)
+
+
+def as_rest(rest: Rest | None, space: LabelSets) -> Rest:
+    """Whether the rest mass is spread or dropped; by default what suits the size of the space."""
     if rest is None:
         return "spread" if space.size <= (SPREAD_LIMIT if space.support is None else SUPPORT_LIMIT) else "drop"
     if rest not in ("spread", "drop"):
@@ -105,9 +112,9 @@ def treatment(space: LabelSets, rest: Rest | None) -> Rest:
     return rest
 
 
-def beliefs(lists: TopLists, rest: Rest) -> Iterator[LabelMarginals]:
-    """A few cases at a time: the largest valid sublists with their pad, or the lists as they are without it."""
-    space, spread, first = space_of(lists), rest == "spread", 0
+def weighted_sets(lists: TopLists, space: LabelSets, rest: Rest) -> Iterator[WeightedSets]:
+    """Some cases at a time: the largest valid sublists with their pad, or the lists as they are without it."""
+    spread, first = rest == "spread", 0
     width, count = len(space.names), 2 ** len(space.names) if space.support is None else space.size
     if spread:
         lists = lists.valid()
@@ -127,7 +134,7 @@ def beliefs(lists: TopLists, rest: Rest) -> Iterator[LabelMarginals]:
             level = np.zeros(len(part))
             weight = _shares(part)
         keep = weight > 0
-        yield LabelMarginals(first, told(space, part.classes[keep]), case[keep], weight[keep], level)
+        yield WeightedSets(first, decoded(space, part.classes[keep]), case[keep], weight[keep], level)
         first = last
 
 
@@ -140,7 +147,7 @@ def _shares(lists: TopLists) -> Floats:
     return shares
 
 
-def row_tops(values: Floats, offsets: NDArray[np.int64]) -> Floats:
+def row_tops(values: Floats, offsets: Ints) -> Floats:
     """The largest value of each row; minus infinity for empty ones."""
     out = np.full(len(offsets) - 1, -np.inf)
     filled = offsets[1:] > offsets[:-1]
@@ -156,7 +163,7 @@ def _require_mass(lists: TopLists) -> None:
     if bare.any():
         row = int(np.argmax(bare))
         raise MassError(
-            "no set is listed with a probability of its own, and without the rest mass nothing is left to decide from.",
+            "no set is listed with a positive probability, and without the rest mass there is nothing to decide from.",
             'Leave rejects out, or pass rest="spread" to decide from the rest mass.',
             case=row,
             name="" if lists.ids is None else repr(lists.ids[row].item()),
@@ -164,8 +171,8 @@ def _require_mass(lists: TopLists) -> None:
         )
 
 
-def heads(n: int) -> Floats:
-    """How many of n fair coins show heads: the probabilities of 0 to n."""
+def _fair_binomial(n: int) -> Floats:
+    """The probabilities of 0 to n heads of n fair coins."""
     out = np.zeros(n + 1)
     out[0] = 1.0
     for i in range(n):

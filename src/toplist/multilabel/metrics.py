@@ -1,4 +1,4 @@
-"""Metrics of one predicted label set against the true one, and what each of them asks for."""
+"""Metrics of a predicted label set against the true one, and the decision that is best for each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from toplist._typing import Floats
+from toplist._typing import Floats, Ints
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
@@ -17,10 +16,22 @@ from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets
 
 
 def set_accuracy(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
-    """Per case 1 if the predicted set is the true one, else 0: subset accuracy.
+    """Subset accuracy: per case 1 if the predicted set is the true one, else 0.
 
-    Sets are `Sets`, a matrix of zeros and ones, dense or sparse, or collections of the labels of a space.
+    Parameters
+    ----------
+    x, y : Sets, matrix of zeros and ones, or collections of labels
+        The predicted and the true sets.
+    space : LabelSets, optional
+        The labels; collections of labels need it.
 
+    Returns
+    -------
+    ndarray
+        One number per case.
+
+    Examples
+    --------
     >>> set_accuracy(np.array([[1, 0, 1], [1, 0, 0]]), np.array([[1, 0, 1], [1, 1, 0]]))
     array([1., 0.])
     """
@@ -29,8 +40,22 @@ def set_accuracy(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
 
 
 def instance_f1(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
-    """Per case twice the number of common labels by the sum of both sizes; 1 if both are empty (paper, section 2.2).
+    """Instance F1 (paper, section 2.2): twice the number of common labels by the sum of both sizes; 1 for empty sets.
 
+    Parameters
+    ----------
+    x, y : Sets, matrix of zeros and ones, or collections of labels
+        The predicted and the true sets.
+    space : LabelSets, optional
+        The labels; collections of labels need it.
+
+    Returns
+    -------
+    ndarray
+        One number per case.
+
+    Examples
+    --------
     >>> instance_f1([{"a"}, {"a", "b"}, set()], [{"a", "b"}, {"c"}, set()], LabelSets("abc")).round(4)
     array([0.6667, 0.    , 1.    ])
     """
@@ -39,8 +64,22 @@ def instance_f1(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
 
 
 def jaccard(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
-    """Per case the number of common labels by that of labels in either set, and 1 if both are empty.
+    """Jaccard index: the number of common labels by that of labels in either set; 1 if both are empty.
 
+    Parameters
+    ----------
+    x, y : Sets, matrix of zeros and ones, or collections of labels
+        The predicted and the true sets.
+    space : LabelSets, optional
+        The labels; collections of labels need it.
+
+    Returns
+    -------
+    ndarray
+        One number per case.
+
+    Examples
+    --------
     >>> jaccard([{"a"}, {"a", "b"}, set()], [{"a", "b"}, {"c"}, set()], LabelSets("abc"))
     array([0.5, 0. , 1. ])
     """
@@ -49,8 +88,22 @@ def jaccard(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
 
 
 def hamming(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
-    """Per case the share of labels that are wrong, in or out: a loss, lower is better.
+    """Hamming loss: the share of labels that are in one of the two sets only; lower is better.
 
+    Parameters
+    ----------
+    x, y : Sets, matrix of zeros and ones, or collections of labels
+        The predicted and the true sets.
+    space : LabelSets, optional
+        The labels; collections of labels need it.
+
+    Returns
+    -------
+    ndarray
+        One number per case.
+
+    Examples
+    --------
     >>> hamming([{"a"}, {"a", "b"}, set()], [{"a", "b"}, {"c"}, set()], LabelSets("abc")).round(4)
     array([0.3333, 1.    , 0.    ])
     """
@@ -60,8 +113,25 @@ def hamming(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class SetMetric:
-    """A metric of label sets: how it is computed, and which set is best for it when a top list is believed.
+    """A metric of label sets, and the decision that is best for it under a top list; call it as its `function`.
 
+    Attributes
+    ----------
+    name : str
+        Its name in `METRICS`.
+    function : callable
+        Of predicted sets, true sets and a space: one number per case.
+    better : {"higher", "lower"}
+        Which values are better.
+    elicits : str
+        Which set is best for it, in words.
+    decide : callable
+        From top lists to one set per case.
+    exact : bool
+        Whether the decision is the best of all sets, or only of those that are tried.
+
+    Examples
+    --------
     >>> METRICS["instance_f1"].elicits
     'the set that the general F-measure maximizer finds, which need not be the most likely one'
     """
@@ -71,7 +141,7 @@ class SetMetric:
     better: Literal["higher", "lower"]
     elicits: str
     decide: Callable[[TopLists], Sets]
-    exact: bool = True  # whether the decision is the best of all sets, or only of those that are tried
+    exact: bool = True
 
     def __call__(self, x: Any, y: Any, space: LabelSets | None = None) -> Floats:
         """One number per case."""
@@ -101,17 +171,15 @@ METRICS: dict[str, SetMetric] = {
             "hamming",
             hamming,
             "lower",
-            "the labels with a marginal probability above one half, which may be a set that never happens",
+            "the labels with a marginal probability above one half, which may be a set that never occurs",
             hamming_sets,
         ),
     )
 }
 
 
-def _overlap(
-    x: Any, y: Any, space: LabelSets | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-    """Per case how many labels both sets hold, how many each; and how many labels there are."""
+def _overlap(x: Any, y: Any, space: LabelSets | None) -> tuple[Ints, Ints, Ints, int]:
+    """Per case the numbers of common, predicted and true labels; and the number of all labels."""
     predicted, true = _as_sets(x, space), _as_sets(y, space)
     if len(predicted) != len(true):
         raise ShapeError(f"{len(predicted)} predicted sets for {len(true)} true ones.", "Each case needs one of each.")
@@ -145,5 +213,5 @@ def _as_sets(given: Any, space: LabelSets | None) -> Sets:
         ) from None
 
 
-def _ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Floats:
+def _ratio(part: Ints, whole: Ints) -> Floats:
     return np.where(whole > 0, part / np.maximum(whole, 1), 1.0)

@@ -1,4 +1,4 @@
-"""Label sets from draws of a model: how often each was drawn, or how likely the model says it is."""
+"""Lists of label sets from draws of a model, by relative frequencies or by the model's probabilities."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError, 
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.space import UNLISTED
-from toplist.multilabel.support import as_unseen, lists_of_sets
+from toplist.multilabel.marginal_probabilities import no_sets
+from toplist.multilabel.support import as_unseen, lists_of_sets, offsets_of
 
-_ENTRIES = 1 << 24  # of draws that are looked at at once
+_ENTRIES = 1 << 24  # of the draws that are encoded at once
 _SAME = 1e-6  # how far two log-probabilities of one set may be apart
 
 
@@ -42,18 +43,37 @@ def sampled_sets(
     unseen: Any = 0.0,
     ids: Any = None,
 ) -> TopLists:
-    """The sets that were drawn, or the k likeliest of them; confidences are their shares of the draws.
+    """Lists of the sets that were drawn, or of the k most probable of them.
 
-    `samples` are zeros and ones (cases, draws, labels), or per case anything that `space.sets` reads. Ties go to the
-    set that was drawn first. Shares add up to one, so that a set that was never drawn has probability zero and, should
-    it happen, an infinite log score. `unseen` is a mass for such sets, taken from the shares in proportion: a number,
-    one per case, or "good-turing", the share of draws whose set was drawn once (Good, 1953). Where that is all of them
-    nothing is listed.
+    Confidences are relative frequencies, or exact with `log_p`. Ties go to the set that was drawn first. Frequencies
+    add up to one, so that a set that was never drawn has probability zero and an infinite log score unless `unseen`
+    leaves some mass to it.
 
-    With `log_p` the confidences are exact, and the rest is one minus what is listed: the log-probability of each draw
-    under the model, (cases, draws), or a function of the numbers of cases and as many sets, such as
-    `lambda cases, sets: chain_log_p(chain, X[cases], sets)`.
+    Parameters
+    ----------
+    samples : array-like or sequence
+        Zeros and ones (cases, draws, labels), or per case anything that `space.sets` reads.
+    k : int, optional
+        The length of the lists; all sets that were drawn by default.
+    space : LabelSets, optional
+        The label sets; by default labels are named after their places.
+    log_p : array-like or callable, optional
+        The log-probability of each draw under the model, (cases, draws), or a function of the numbers of cases and as
+        many sets, such as `lambda cases, sets: chain_log_p(chain, X[cases], sets)`. The rest is then one minus what is
+        listed.
+    unseen : float, array-like or "good-turing", default 0.0
+        The mass of sets that were not drawn, taken from the frequencies in proportion: a number, one per case, or the
+        share of draws whose set was drawn once (Good, 1953). Where that is all of them nothing is listed.
+    ids : array-like, optional
+        The ids of the cases.
 
+    Returns
+    -------
+    TopLists
+        The sets of each case.
+
+    Examples
+    --------
     >>> draws = [[[1, 0], [1, 0], [0, 1], [1, 1]]]
     >>> sampled_sets(draws, 1, LabelSets("ab"), unseen=0.2)[0]
     TopList({{'a'}: 0.4}, rest=0.6 over 3 classes)
@@ -68,29 +88,26 @@ def sampled_sets(
             logs = np.log(drawn.count / sizes[drawn.case]) + np.log1p(-hidden)[drawn.case]
     else:
         if isinstance(unseen, str) or np.any(unseen):
-            raise TopListError("with log_p the mass of what was not drawn is known; leave unseen at 0.")
-        logs = _said(log_p, drawn) if table is None else table[drawn.draw]
+            raise TopListError("with log_p the mass of sets that were not drawn is known; leave unseen at 0.")
+        logs = _called(log_p, drawn) if table is None else table[drawn.draw]
         _check_logs(logs, drawn, table)
     keep = _first(drawn.case, logs, None if k is None else as_count(k))
     if log_p is None:
         left = sizes - np.bincount(drawn.case[keep], drawn.count[keep], minlength=len(sizes))
         with np.errstate(divide="ignore"):
             log_rest = np.log(left / sizes * (1 - hidden) + hidden)
-    offsets = _offsets(np.bincount(drawn.case[keep], minlength=len(sizes)))
+    offsets = offsets_of(np.bincount(drawn.case[keep], minlength=len(sizes)))
     listed: Any = drawn.sets.take(keep) if known.digests else (drawn.codes[keep], None)
     return lists_of_sets(known, offsets, listed, logs[keep], log_rest=log_rest, ids=ids)
 
 
 def _first(case: Ints, logs: Floats, k: int | None) -> NDArray[np.intp]:
-    """The k likeliest of the possible sets of each case, in falling order; ties keep theirs."""
+    """The k most probable of the possible sets of each case, in falling order; ties keep theirs."""
     order = np.lexsort((-logs, case))
     order = order[logs[order] > -np.inf]
     counts = np.bincount(case[order])
     place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return order if k is None else order[place < k]
-
-
-# Draws
 
 
 def _as_draws(samples: Any, space: Any) -> tuple[Ints, Iterator[Sets], LabelSets]:
@@ -169,7 +186,14 @@ def _count(sizes: Ints, batches: Iterator[Sets], space: LabelSets) -> _Drawn:
         start, place = start + len(batch), place + len(first)
     none = np.zeros(0, np.int64)
     case, codes, draw = (np.concatenate([none, *(part[i] for part in parts)]) for i in (0, 2, 3))
-    return _Drawn(case, _joined([part[1] for part in parts], space), codes, np.bincount(which), draw, which)
+    return _Drawn(
+        case,
+        Sets.join([no_sets(len(space.names)), *(part[1] for part in parts)]),
+        codes,
+        np.bincount(which),
+        draw,
+        which,
+    )
 
 
 def _encode(space: LabelSets, sets: Sets, case: Ints) -> Ints:
@@ -186,20 +210,8 @@ def _encode(space: LabelSets, sets: Sets, case: Ints) -> Ints:
     return codes
 
 
-def _joined(parts: list[Sets], space: LabelSets) -> Sets:
-    labels = np.concatenate([np.zeros(0, np.int32), *(part.labels for part in parts)])
-    return Sets(_offsets(np.concatenate([np.zeros(0, np.int64), *(p.sizes for p in parts)])), labels, len(space.names))
-
-
-def _offsets(sizes: Ints) -> Ints:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
-
-
-# Probabilities
-
-
 def _unseen(unseen: Any, drawn: _Drawn, sizes: Ints, space: LabelSets) -> Floats:
-    """The mass of what was not drawn, for each case."""
+    """The mass of sets that were not drawn, for each case."""
     different = np.bincount(drawn.case, minlength=len(sizes))
     everything = different == space.size if space.size <= sizes.max(initial=0) else np.zeros(len(sizes), dtype=bool)
     if isinstance(unseen, str):
@@ -218,15 +230,15 @@ def _as_table(log_p: Any, sizes: Ints) -> Floats:
     return np.concatenate([np.zeros(0), *rows])
 
 
-def _said(log_p: Any, drawn: _Drawn) -> Floats:
-    said = as_floats(log_p(drawn.case, drawn.sets), "log_p").astype(np.float64)
-    if said.shape != drawn.case.shape:
-        raise ShapeError(f"log_p says {said.shape} for {len(drawn.case)} sets.", "One log-probability per set.")
-    return said
+def _called(log_p: Any, drawn: _Drawn) -> Floats:
+    found = as_floats(log_p(drawn.case, drawn.sets), "log_p").astype(np.float64)
+    if found.shape != drawn.case.shape:
+        raise ShapeError(f"log_p gives {found.shape} for {len(drawn.case)} sets.", "One log-probability per set.")
+    return found
 
 
 def _check_logs(logs: Floats, drawn: _Drawn, table: Floats | None) -> None:
-    """Nothing that was drawn is impossible, and a set has one probability."""
+    """Raise if a set that was drawn has probability zero, or one set two probabilities."""
     bad = ~((logs > -np.inf) & (logs <= _SAME))
     if bad.any():
         at, more = int(np.argmax(bad)), len(np.unique(drawn.case[bad])) - 1

@@ -1,7 +1,4 @@
-"""Label sets from an explicit support: the sets that were seen, and a mass for those that were not.
-
-Label sets with the logarithms of their probabilities, as top lists.
-"""
+"""Lists of label sets from an explicit support, with a mass for all other sets."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from toplist._arguments import as_count, as_floats, as_vector
-from toplist._typing import Floats
+from toplist._typing import Bools, Floats, Ints
 from toplist.core import kernel
 from toplist.errors import ConfidenceError, MassError, ShapeError, SpaceError
 from toplist.lists import TopLists, from_logs
@@ -20,16 +17,21 @@ from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.lists.space import UNLISTED
 
 
+def offsets_of(sizes: NDArray[Any]) -> Ints:
+    """Where rows of these sizes begin, and the end."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+
+
 def lists_of_sets(
     space: LabelSets,
     offsets: NDArray[Any],
-    sets: Sets | tuple[NDArray[np.int64], Codebook | None],
-    log_p: NDArray[np.float64],
+    sets: Sets | tuple[Ints, Codebook | None],
+    log_p: Floats,
     *,
-    log_rest: NDArray[np.float64] | None = None,
+    log_rest: Floats | None = None,
     ids: Any = None,
 ) -> TopLists:
-    """Top lists whose case i holds the sets offsets[i] to offsets[i + 1]; sets as they are, or as codes with a book."""
+    """Top lists whose case i has the sets offsets[i] to offsets[i + 1], given as sets or as codes with a codebook."""
     if isinstance(sets, Sets):
         codes = space.encode(sets)
         book = Codebook.of(sets) if space.digests else None
@@ -42,15 +44,33 @@ def lists_of_sets(
 def support_sets(
     log_scores: Any, support: Any, k: int, space: LabelSets, *, unseen: Any = 0.0, ids: Any = None
 ) -> TopLists:
-    """The k likeliest sets of a support: softmax(log_scores) * (1 - unseen), and `unseen` for all sets outside it.
+    """The k most probable sets of a support: softmax(log_scores) * (1 - unseen), and `unseen` for all other sets.
 
-    `log_scores` has a row per case and a column per set of the support, in its order; `support` is anything that
-    `space.sets` reads. `unseen`, one number or one per case, goes to the rest with what is beyond the k likeliest.
-    Nothing is unseen where the support is the whole space. Ties go to the set that stands first. A list is valid unless
-    more is unseen than its sets allow.
+    Ties go to the set that stands first. A list is valid unless more is unseen than its sets allow.
 
-    >>> space = LabelSets("ab")
-    >>> support_sets(np.log([[2, 1]]), [{"a"}, {"b"}], 2, space, unseen=0.1)[0]
+    Parameters
+    ----------
+    log_scores : array-like
+        A row per case and a column per set of the support, in its order.
+    support : Sets, matrix of zeros and ones, or collections of labels
+        The sets, as `space.sets` reads them.
+    k : int
+        The length of the lists; the mass of other sets goes to the rest.
+    space : LabelSets
+        The label sets.
+    unseen : float or array-like, default 0.0
+        The mass of all sets outside the support, one number or one per case; 0 where the support is the whole space.
+    ids : array-like, optional
+        The ids of the cases.
+
+    Returns
+    -------
+    TopLists
+        The most probable sets of each case.
+
+    Examples
+    --------
+    >>> support_sets(np.log([[2, 1]]), [{"a"}, {"b"}], 2, LabelSets("ab"), unseen=0.1)[0]
     TopList({{'a'}: 0.6, {'b'}: 0.3}, rest=0.1 over 2 classes)
     """
     sets = _as_support(support, space)
@@ -66,17 +86,29 @@ def support_sets(
         log_rest = np.logaddexp(np.log(hidden), beyond + scale)
     log_p = values + scale[:, None]
     possible = values > -np.inf
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(possible.sum(axis=1))))
+    offsets = offsets_of(possible.sum(axis=1))
     chosen = columns[possible].astype(np.int64)
     listed: Any = sets.take(chosen) if space.digests else (space.encode(sets)[chosen], None)
     return lists_of_sets(space, offsets, listed, log_p[possible], log_rest=log_rest, ids=ids)
 
 
 def support_log_scores(marginals: Any, sets: Any) -> Floats:
-    """The log-probability of each set under independent labels, sum_s log p + sum_(not s) log(1 - p): (cases, sets).
+    """The log-probability of each set under independent labels, sum_s log p + sum_(not s) log(1 - p).
 
-    `marginals` has a row per case and a column per label; `sets` are `Sets` or a matrix of zeros and ones.
+    Parameters
+    ----------
+    marginals : array-like
+        Probabilities with a row per case and a column per label.
+    sets : Sets or matrix of zeros and ones
+        The sets, with a column per label.
 
+    Returns
+    -------
+    ndarray
+        A row per case and a column per set.
+
+    Examples
+    --------
     >>> np.exp(support_log_scores([[0.5, 0.8]], [[1, 0], [1, 1]])).round(4)
     array([[0.1, 0.4]])
     """
@@ -123,8 +155,8 @@ def _as_log_scores(log_scores: Any, seen: int) -> Floats:
     return x
 
 
-def as_unseen(unseen: Any, everything: NDArray[np.bool_]) -> Floats:
-    """The mass of unseen sets in each case: none where there is everything."""
+def as_unseen(unseen: Any, everything: Bools) -> Floats:
+    """The mass of unseen sets in each case; it must be zero where every set is seen."""
     u = np.full(len(everything), unseen, np.float64) if isinstance(unseen, int | float) else as_vector(unseen, "unseen")
     if len(u) != len(everything):
         raise ShapeError(f"{len(u)} masses of unseen sets for {len(everything)} cases.", "One number, or one per case.")
@@ -135,7 +167,7 @@ def as_unseen(unseen: Any, everything: NDArray[np.bool_]) -> Floats:
     bad = everything & (u > 0)
     if bad.any():
         raise MassError(
-            "every set of the space is there, so there is none for a mass of unseen ones.",
+            "every set of the space is there, so that none is unseen.",
             "Leave unseen at 0, or take the space of all label sets.",
             case=int(np.argmax(bad)),
             more=int(bad.sum()) - 1,

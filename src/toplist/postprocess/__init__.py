@@ -1,6 +1,7 @@
 """Postprocessing: better lists from lists. Recalibration, combination, truncation, conformal lists, decisions.
 
-In: TopLists, and outcomes to fit on. Out: TopLists. May import `calibration`, `io` and what lies below.
+In: predictions, TopLists or anything that `as_lists` takes, and outcomes to fit on. Out: TopLists, or plain values
+about them. May import `calibration`, `io` and what lies below.
 """
 
 from toplist._lazy import attach

@@ -26,8 +26,8 @@ from toplist.postprocess.recalibration import VectorScaling as VectorScaling
 from toplist.postprocess.recalibration.automatic import AutoRecalibrator as AutoRecalibrator
 from toplist.postprocess.recalibration.automatic import CandidateScore as CandidateScore
 from toplist.postprocess.recalibration.automatic import Selection as Selection
-from toplist.postprocess.recalibration.automatic import choose_recalibrator as choose_recalibrator
 from toplist.postprocess.recalibration.automatic import cross_fitted as cross_fitted
+from toplist.postprocess.recalibration.automatic import select_recalibrator as select_recalibrator
 from toplist.postprocess.saved import load as load
 from toplist.postprocess.selective import RejectionCurve as RejectionCurve
 from toplist.postprocess.selective import reject_below as reject_below

@@ -1,7 +1,7 @@
-"""Split conformal lists: cut so that what happens is in the set with a chosen probability, whatever the confidences.
+"""Split conformal lists: cut so that the outcome is in the set with a chosen probability, whatever the confidences.
 
-A case is scored by how far down its list one must go to meet what happened. With the most confident class first, and u
-uniform on [0, 1] where sets are randomised (1 where they are not),
+A case is scored by how far down its list the outcome stands. With the most confident class first, and u uniform on
+[0, 1] where sets are randomised (1 where they are not),
 
     a(y) = mass listed before y + u * confidence of y               if y is listed
     a(y) = all listed mass + u * rest mass                          if y is not listed and there is rest mass
@@ -15,14 +15,14 @@ of the scores of n calibration cases (infinity if there is no such), and a furth
     P(outcome in set) = P(a_(n+1) <= q) >= coverage,
 
 since the rank of a_(n+1) among the n + 1 exchangeable scores is at most ceil((n + 1) coverage) with at least that
-probability, ties included; without ties it is below coverage + 1 / (n + 1). No step asks whether the confidences are
-right, how long the lists are or how many classes there are. (Vovk et al. 2005; Romano, Sesia and Candes 2020, APS;
-Angelopoulos et al. 2021, RAPS.)
+probability, ties included; without ties it is below coverage + 1 / (n + 1). No step assumes that the confidences are
+right, or anything about the length of lists or the number of classes. (Vovk et al. 2005; Romano, Sesia and Candes 2020,
+APS; Angelopoulos et al. 2021, RAPS.)
 
-The u of a case is a hash of the seed, its list and, where the calibration cases have ids, its id. So a(y) is one and
-the same function of every case, which is all that the argument asks for, for every seed and every way in which cases
-come in batches. Cases with the same list and without ids have the same u: their scores tie as they do without
-randomisation, so that sets may cover more than they promise, never less.
+The u of a case is a hash of the seed, its list and, where the calibration cases have ids, its id. So a(y) is the same
+function of every case, which is all that the argument needs, for every seed and every way in which cases come in
+batches. Cases with the same list and without ids have the same u: their scores tie as they do without randomisation, so
+that sets may cover more than the chosen probability, never less.
 """
 
 from __future__ import annotations
@@ -34,15 +34,14 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._arguments import as_count, as_number, as_probability, as_whole
-from toplist._files import read_json, spell, unspell, write_json
-from toplist._text import shown
-from toplist._typing import Floats
-from toplist.calibration.pairs import MISSED, promises
+from toplist._files import from_json_number, read_json, to_json_number, write_json
+from toplist._text import quote
+from toplist._typing import Bools, Floats
+from toplist.calibration.pairs import MISSED, calibration_pairs
 from toplist.errors import TopListError
-from toplist.lists import TopLists, require_lists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.outcomes import as_codes
 from toplist.lists.truncate import first_where, keep_first, mass_before, ranks_in, rectangles
 from toplist.postprocess.draws import uniform_by_case
@@ -53,10 +52,20 @@ KINDS = ("aps", "raps")
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ConformalSets:
-    """A set of classes for each case: the first ones of its list, or the whole space."""
+    """A set of classes for each case: the first ones of its list, or the whole space.
 
-    lists: TopLists  # cut to the set; as far as it goes where the set is the whole space
-    whole: NDArray[np.bool_]  # where the set is the whole space
+    Attributes
+    ----------
+    lists : TopLists
+        Lists cut to their sets; whole lists where the set is the whole space.
+    whole : ndarray of bool
+        Where the set is the whole space.
+    coverage : float
+        The probability with which sets cover.
+    """
+
+    lists: TopLists
+    whole: Bools
     coverage: float
 
     @property
@@ -65,11 +74,11 @@ class ConformalSets:
         size: Floats = np.where(self.whole, self.lists.admitted.rows.size, self.lists.sizes)
         return size
 
-    def covers(self, y: Any) -> NDArray[np.bool_]:
-        """Per case: is what happened in the set?"""
+    def covers(self, y: Any) -> Bools:
+        """Whether the outcome of each case, a code, label or label set, is in its set."""
         codes = as_codes(y, self.lists)
         listed = first_where(self.lists.classes == np.repeat(codes, self.lists.sizes), self.lists) < self.lists.sizes
-        covered: NDArray[np.bool_] = self.whole | listed
+        covered: Bools = self.whole | listed
         return covered
 
     def __repr__(self) -> str:
@@ -80,19 +89,47 @@ class ConformalSets:
 
 
 class Conformal:
-    """Lists cut so that what happens is among them with a chosen probability (split conformal, APS or RAPS).
+    """Split conformal prediction (APS or RAPS): lists cut so that they cover with a chosen probability.
 
-    `fit` needs cases that the model has not seen, exchangeable with those to come. The guarantee is marginal, over
-    calibration and new cases together, and counts the whole space as a set: `sets` says where that is the set.
-    Randomised sets cover nearly exactly, and may be empty unless `empty` is false; sets that are not
-    randomised are larger. `penalty` and `k_reg` are RAPS: each rank beyond `k_reg` adds `penalty`, which makes sets
-    alike in size. The randomisation of a case is a function of `seed`, its list and its id, so that its set is the same
-    in every batch. Cases without ids share it if their lists are identical; sets may then cover more than they promise.
+    The guarantee is marginal, over calibration and new cases together, for cases that are exchangeable with those of
+    `fit`, which the model must not have been trained on. It counts the whole space as a set: `sets` says where that is
+    the set. The set of a case is the same in every batch.
 
-    >>> import toplist as tl
-    >>> lists = tl.TopLists.from_proba([[0.6, 0.3, 0.1]] * 9)
-    >>> model = Conformal(coverage=0.8, randomized=False).fit(lists, [0, 0, 0, 0, 0, 0, 1, 1, 2])
-    >>> round(model.threshold_, 6), model.transform(lists[:1])[0]
+    Parameters
+    ----------
+    coverage : float, default 0.9
+        The probability that the outcome is in the set.
+    kind : {"aps", "raps"}, default "aps"
+        Adaptive prediction sets, or regularised ones, which are more alike in size.
+    randomized : bool, default True
+        Randomised sets cover nearly exactly; others are larger. The randomisation of a case depends on `seed`, its list
+        and its id. Cases without ids share it if their lists are identical, and then sets may cover more.
+    penalty, k_reg : float, int
+        RAPS adds `penalty`, 0.01 by default, for each rank beyond `k_reg`, 5 by default.
+    empty : bool, default True
+        Whether randomised sets may be empty.
+    seed : int, default 0
+        The seed of the randomisation.
+
+    Attributes
+    ----------
+    threshold_ : float or None
+        The largest score of a class in a set; None before `fit`.
+    cases_ : int
+        The number of calibration cases.
+    by_id_ : bool
+        Whether ids take part in the randomisation.
+
+    References
+    ----------
+    Romano, Sesia and Candes (2020), Classification with valid and adaptive coverage, NeurIPS.
+    Angelopoulos, Bates, Malik and Jordan (2021), Uncertainty sets for image classifiers, ICLR.
+
+    Examples
+    --------
+    >>> P = [[0.6, 0.3, 0.1]] * 9
+    >>> model = Conformal(coverage=0.8, randomized=False).fit(P, [0, 0, 0, 0, 0, 0, 1, 1, 2])
+    >>> round(model.threshold_, 6), model.transform(P[:1])[0]
     (0.9, TopList({0: 0.6, 1: 0.3}, rest=0.1 over 1 class))
     """
 
@@ -108,9 +145,9 @@ class Conformal:
         seed: int = 0,
     ) -> None:
         if kind not in KINDS:
-            raise TopListError(f"conformal lists are 'aps' or 'raps', not {shown(kind)}.")
+            raise TopListError(f"conformal lists are 'aps' or 'raps', not {quote(kind)}.")
         if not all(isinstance(one, bool | np.bool_) for one in (randomized, empty)):
-            raise TopListError(f"randomized and empty are true or false, not {shown(randomized)} and {shown(empty)}.")
+            raise TopListError(f"randomized and empty are true or false, not {quote(randomized)} and {quote(empty)}.")
         self.coverage = as_probability(coverage, "the coverage")
         self.kind = kind
         self.randomized = bool(randomized)
@@ -123,25 +160,46 @@ class Conformal:
         self.by_id_: bool = False  # whether ids take part in the randomisation
 
     def get_params(self, *, deep: bool = True) -> dict[str, Any]:
-        """What it was made with."""
+        """The options by name."""
         names = ("coverage", "kind", "randomized", "penalty", "k_reg", "empty", "seed")
         return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> Self:
-        """Change how it is made; what was fitted is forgotten."""
+        """Change options by name; it must be fitted again."""
         unknown = sorted(set(params) - set(self.get_params()))
         if unknown:
             raise TopListError(f"a Conformal has no {unknown[0]}; it has {', '.join(self.get_params())}.")
         type(self).__init__(self, **{**self.get_params(), **params})
         return self
 
-    def fit(self, lists: TopLists, y: Any, coverage: float | None = None, *, sample_weight: Any = None) -> Self:
-        """Find the threshold on calibration cases: the ceil((n + 1) coverage)-th smallest score, or infinity."""
+    def fit(
+        self, lists: Any, y: Any, coverage: float | None = None, *, sample_weight: Any = None, space: Any = None
+    ) -> Self:
+        """Find the threshold on calibration cases: the ceil((n + 1) coverage)-th smallest score, or infinity.
+
+        Parameters
+        ----------
+        lists : TopLists or anything that `toplist.as_lists` takes
+            Predictions for calibration cases.
+        y : array-like
+            One outcome per case.
+        coverage : float, optional
+            Replaces the option.
+        sample_weight : None
+            Weights are refused: exchangeable cases count one each.
+        space : int, ClassSpace or LabelSets, optional
+            The classes, where `lists` do not say.
+
+        Returns
+        -------
+        Conformal
+            Itself, fitted.
+        """
         if sample_weight is not None:
             raise TopListError("conformal lists need exchangeable cases, which count one each: leave weights out.")
         if coverage is not None:
             self.coverage = as_probability(coverage, "the coverage")
-        made = promises(lists, y)
+        made = calibration_pairs(as_lists(lists, space), y)
         ordered, n = made.lists, len(made.lists)
         if not n:
             raise TopListError("there are no cases to calibrate on.")
@@ -155,11 +213,11 @@ class Conformal:
         self.cases_, self.by_id_ = n, by_id
         return self
 
-    def sets(self, lists: TopLists) -> ConformalSets:
-        """The set of each case: the same in every batch."""
+    def sets(self, lists: Any, *, space: Any = None) -> ConformalSets:
+        """The set of each case of predictions that `toplist.as_lists` takes; see `fit` for `space`."""
         if self.threshold_ is None:
             raise TopListError("this Conformal is not fitted: call fit(lists, y) first.")
-        require_lists(lists)
+        lists = as_lists(lists, space)
         if self.randomized and self.by_id_ and lists.ids is None:
             raise TopListError(
                 "these lists have no ids, but the calibration cases had, and sets are randomised by them: give "
@@ -176,12 +234,12 @@ class Conformal:
             whole = whole | (counts == 0) | (counts == ordered.admitted.rows.size)
         return ConformalSets(keep_first(ordered, np.where(whole, ordered.sizes, counts)), whole, self.coverage)
 
-    def transform(self, lists: TopLists) -> TopLists:
+    def transform(self, lists: Any, *, space: Any = None) -> TopLists:
         """Lists cut to their sets; whole lists where the set is the whole space."""
-        return self.sets(lists).lists
+        return self.sets(lists, space=space).lists
 
-    def fit_transform(self, lists: TopLists, y: Any) -> TopLists:
-        """Refused: sets of the cases that a threshold was found on have no guarantee."""
+    def fit_transform(self, lists: Any, y: Any) -> TopLists:
+        """Refuse: sets of the cases that a threshold was found on have no guarantee."""
         raise TopListError("conformal lists hold for new cases: fit on some cases, transform others.")
 
     def _draws(self, ordered: TopLists, *, by_id: bool) -> Floats:
@@ -204,14 +262,13 @@ class Conformal:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as `save` writes them."""
-        limit = self.threshold_
-        shown = None if limit is None else spell(limit)
-        fitted = {"threshold": shown, "cases": self.cases_, "by_id": self.by_id_}
+        threshold = None if self.threshold_ is None else to_json_number(self.threshold_)
+        fitted = {"threshold": threshold, "cases": self.cases_, "by_id": self.by_id_}
         return {"schema": SCHEMA, **self.get_params(), **fitted}
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """The opposite of `to_dict`."""
+        """The fit of which `to_dict` gave these values."""
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             raise TopListError(f"this is no conformal fit: its schema is not {SCHEMA}.")
         known = {"schema", "threshold", "cases", "by_id"}
@@ -222,7 +279,7 @@ class Conformal:
         made = cls(**params)
         limit = values.get("threshold")
         if limit is not None:
-            made.threshold_ = as_number(unspell(limit), "the threshold", 0, np.inf)
+            made.threshold_ = as_number(from_json_number(limit), "the threshold", 0, np.inf)
         made.cases_ = as_whole(values.get("cases", 0), "the number of cases", 0)
         made.by_id_ = values.get("by_id", False)
         if not isinstance(made.by_id_, bool):

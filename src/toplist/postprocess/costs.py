@@ -1,9 +1,8 @@
-"""What actions cost if a list is believed: expected, and at least and at most, wherever the rest mass may be.
+"""Costs of actions under a list: expected, and at least and at most over all distributions that agree with the list.
 
-Three forms of costs: a matrix, a table of exceptions, a function. Each says what every action that can be best costs in
-every case of a batch. Lists are strictly valid, and stand for all distributions with the same listed confidences:
-the expected cost spreads the rest mass evenly over the unlisted classes, the least puts all of it on the cheapest of
-them, and the most on the dearest.
+Three forms of costs: a matrix, a table of exceptions, a function. Each gives the costs of every action that can be best
+in every case of a batch. Lists are strictly valid. The expected cost spreads the rest mass evenly over the unlisted
+classes, the least puts all of it on the cheapest of them, and the most on the dearest.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from toplist._typing import Codes, Floats
+from toplist._typing import Bools, Codes, Floats
 from toplist.errors import CaseError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
@@ -28,36 +27,32 @@ CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ActionCosts:
-    """Candidate actions of some cases, a column each, and what they cost; infinite where a case has no such action."""
+    """Candidate actions of some cases, a column each, and their costs; infinite where a case has no such action."""
 
-    code: Codes
-    expected: Floats
-    low: Floats
-    high: Floats
+    code: Codes  # (cases, actions)
+    cost: Floats  # (3, cases, actions): expected, least and most
 
     @classmethod
     def join(cls, *parts: ActionCosts) -> ActionCosts:
         """Side by side."""
-        columns = zip(*((p.code, p.expected, p.low, p.high) for p in parts), strict=True)
-        return cls(*(np.concatenate(column, axis=1) for column in columns))
+        return cls(np.concatenate([p.code for p in parts], axis=1), np.concatenate([p.cost for p in parts], axis=2))
 
     @classmethod
-    def same(cls, cases: int, code: int, cost: float) -> ActionCosts:
+    def constant(cls, cases: int, code: int, cost: float) -> ActionCosts:
         """An action that always costs the same."""
-        value = np.full((cases, 1), cost)
-        return cls(np.full((cases, 1), code), value, value, value)
+        return cls(np.full((cases, 1), code), np.full((3, cases, 1), cost))
 
 
 class Costs(Protocol):
-    """What decisions need to know of costs."""
+    """What decisions need from costs."""
 
     @property
     def width(self) -> int:
-        """How many cells one case takes."""
+        """The number of cells that one case takes."""
         ...
 
-    def charge(self, lists: TopLists, first: int) -> ActionCosts:
-        """What the candidates cost in each case; `first` is the number of the first case."""
+    def of_actions(self, lists: TopLists) -> ActionCosts:
+        """The costs of the candidates in each case."""
         ...
 
 
@@ -78,23 +73,24 @@ class MatrixCosts:
         """See `Costs`."""
         return 4 * len(self.matrix) + int(self.matrix.shape[1])
 
-    def charge(self, lists: TopLists, first: int) -> ActionCosts:
+    def of_actions(self, lists: TopLists) -> ActionCosts:
         """See `Costs`. The cheapest unlisted class is the first in order that is not listed: O(k) per action."""
         n, (count, m) = len(lists), self.matrix.shape
         listed = np.zeros((n, m), dtype=bool)
         listed[np.repeat(np.arange(n), lists.sizes), lists.classes] = True
-        t, some = lists.normalized_confidences, np.ones(len(lists.classes))
-        known = csr_array((t, lists.classes, lists.offsets), shape=(n, m)) @ self.matrix.T
-        inside = csr_array((some, lists.classes, lists.offsets), shape=(n, m)) @ self.matrix.T
+        known, inside = (
+            csr_array((values, lists.classes, lists.offsets), shape=(n, m)) @ self.matrix.T
+            for values in (lists.normalized_confidences, np.ones(len(lists.classes)))
+        )
         expected = known + lists.proxy[:, None] * (self.matrix.sum(axis=1) - inside)
         rest = lists.rest[:, None]
         open_ = (lists.rest > 0) & (lists.sizes < m)
         low, high = known.copy(), known.copy()
         low[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising)
         high[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising[:, ::-1])
-        return ActionCosts(np.tile(np.arange(count), (n, 1)), expected, low, high)
+        return ActionCosts(np.tile(np.arange(count), (n, 1)), np.stack([expected, low, high]))
 
-    def _first_unlisted(self, listed: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
+    def _first_unlisted(self, listed: Bools, order: NDArray[np.intp]) -> Floats:
         """The cost of the first class in order that is not listed, as (cases, actions)."""
         depth = np.zeros((len(listed), len(order)), dtype=np.intp)
         case, action = (x.ravel() for x in np.indices(depth.shape))
@@ -109,13 +105,13 @@ class MatrixCosts:
 
 @dataclass(frozen=True, slots=True)
 class TableCosts:
-    """Exceptions, by action and class, and what everything else costs: `right` if the action is the class, `default`.
+    """Costs of exceptions, by action and class, and of everything else: `right` if the action is the class, `default`.
 
     Without `named` actions all classes are actions. Of those that are not in the table only the best listed one
     can be best, or any one of the unlisted ones, which are all alike.
     """
 
-    actions: Codes  # what candidates are called in results: class codes, or places among named actions
+    actions: Codes  # codes in results: those of classes, or places among named actions
     is_class: Codes  # the class that each action is, or -1
     offsets: Codes  # where the exceptions of each action begin
     classes: Codes  # of each exception
@@ -129,7 +125,7 @@ class TableCosts:
         """See `Costs`."""
         return len(self.classes) + len(self.actions) + 4
 
-    def charge(self, lists: TopLists, first: int) -> ActionCosts:
+    def of_actions(self, lists: TopLists) -> ActionCosts:
         """See `Costs`."""
         tabled = self._tabled(lists)
         return tabled if self.named else ActionCosts.join(self._listed(lists), tabled, self._others(lists))
@@ -143,16 +139,19 @@ class TableCosts:
         known = self.default * lists.mass[:, None] + self._sums(t * (self.values - self.default))
         rest, proxy = lists.rest[:, None], lists.proxy[:, None]
         expected = known + rest * self.default + proxy * self._sums(np.where(free, self.values - self.default, 0.0))
-        plain = (size - lists.sizes)[:, None] > self._sums(free.astype(np.float64))  # some unlisted class is usual
-        low = self._extreme(np.minimum, np.where(free, self.values, np.inf), plain)
-        high = self._extreme(np.maximum, np.where(free, self.values, -np.inf), plain)
-        low, high = known + _times(rest, low), known + _times(rest, high)
+        usual = (size - lists.sizes)[:, None] > self._sums(
+            free.astype(np.float64)
+        )  # an unlisted class costs the default
+        low, high = (
+            known
+            + _times(rest, self._reduced(which, np.where(free, self.values, none), np.where(usual, self.default, none)))
+            for which, none in ((np.minimum, np.inf), (np.maximum, -np.inf))
+        )
         gone = self.is_class >= size[:, None]  # where the number of classes differs, some are not there
-        made = (np.where(gone, np.inf, x) for x in (expected, low, high))
-        return ActionCosts(np.tile(self.actions, (n, 1)), *made)
+        return ActionCosts(np.tile(self.actions, (n, 1)), np.where(gone, np.inf, np.stack([expected, low, high])))
 
     def _listed(self, lists: TopLists) -> ActionCosts:
-        """The best of the listed classes that are not in the table; what it costs does not depend on the rest."""
+        """The best of the listed classes that are not in the table; its cost does not depend on the rest."""
         cost = self.default + (self.right - self.default) * lists.normalized_confidences
         cost[np.isin(lists.classes, self.is_class)] = np.inf
         code, value = np.full(len(lists), OTHER), np.full(len(lists), np.inf)
@@ -160,7 +159,7 @@ class TableCosts:
         filled = lists.sizes > 0
         first = order[lists.offsets[:-1][filled]]
         code[filled], value[filled] = lists.classes[first], cost[first]
-        return ActionCosts(code[:, None], *[value[:, None]] * 3)
+        return ActionCosts(code[:, None], np.tile(value[:, None], (3, 1, 1)))
 
     def _others(self, lists: TopLists) -> ActionCosts:
         """Any one of the other classes, twice if there are two: one alone may be sure, of two neither."""
@@ -173,16 +172,12 @@ class TableCosts:
         ends = np.stack([self.default + off * lists.rest, np.full(len(lists), self.default)])
         ends = np.where(size - lists.sizes > 1, ends, expected)
         one = np.stack([expected, ends.min(axis=0), ends.max(axis=0)])
-        made = (np.stack([np.where(count >= c, x, np.inf) for c in (1, 2)], axis=1) for x in one)
-        return ActionCosts(np.full((len(lists), 2), OTHER), *made)
+        return ActionCosts(
+            np.full((len(lists), 2), OTHER), np.where(count[:, None] >= np.array([1, 2]), one[:, :, None], np.inf)
+        )
 
     def _sums(self, values: Floats) -> Floats:
         return self._reduced(np.add, values, np.zeros((len(values), len(self.actions))))
-
-    def _extreme(self, which: np.ufunc, values: Floats, plain: NDArray[np.bool_]) -> Floats:
-        """The least or most that an unlisted class costs: of the exceptions, and of the usual cost if any has it."""
-        nothing = np.inf if which is np.minimum else -np.inf
-        return self._reduced(which, values, np.where(plain, self.default, nothing))
 
     def _reduced(self, which: np.ufunc, values: Floats, start: Floats) -> Floats:
         """Values of the exceptions brought together by action."""
@@ -194,7 +189,7 @@ class TableCosts:
 
 @dataclass(frozen=True, slots=True)
 class CalledCosts:
-    """A function of action and class, where there are too many classes to ask for each: only listed ones are asked."""
+    """A function of action and class, which is called for listed classes only, as there are many."""
 
     cost: Callable[[Any, Any], float]
     unlisted: Callable[[Any], tuple[float, float, float]]  # least, mean and most that an unlisted class costs
@@ -205,7 +200,7 @@ class CalledCosts:
         """See `Costs`."""
         return 64
 
-    def charge(self, lists: TopLists, first: int) -> ActionCosts:
+    def of_actions(self, lists: TopLists) -> ActionCosts:
         """See `Costs`. Without names the candidates are the listed classes."""
         count = int(lists.sizes.max(initial=0)) if self.names is None else len(self.names)
         code = np.full((len(lists), count), OTHER)
@@ -226,7 +221,7 @@ class CalledCosts:
                     known += x * asked[key]
                 low, mean, high = self.unlisted(action) if rest[case] > 0 else (0.0, 0.0, 0.0)
                 table[:, case, place] = known + rest[case] * np.array([mean, low, high])
-        return ActionCosts(code, table[0], table[1], table[2])
+        return ActionCosts(code, table)
 
 
 def name_of(space: ClassSpace, code: int) -> Any:
@@ -247,18 +242,16 @@ def as_cost(value: Any, action: Any, outcome: Any) -> float:
     return found
 
 
-def require_candidates(charges: ActionCosts, first: int) -> None:
-    """Every case needs an action."""
-    none = ~np.isfinite(charges.expected).any(axis=1) if charges.expected.shape[1] else np.ones(len(charges.code), bool)
+def require_candidates(actions: ActionCosts, first: int) -> None:
+    """Raise for cases without an action; `first` is the number of the first case."""
+    none = ~np.isfinite(actions.cost[0]).any(axis=1)
     if none.any():
-        problem, remedy = (
-            "there is no action to choose.",
-            "Name the actions, actions=[...], or give the cost to reject.",
-        )
-        raise CaseError(problem, remedy, case=first + int(np.argmax(none)), more=int(none.sum()) - 1)
+        remedy = "Name the actions, actions=[...], or give the cost to reject."
+        case, more = first + int(np.argmax(none)), int(none.sum()) - 1
+        raise CaseError("there is no action to choose.", remedy, case=case, more=more)
 
 
-def _looked_up(lists: TopLists, columns: Codes) -> tuple[Floats, NDArray[np.bool_]]:
+def _looked_up(lists: TopLists, columns: Codes) -> tuple[Floats, Bools]:
     """Confidences of some classes, sorted by code, in each case, 0 where not listed; and whether they are listed."""
     t, listed = np.zeros((len(lists), len(columns))), np.zeros((len(lists), len(columns)), dtype=bool)
     if len(columns):
@@ -270,5 +263,5 @@ def _looked_up(lists: TopLists, columns: Codes) -> tuple[Floats, NDArray[np.bool
 
 
 def _times(rest: Floats, cost: Floats) -> Floats:
-    """No rest, no cost, though there be no class to bear it."""
+    """The rest mass times a cost; zero without rest mass, also where there is no class that it could be on."""
     return np.where(rest > 0, rest * np.where(np.isfinite(cost), cost, 0.0), 0.0)

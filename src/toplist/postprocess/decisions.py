@@ -1,7 +1,4 @@
-"""Decisions: the action of least expected cost, what it may cost at worst, and when to decide nothing.
-
-Sets as decisions: each class in the set has a price, and so has a miss.
-"""
+"""Decisions: the action, or the set of classes, of least expected cost; bounds on its cost; the reject option."""
 
 from __future__ import annotations
 
@@ -12,12 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._arguments import as_floats, as_number, as_tuple
-from toplist._typing import Floats
+from toplist._typing import Bools, Codes, Floats
 from toplist.errors import ShapeError, TopListError
-from toplist.lists import TopLists, require_lists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import UNLISTED, ClassSpace, show_size
 from toplist.lists.truncate import first_where, keep_first
@@ -35,11 +31,11 @@ from toplist.postprocess.costs import (
     require_candidates,
 )
 
-ASKED = 1 << 18  # cells of a table that a function is asked for
+ASKED = 1 << 18  # the most pairs of action and class that a function is called for
 
 
 class Special(Enum):
-    """Actions that are no class."""
+    """Actions that are no class: `OTHER`, any class that is neither listed nor in the table, and `REJECT`."""
 
     OTHER = "any class that is neither listed nor in the table"
     REJECT = "reject"
@@ -49,10 +45,17 @@ class Special(Enum):
 class CostTable:
     """Costs by (action, outcome), for any number of classes: exceptions, and two numbers for everything else.
 
-    A pair that is not in the table costs `right` if the action is the outcome, and `default` if it is not. So the empty
-    table is the zero-one loss.
+    Parameters
+    ----------
+    entries : mapping, default empty
+        From (action, outcome) to a cost. The empty table is the zero-one loss.
+    default, right : float
+        The cost of a pair that is not in the table: `right`, 0 by default, if the action is the outcome, and
+        `default`, 1 by default, if it is not.
 
-    >>> CostTable({("leave", "fire"): 100.0}, default=1.0).default
+    Examples
+    --------
+    >>> CostTable({("leave", "fire"): 100.0}).default
     1.0
     """
 
@@ -74,37 +77,46 @@ class CostTable:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Decisions:
-    """One action per case, and what it costs if the list is believed."""
+    """One action per case, and its cost under the list.
 
-    code: NDArray[np.int64]  # class code, place among the named actions, -1 for any other class, -2 for reject
-    expected: Floats  # with the rest mass spread over the unlisted classes
-    low: Floats  # with all of it on the unlisted class that is cheapest for this action
-    high: Floats  # on the dearest
-    sure: NDArray[np.bool_]  # it costs no more at most than any other at least: none is better, wherever the rest is
+    Attributes
+    ----------
+    code : ndarray of int
+        The class code, or the place among the named actions; -1 for any other class, -2 for reject.
+    expected, low, high : ndarray
+        The cost with the rest mass spread over the unlisted classes, with all of it on the unlisted class that is
+        cheapest for this action, and on the dearest.
+    sure : ndarray of bool
+        Whether it costs no more at most than any other action at least, so that none is better wherever the rest is.
+    space : ClassSpace
+        The classes.
+    names : tuple or None
+        The names of the actions; None where they are the classes.
+    """
+
+    code: Codes
+    expected: Floats
+    low: Floats
+    high: Floats
+    sure: Bools
     space: ClassSpace
-    names: tuple[Any, ...] | None  # of the actions; None where they are the classes
+    names: tuple[Any, ...] | None
 
     def __len__(self) -> int:
         return len(self.code)
 
     @property
-    def rejected(self) -> NDArray[np.bool_]:
-        """Where nothing is decided."""
-        rejected: NDArray[np.bool_] = self.code == REJECT
+    def rejected(self) -> Bools:
+        """Where the decision is to reject."""
+        rejected: Bools = self.code == REJECT
         return rejected
 
     @property
     def actions(self) -> tuple[Any, ...]:
         """The chosen actions by name; `Special.REJECT` and `Special.OTHER` are no class."""
-        special: dict[int, Any] = {OTHER: Special.OTHER, REJECT: Special.REJECT}
-        names = self.names
-
-        def name(code: int) -> Any:
-            if code in special:
-                return special[code]
-            return name_of(self.space, code) if names is None else names[code]
-
-        return tuple(name(int(code)) for code in self.code)
+        special = {OTHER: Special.OTHER, REJECT: Special.REJECT}
+        name = self.names.__getitem__ if self.names is not None else lambda code: name_of(self.space, code)
+        return tuple(special[code] if code in special else name(code) for code in self.code.tolist())
 
     def __repr__(self) -> str:
         if not len(self):
@@ -115,28 +127,52 @@ class Decisions:
 
 
 def decide(
-    lists: TopLists, costs: Any, *, actions: Any = None, reject: float | None = None, unlisted: Any = None
+    lists: Any,
+    costs: Any,
+    *,
+    actions: Any = None,
+    reject: float | None = None,
+    unlisted: Any = None,
+    space: Any = None,
 ) -> Decisions:
-    """The action of least expected cost in each case, and whether it is surely best, wherever the rest mass may be.
+    """The action of least expected cost in each case, and whether it is best wherever the rest mass may be.
 
-    `costs` are an array (actions, classes); a mapping {(action, outcome): cost} or `CostTable`, where what is not in it
-    costs 0 if right and 1 if not; a sparse matrix, where it costs 0; or a function cost(action, outcome). Actions
-    are the classes unless they are named. `reject` is what deciding nothing costs (Chow's rule).
+    The expected cost is that of the padded distribution; of an invalid list, of its largest valid sublist. The least
+    and the most are exact over all distributions with the same listed confidences. Among equals the action given first
+    wins, a listed class before an unlisted one, and any action before rejecting.
 
-    The expected cost is that of the padded distribution; of an invalid list, of its largest valid sublist. `low` and
-    `high` are exact over all distributions with the same listed confidences; a decision is `sure` if no other action
-    can cost less than it may cost at most. A function is asked for every action and class if there are at most 2**18
-    pairs. Beyond, only listed classes are asked for and, unless named, are the only actions, and `unlisted` says what a
-    class that is not listed costs: a number, (least, mean, most), or a function of the action that gives one of these.
-    Among equals the action given first wins, a listed class before an unlisted one, and any action before rejecting.
+    Parameters
+    ----------
+    lists : TopLists or anything that `toplist.as_lists` takes
+        The predictions.
+    costs : array, mapping, CostTable, sparse matrix or callable
+        An array (actions, classes); a mapping {(action, outcome): cost} or `CostTable`, where pairs that are not in it
+        cost 0 if right and 1 if not; a sparse matrix, where they cost 0; or a function cost(action, outcome).
+    actions : sequence, optional
+        The names of the actions; by default they are the classes.
+    reject : float, optional
+        The cost of deciding nothing (Chow's rule); None never rejects.
+    unlisted : float, (least, mean, most) or callable, optional
+        The cost of a class that is not listed, or a function of the action that gives it. A cost function is called for
+        every action and class if there are at most 2**18 pairs. Beyond, it needs `unlisted`, is called for listed
+        classes only, and these are the only actions unless actions are named.
+    space : int, ClassSpace or LabelSets, optional
+        The classes, where `lists` do not say.
 
+    Returns
+    -------
+    Decisions
+        One action per case, with its cost and the bounds of it.
+
+    Examples
+    --------
     >>> import toplist as tl
     >>> space = tl.ClassSpace(labels=["benign", "malign", "unclear"])
-    >>> lists = tl.TopLists.from_dicts([{"benign": 0.95}, {"benign": 0.7, "malign": 0.2}], space)
-    >>> decide(lists, [[0, 20, 5], [2, 0, 2]], actions=["wait", "operate"], reject=1.5).actions
+    >>> scans = [{"benign": 0.95}, {"benign": 0.7, "malign": 0.2}]
+    >>> decide(scans, [[0, 20, 5], [2, 0, 2]], actions=["wait", "operate"], reject=1.5, space=space).actions
     ('wait', <Special.REJECT: 'reject'>)
     """
-    require_lists(lists)
+    lists = as_lists(lists, space)
     names = None if actions is None else as_tuple(actions, "actions", TopListError)
     if names is not None and (not names or len(set(names)) < len(names)):
         raise TopListError("actions are at least one, each named once.")
@@ -144,33 +180,27 @@ def decide(
     if price is not None and not np.isfinite(price):
         raise TopListError(f"the cost to reject is a finite number, not {price}; None never rejects.")
     table = _as_costs(costs, lists.space, names, unlisted)
-    plain = lists.strictly_valid()
-    parts, step = [_empty()], max(1, CELLS // table.width)
-    for lo in range(0, len(plain), step):
-        part = plain[lo : lo + step]
-        charges = table.charge(part, lo)
+    valid = lists.strictly_valid()
+    parts, step = [(np.zeros(0, np.int64), np.zeros((3, 0)), np.zeros(0, bool))], max(1, CELLS // table.width)
+    for lo in range(0, len(valid), step):
+        part = valid[lo : lo + step]
+        made = table.of_actions(part)
         if price is not None:
-            charges = ActionCosts.join(charges, ActionCosts.same(len(part), REJECT, price))
-        require_candidates(charges, lo)
-        parts.append(_least(charges))
-    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    code, expected, low, high, sure = columns
+            made = ActionCosts.join(made, ActionCosts.constant(len(part), REJECT, price))
+        require_candidates(made, lo)
+        parts.append(_least(made))
+    code, (expected, low, high), sure = (np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
     return Decisions(code, expected, low, high, sure, lists.space, names)
 
 
-def _empty() -> tuple[NDArray[Any], ...]:
-    return np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, bool)
-
-
-def _least(charges: ActionCosts) -> tuple[NDArray[Any], ...]:
-    """The first action of least expected cost."""
-    at = charges.expected.argmin(axis=1)[:, None]
-    code, expected, low, high = (
-        np.take_along_axis(x, at, axis=1)[:, 0] for x in (charges.code, charges.expected, charges.low, charges.high)
-    )
-    others = charges.low.copy()
+def _least(actions: ActionCosts) -> tuple[Codes, Floats, Bools]:
+    """The code and the costs of the first action of least expected cost, and whether no other costs less at least."""
+    at = actions.cost[0].argmin(axis=1)[:, None]
+    code = np.take_along_axis(actions.code, at, axis=1)[:, 0]
+    cost = np.take_along_axis(actions.cost, at[None], axis=2)[..., 0]
+    others = actions.cost[1].copy()
     np.put_along_axis(others, at, np.inf, axis=1)
-    return code, expected, low, high, high <= others.min(axis=1)
+    return code, cost, cost[2] <= others.min(axis=1)
 
 
 def _as_costs(costs: Any, space: ClassSpace, names: tuple[Any, ...] | None, unlisted: Any) -> Costs:
@@ -206,7 +236,7 @@ def _from_function(
 ) -> Costs:
     count = space.size if names is None else len(names)
     if unlisted is None:
-        # a label that is not known cannot be handed to a function
+        # a function cannot be called with a label that is not known
         known = isinstance(space, LabelSets) or space.labels is None or space.complete
         if space.per_case or not known or count * space.size > ASKED:
             raise TopListError(
@@ -297,12 +327,26 @@ def _class_or_none(name: Any, space: ClassSpace) -> int:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class SetDecisions:
-    """One set of classes per case."""
+    """One set of classes per case.
 
-    lists: TopLists  # cut to the set; whole lists where the set is the whole space
-    whole: NDArray[np.bool_]  # where the best set is the whole space
-    expected: Floats  # price * size + miss * chance that the outcome is not in the set
-    sure: NDArray[np.bool_]  # no other set costs less, wherever the rest mass is
+    Attributes
+    ----------
+    lists : TopLists
+        Lists cut to the set; whole lists where the set is the whole space.
+    whole : ndarray of bool
+        Where the best set is the whole space.
+    expected : ndarray
+        price * size + miss * probability that the outcome is not in the set.
+    sure : ndarray of bool
+        Whether no other set costs less, wherever the rest mass is.
+    price, miss : float
+        The costs.
+    """
+
+    lists: TopLists
+    whole: Bools
+    expected: Floats
+    sure: Bools
     price: float
     miss: float
 
@@ -314,23 +358,36 @@ class SetDecisions:
         return f"SetDecisions({len(self.lists):,} cases, {int(self.whole.sum()):,} the whole space{size})"
 
 
-def decide_sets(lists: TopLists, price: float, *, miss: float = 1.0) -> SetDecisions:
+def decide_sets(lists: Any, price: float, *, miss: float = 1.0, space: Any = None) -> SetDecisions:
     r"""The set A of least expected cost, :math:`price \cdot |A| + miss \cdot P(y \notin A)`.
 
-    So a set costs what its classes cost to look at, and what it costs to miss. This elicits the classes
-    :math:`\{p > price/miss\}`, which need not have any given mass; for sets that cover see `Conformal`. Where each
-    unlisted class is above price/miss by its share of the rest mass, the set is the whole space.
+    This elicits the classes :math:`\{p > price/miss\}`, which need not have any given mass; for sets that cover see
+    `Conformal`. Where the share of each unlisted class is above price/miss, the set is the whole space.
 
-    >>> import toplist as tl
-    >>> decide_sets(tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3, "c": 0.05}], 10), 0.1).lists[0]
+    Parameters
+    ----------
+    lists : TopLists or anything that `toplist.as_lists` takes
+        The predictions.
+    price, miss : float
+        The cost of a class in the set, and that of a miss, 1 by default.
+    space : int, ClassSpace or LabelSets, optional
+        The classes, where `lists` do not say.
+
+    Returns
+    -------
+    SetDecisions
+        One set per case, with its expected cost.
+
+    Examples
+    --------
+    >>> decide_sets([{"a": 0.6, "b": 0.3, "c": 0.05}], 0.1, space=10).lists[0]
     TopList({'a': 0.6, 'b': 0.3}, rest=0.1 over 8 classes)
     """
-    require_lists(lists)
     price = as_number(price, "the price of a class", 0, np.inf)
     miss = as_number(miss, "the cost of a miss", 0, np.inf)
     if not np.isfinite(price) or not 0 < miss < np.inf:
         raise TopListError("the price of a class is a finite number, and the cost of a miss one above zero.")
-    plain = lists.strictly_valid().ordered()
+    plain = as_lists(lists, space).strictly_valid().ordered()
     size = plain.admitted.rows.size + np.zeros(len(plain))
     left = size - plain.sizes
     whole = (left > 0) & ((plain.proxy * miss > price) | ((price == 0) & (plain.rest > 0)))  # shares may underflow

@@ -1,4 +1,4 @@
-"""Uniform numbers that belong to cases: the same for a case in every batch, at every place, on every machine."""
+"""A uniform number for each case that does not depend on its batch, its place or the machine."""
 
 from __future__ import annotations
 

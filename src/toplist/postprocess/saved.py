@@ -1,4 +1,4 @@
-"""What was learned and saved, brought back whatever it is."""
+"""Saved recalibrators, stacks and conformal fits, read back by their schema."""
 
 from __future__ import annotations
 
@@ -19,12 +19,29 @@ _KINDS: dict[str, Any] = {
 
 
 def load(path: str | Path) -> Any:
-    """The recalibrator, pool or conformal fit that was saved in a file; nothing in it is run.
+    """The recalibrator, stack or conformal fit that was saved in a file; no code in it is run.
 
-    >>> import tempfile, toplist as tl
-    >>> lists = tl.TopLists.from_dicts([{"a": 0.8, "b": 0.1}] * 8, 3)
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save` wrote.
+
+    Returns
+    -------
+    Recalibrator, Stack or Conformal
+        With the same results, to the last bit.
+
+    Raises
+    ------
+    FileError
+        If the file is none of these.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from toplist.postprocess import Temperature
     >>> path = Path(tempfile.mkdtemp()) / "mine.json"
-    >>> tl.postprocess.Temperature().fit(lists, ["a", "a", "b", "c"] * 2).save(path)
+    >>> Temperature().fit([[0.8, 0.2]] * 8, [0, 0, 1, 0] * 2).save(path)
     >>> type(load(path)).__name__
     'Temperature'
     """
@@ -32,5 +49,5 @@ def load(path: str | Path) -> Any:
     schema = saved.get("schema") if isinstance(saved, dict) else None
     if not isinstance(schema, str) or schema not in _KINDS:
         known = ", ".join(_KINDS)
-        raise FileError(str(path), f"this is nothing that was saved here: its schema is none of {known}.")
+        raise FileError(str(path), f"this is no recalibrator, stack or conformal fit: its schema is none of {known}.")
     return _KINDS[schema].from_dict(saved)

@@ -1,16 +1,8 @@
-"""Parts of the cases that are held out in turn; cases that depend on each other stay together.
-
-One of several options, chosen on validation cases: means, paired differences, the one-standard-error rule.
+"""Selection on validation cases: folds, and the one-standard-error rule on paired differences.
 
 All options are scored on the same cases, and most cases score nearly the same under neighbouring options. So the
 standard error is that of the *difference* to the best option, case by case; that of the mean itself is dominated by how
 much cases differ from each other, which all options share, and would call nearly everything as good as the best.
-
-Lists recalibrated by fits that have not seen them, for honest comparisons.
-
-Which recalibrator to take: the simplest that is as good as the best on cases that it has not seen.
-
-A recalibrator that chooses what it is.
 """
 
 from __future__ import annotations
@@ -20,39 +12,57 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._arguments import as_sample_weight, as_units, as_whole
-from toplist._typing import Floats
+from toplist._typing import Codes, Floats, Ints
+from toplist.core.standard_error import standard_error
 from toplist.errors import TopListError
-from toplist.lists import TopLists, require_lists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.outcomes import as_happened
 
+Blocks = Callable[[], Iterable[tuple[slice, Floats]]]
+TINY = 1e-12  # differences of means below this are rounding
 
-def as_folds(cases: int, folds: Any, seed: Any, clusters: Any = None) -> NDArray[np.int64]:
+
+def as_folds(cases: int, folds: Any, seed: Any, clusters: Any = None) -> Ints:
     """The fold of each case, drawn at random; folds differ by one case, or one cluster of cases, at most.
 
     >>> np.bincount(as_folds(10, 3, 0))
     array([4, 3, 3])
     """
     count, rng = as_whole(folds, "folds", 2), np.random.default_rng(as_whole(seed, "seed", 0))
-    of = as_units(clusters, cases)
-    units, what = int(of.max(initial=-1)) + 1, "cases" if clusters is None else "clusters"
+    unit = as_units(clusters, cases)
+    units, what = int(unit.max(initial=-1)) + 1, "cases" if clusters is None else "clusters"
     if count > units:
         raise TopListError(f"{count} folds of {units} {what}: each needs one, so give fewer folds or more {what}.")
-    return rng.permutation(np.arange(units) % count)[of]
+    return rng.permutation(np.arange(units) % count)[unit]
 
 
-Blocks = Callable[[], Iterable[tuple[slice, Floats]]]
-TINY = 1e-12  # differences of means below this are rounding
+def simplest_as_good(
+    simplest_first: Iterable[int], gap: Any, error: Any, *, errors: Any = 1.0, tolerance: float = TINY
+) -> int | None:
+    """The first option whose gap to the best is within `errors` standard errors of it; None if no error is known.
+
+    >>> simplest_as_good(range(3), np.array([0.4, 0.1, 0.0]), np.array([0.2, 0.2, 0.0]))
+    1
+    """
+    near = gap <= np.where(np.isnan(error), -np.inf, errors * error) + tolerance
+    return next((i for i in simplest_first if near[i]), None)
+
+
+def paired_error(gap: Floats, first: Floats, second: Floats, weights: Floats) -> Floats:
+    """The standard error of mean differences d, from the sums of w^2 d and of w^2 d^2 over cases."""
+    squares = np.maximum(second - 2 * gap * first + gap**2 * (weights**2).sum(), 0.0)
+    error: Floats = standard_error(squares, int(np.count_nonzero(weights)), weights.sum())
+    return error
 
 
 @dataclass(frozen=True, slots=True)
 class OneStandardErrorChoice:
-    """What the validation cases say of each option; options stand in order, the simplest first."""
+    """The scores of each option on validation cases, the simplest option first."""
 
     score: Floats  # mean score; infinite where any score is
-    infinite: NDArray[np.int64]  # how many scores are infinite
+    infinite: Ints  # how many scores are infinite
     gap: Floats  # mean score minus that of the best option
     error: Floats  # the standard error of that difference, paired by case; NaN where there is none
     best: int
@@ -68,46 +78,41 @@ def select(blocks: Blocks, weights: Floats, *, one_se: bool) -> OneStandardError
     """
     total = infinite = np.zeros(0)
     for here, scores in blocks():
-        fine = np.isfinite(scores)
-        sums = weights[here] @ np.where(fine, scores, 0.0)
-        lost = (~fine & (weights[here] > 0)[:, None]).sum(axis=0)
+        finite = np.isfinite(scores)
+        sums = weights[here] @ np.where(finite, scores, 0.0)
+        lost = (~finite & (weights[here] > 0)[:, None]).sum(axis=0)
         total, infinite = (total + sums, infinite + lost) if len(total) else (sums, lost)
     if not len(total):
         raise TopListError("there is nothing to choose from: give at least one option.")
     mean = total / weights.sum()
     best = int(np.lexsort((mean, infinite))[0])
-    near = np.flatnonzero((infinite == infinite[best]) & (mean <= mean[best] + TINY))
-    best = int(near[0])
+    best = int(np.flatnonzero((infinite == infinite[best]) & (mean <= mean[best] + TINY))[0])
     gap, error = _differences(blocks, weights, best)
-    chosen = best
-    if one_se and np.isfinite(error[best]):
-        chosen = int(np.flatnonzero(gap <= np.where(np.isnan(error), -np.inf, error) + TINY)[0])
+    chosen = simplest_as_good(range(len(gap)), gap, error) if one_se else None
+    score = np.where(infinite > 0, np.inf, mean)
     return OneStandardErrorChoice(
-        np.where(infinite > 0, np.inf, mean), infinite.astype(np.int64), gap, error, best, chosen
+        score, infinite.astype(np.int64), gap, error, best, best if chosen is None else chosen
     )
 
 
 def _differences(blocks: Blocks, weights: Floats, best: int) -> tuple[Floats, Floats]:
     """Mean paired difference of each option to the best, and its standard error."""
     sums: Any = 0.0
-    odd: Any = 0
+    one_infinite: Any = 0
     for here, scores in blocks():
         w, to = weights[here], scores[:, best : best + 1]
-        apart = (np.isfinite(scores) != np.isfinite(to)) & (w > 0)[:, None]
+        one_infinite = one_infinite + ((np.isfinite(scores) != np.isfinite(to)) & (w > 0)[:, None]).sum(axis=0)
         with np.errstate(invalid="ignore"):
             d = np.where(np.isfinite(scores) & np.isfinite(to), scores - to, 0.0)
         sums = sums + np.stack([w @ d, w**2 @ d, w**2 @ d**2])
-        odd = odd + apart.sum(axis=0)
-    whole, count = weights.sum(), int(np.count_nonzero(weights))
-    gap = sums[0] / whole
-    spread = np.maximum(sums[2] - 2 * gap * sums[1] + gap**2 * (weights**2).sum(), 0.0)
-    error = np.sqrt(spread * count / (count - 1)) / whole if count > 1 else np.full(len(gap), np.nan)
-    return np.where(odd > 0, np.inf, gap), np.where(odd > 0, np.nan, error)
+    gap = sums[0] / weights.sum()
+    error = paired_error(gap, sums[1], sums[2], weights)
+    return np.where(one_infinite > 0, np.inf, gap), np.where(one_infinite > 0, np.nan, error)
 
 
-def as_validation(lists: Any, y: Any, sample_weight: Any) -> tuple[TopLists, NDArray[np.int64], Floats]:
-    """Lists as they are scored, codes of the outcomes, and weights."""
-    require_lists(lists)
+def as_validation(lists: Any, y: Any, sample_weight: Any, space: Any) -> tuple[TopLists, Codes, Floats]:
+    """Predictions as strictly valid lists, codes of the outcomes, and weights."""
+    lists = as_lists(lists, space)
     codes = as_happened(y, lists, "validation takes")
     if not len(codes):
         raise TopListError("there are no cases to choose on.")

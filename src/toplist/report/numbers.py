@@ -1,7 +1,4 @@
-"""Numbers as people read them: as many digits as the interval supports, the same down a column.
-
-Numbers as a figure writes them.
-"""
+"""Numbers as text: as many digits as the interval supports, the same down a column; and numbers in figures."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from toplist.inference.results import Estimate
 NOTHING = "-"
 FEWEST, MOST, USUAL = 3, 6, 4
 _LARGE = 1e6  # from here on powers of ten
-_LITTLE = 1e-9  # of the value: what rounding leaves
+_LITTLE = 1e-9  # of the value, and a thousandth of that of the scale of scores: what rounding leaves
 
 
 def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
@@ -68,6 +65,17 @@ def decimals(estimates: Iterable[Estimate | None]) -> int:
     return max(FEWEST, min(wanted, affordable, MOST))
 
 
+def flat(estimate: Estimate | None) -> bool:
+    """Whether an interval has no width but what rounding leaves.
+
+    >>> flat(Estimate(0.5, 0.5, 0.5)), flat(Estimate(0.5, 0.49, 0.51)), flat(Estimate(0.5))
+    (True, False, False)
+    """
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.high - estimate.low <= _LITTLE * (abs(estimate.value) + 1e-3)
+
+
 def value_of(estimate: Estimate | None) -> float | None:
     """The value alone, where there is one."""
     return None if estimate is None else estimate.value
@@ -108,7 +116,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(x: float, digits: int) -> str:
-    """A number with so many decimals, and a minus that is one.
+    """A number with so many decimals as a figure writes it, with commas and a minus sign.
 
     >>> number(-0.1234, 2), number(-1e-9, 2), number(math.inf, 2), number(1234567.0, 0)
     ('\u22120.12', '0.00', 'inf', '1,234,567')
@@ -121,7 +129,7 @@ def number(x: float, digits: int) -> str:
 
 
 def signed(x: float, digits: int) -> str:
-    """The same with a plus before what is above zero.
+    """A number of a figure with a plus before what is above zero.
 
     >>> signed(0.5, 1), signed(-0.5, 1), signed(0.0, 1)
     ('+0.5', '\u22120.5', '0.0')

@@ -1,19 +1,23 @@
-"""What is written in words: names made visible, room on a page, counts, lists, and what paths say.
+"""Words for terminals, pages and figures: room on a page, counts, lists, names made visible, sentences with names.
 
-How much room text takes on a screen, where an ideograph fills two cells and an accent none.
-
-Counts and shares as people say them.
-
-Names are data: what would move a cursor, reverse a line or hide is shown, not done.
-
-Items in a row, as a sentence has them.
+Names are data: what would move a cursor, reverse a line or hide is written as an escape, and what a file says stays
+apart from what the package says.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from typing import TypeVar
+
+T = TypeVar("T")
+LIMIT = 60  # characters of a name
+SHORT = 36  # characters of a name in a table or a sentence of a page
+FEW = 6  # items in a sentence, before the others are counted
+_HINT = 300  # characters of a name that is shown when a pointer rests on it
+_RULES = frozenset({"brier", "log", "spherical", "zero-one"})
 
 
 def cells(text: str) -> int:
@@ -121,9 +125,6 @@ def percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
-LIMIT = 60
-
-
 def visible(text: str) -> str:
     r"""The text with everything that cannot be seen written as an escape.
 
@@ -177,22 +178,9 @@ def numbers(names: Iterable[tuple[str, str]]) -> list[str]:
     return [f" ({alike[text][name]})" if len(alike[text]) > 1 else "" for name, text in every]
 
 
-def rule_name(rule: str) -> str:
-    """A rule as people write it in a sentence.
-
-    >>> rule_name("brier"), rule_name("log")
-    ('Brier', 'log')
-    """
-    return "Brier" if rule == "brier" else rule
-
-
 def _size(part: str) -> int:
     """The larger of characters and cells, so that a limit holds for both: accents take no cell."""
     return max(len(part), cells(part))
-
-
-FEW = 6  # items in a sentence, before the others are counted
-T = TypeVar("T")
 
 
 def series(items: Iterable[T], most: int = FEW) -> list[T | str]:
@@ -210,9 +198,131 @@ def series(items: Iterable[T], most: int = FEW) -> list[T | str]:
 
 
 def listed(items: Iterable[str], most: int = FEW) -> str:
-    """The same in one string.
+    """The items of `series` in one string.
 
     >>> listed("ABC"), listed("ABCD", 3), listed("ABCDEFGH", 3)
     ('A, B and C', 'A, B, C and D', 'A, B, C and 5 more')
     """
-    return "".join(series(items, most))
+    return "".join(map(str, series(items, most)))
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as it is shown, and the longer form where it was shortened."""
+
+    text: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __html__(self) -> str:
+        """An element of its own: a name from right to left does not turn the sentence around."""
+        hint = f' title="{escape(self.hint)}"' if self.hint else ""
+        return f'<bdi class="n"{hint}>{escape(self.text)}</bdi>'
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Text with names in it: a string for terminals and markup, escaped by `__html__` for pages."""
+
+    parts: tuple[str | Name, ...]
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
+
+    def __html__(self) -> str:
+        """Its words escaped, its names as they are in tables."""
+        return "".join(part.__html__() if isinstance(part, Name) else escape(part) for part in self.parts)
+
+
+Words = str | Name | Sentence
+Shown = Mapping[str, Name]  # how each model is called
+
+
+def sentence(*parts: Words) -> Sentence:
+    """Words, names and parts of sentences in a row."""
+    found: list[str | Name] = []
+    for part in parts:
+        found += part.parts if isinstance(part, Sentence) else [part]
+    return Sentence(tuple(found))
+
+
+def capital(text: Sentence) -> Sentence:
+    """The sentence with a capital where it begins with a word, not with a name.
+
+    >>> str(capital(sentence("after all, ", name("a"))))
+    'After all, a'
+    """
+    first, *others = text.parts
+    return Sentence((first[:1].upper() + first[1:] if isinstance(first, str) else first, *others))
+
+
+def stripped(text: str) -> str:
+    """Text of a method or a reason, visible, without blanks around it and without the full stop.
+
+    >>> stripped(" no spread. ")
+    'no spread'
+    """
+    return visible(text).strip().rstrip(".")
+
+
+def name(text: str, limit: int = SHORT) -> Name:
+    """A name on one line, shortened in the middle.
+
+    >>> name("a model with a long and winding name", 16)
+    Name(text='a model…ing name', hint='a model with a long and winding name')
+    """
+    short = plain(text, limit)
+    return Name(short, "" if short == plain(text, len(text) * 10 + 2) else plain(text, _HINT))
+
+
+def names(texts: Iterable[str]) -> dict[str, Name]:
+    """Every name as a page shows it; those that look alike once they are shortened are numbered.
+
+    >>> [str(n) for n in names(["a" * 50 + "b" + "c" * 50, "a" * 50 + "d" + "c" * 50, "e"]).values()]
+    ['aaaaaaaaaaaaaaaaa…cccccccccccccccccc (1)', 'aaaaaaaaaaaaaaaaa…cccccccccccccccccc (2)', 'e']
+    """
+    found = {text: name(text) for text in texts}
+    ends = numbers((text, shown.text) for text, shown in found.items())
+    return {text: Name(shown.text + end, shown.hint) for (text, shown), end in zip(found.items(), ends, strict=True)}
+
+
+class _PlainNames(dict[str, Name]):
+    """Every name as a terminal shows it."""
+
+    def __missing__(self, text: str) -> Name:
+        return Name(plain(text))
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+PLAIN: Shown = _PlainNames()
+
+
+def rule_name(rule: str) -> str:
+    """A rule as it is written in a sentence.
+
+    >>> rule_name("brier"), rule_name("log")
+    ('Brier', 'log')
+    """
+    return "Brier" if rule == "brier" else rule
+
+
+def kind(rule: str, limit: int = LIMIT) -> str:
+    """A rule before the word score, on one line.
+
+    >>> kind("brier"), kind("Power(1.5)")
+    ('Brier', 'Power(1.5)')
+    """
+    return plain(rule_name(rule), limit)
+
+
+def scores(rule: str) -> str:
+    """A rule by itself in a sentence; one that has no common name goes by its own.
+
+    >>> scores("brier"), scores("Power(1.5)")
+    ('the Brier score', 'Power(1.5)')
+    """
+    return f"the {kind(rule)} score" if rule in _RULES else kind(rule)

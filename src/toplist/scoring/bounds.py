@@ -1,7 +1,4 @@
-"""How much one list can lose against another, known before anything happens.
-
-How far from the best a true list can be under the Brier score, from the list alone (paper, section 6).
-"""
+"""Bounds on scores: the largest loss against another list, and on the excess of the expected Brier score."""
 
 from __future__ import annotations
 
@@ -24,12 +21,28 @@ Codes = NDArray[Any]
 
 
 def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
-    """The most that each list of `a` can lose against that of `b`: max over outcomes y of S(a, y) - S(b, y).
+    """Largest loss of each list of `a` against that of `b`: the maximum over outcomes y of S(a, y) - S(b, y).
 
-    All classes that neither lists score alike, so that the classes that either lists and one other are all there is to
-    try: O(k) per case, whatever the number of classes. Invalid lists score as in `score`. An outcome on which both
-    scores are infinite counts zero: neither loses by it against the other.
+    All classes that neither lists score alike, so that only the classes that either lists, and one other, are
+    tried: O(k) per case. An outcome for which both scores are infinite counts zero.
 
+    Parameters
+    ----------
+    a, b : TopLists or TopList
+        Lists of the same cases over the same classes.
+    rule : str or Rule, default "brier"
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+    penalty : float, optional
+        What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
+        expected score of the empty list; 0 and infinity are allowed.
+
+    Returns
+    -------
+    ndarray or float
+        One value per case; a float for single lists.
+
+    Examples
+    --------
     >>> a, b = TopList({0: 0.6}, 3), TopList({0: 0.5, 1: 0.3}, 3)
     >>> round(largest_loss(a, b), 6), round(largest_loss(b, a), 6)
     (0.26, 0.14)
@@ -147,10 +160,26 @@ def _renumbering(a: TopLists, b: TopLists) -> Codes | None:
 
 
 def excess_bound(lists: Any) -> Any:
-    """The paper's bound on the relative excess of the expected Brier score over that of the true distribution.
+    """Bound on the relative excess of the expected Brier score of a true list over that of the true distribution.
 
-    It is the rest mass where that is less than every listed confidence, and infinity where there is no bound.
+    The bound is the rest mass where that is below every listed confidence, and infinity elsewhere.
 
+    Parameters
+    ----------
+    lists : TopLists, TopList or array-like
+        Lists, or whatever `as_lists` takes.
+
+    Returns
+    -------
+    ndarray or float
+        One bound per case; a float for a single `TopList`.
+
+    References
+    ----------
+    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules", section 6.
+
+    Examples
+    --------
     >>> round(excess_bound(TopList({0: 0.6, 1: 0.3}, 5)), 6)
     0.1
     """
@@ -162,11 +191,24 @@ def excess_bound(lists: Any) -> Any:
 
 
 def worst_excess(lists: Any) -> Any:
-    """The exact worst case of that excess over all distributions that have the list as a true list.
+    """Exact worst case of the relative excess that `excess_bound` bounds.
 
-    The worst distribution heaps the rest mass on as few classes as it can, none above the smallest listed
-    confidence. Infinite where that leaves nothing uncertain, as for the empty list.
+    The worst distribution puts the rest mass on as few classes as possible, none above the smallest listed
+    confidence.
 
+    Parameters
+    ----------
+    lists : TopLists, TopList or array-like
+        Lists, or whatever `as_lists` takes.
+
+    Returns
+    -------
+    ndarray or float
+        One value per case; infinite where the worst distribution is certain, as for the empty list. A float for a
+        single `TopList`.
+
+    Examples
+    --------
     >>> round(worst_excess(TopList({0: 0.99}, 5)), 8)
     0.00378788
     """

@@ -13,8 +13,20 @@ from toplist.errors import ShapeError
 
 
 def decreasing(v: Any) -> Floats:
-    """The decreasing rearrangement of a vector (paper, section 4.2).
+    """Decreasing rearrangement of a vector.
 
+    Parameters
+    ----------
+    v : array-like
+        A vector.
+
+    Returns
+    -------
+    ndarray
+        The entries, largest first.
+
+    Examples
+    --------
     >>> decreasing([0.2, 0.5, 0.3])
     array([0.5, 0.3, 0.2])
     """
@@ -22,8 +34,22 @@ def decreasing(v: Any) -> Floats:
 
 
 def majorizes(v: Any, w: Any, *, tol: float = 1e-12) -> bool:
-    """Does v majorize w: equal sums, and every sum of the largest entries at least as large?
+    """Whether v majorizes w: equal sums, and every sum of the largest entries at least as large.
 
+    Parameters
+    ----------
+    v, w : array-like
+        Vectors of one length.
+    tol : float, default 1e-12
+        Differences of sums up to this count as rounding.
+
+    Returns
+    -------
+    bool
+        True if v majorizes w.
+
+    Examples
+    --------
     >>> majorizes([1, 0, 0], [0.5, 0.3, 0.2]), majorizes([0.5, 0.3, 0.2], [1, 0, 0])
     (True, False)
     """

@@ -1,7 +1,4 @@
-"""Scores of lists: what happened, what is expected to, what a list thinks of itself.
-
-Lists with their outcomes, ready to be reduced: in memory by blocks, on a device all at once.
-"""
+"""Scores of lists against outcomes, expected scores, entropy, divergence, and the penalty for invalid lists."""
 
 from __future__ import annotations
 
@@ -159,14 +156,38 @@ _PENALTY = 0.01  # of the entropy of the uniform distribution
 
 
 def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
-    """One score per case, lower is better (paper, sections 5.1 and 5.2).
+    """Score each case; lower is better.
 
-    `lists` are lists, or whatever `compare` takes in memory: an (n, m) array of distributions, a CSR matrix, mappings,
-    labels; `space` says how many classes there are, where the predictions do not.
-    A valid list scores as its padded distribution. An invalid one scores as its largest valid sublist plus the
-    penalty: by default a hundredth of what the empty list scores in expectation; 0 and infinity are allowed.
-    `y` are codes, labels or label sets; a distribution per case, as an (n, m) array or lists, gives expected scores.
+    A valid list is scored as its padded distribution. An invalid one is scored as its largest valid sublist, plus
+    the penalty.
 
+    Parameters
+    ----------
+    lists : TopLists, TopList, DeviceLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    y : array-like
+        Outcomes: codes, labels or label sets, one per case. A distribution per case, as an (n, m) array or lists,
+        gives expected scores.
+    rule : str or Rule, default "brier"
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+    penalty : float, optional
+        What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
+        expected score of the empty list; 0 and infinity are allowed.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+
+    Returns
+    -------
+    ndarray or float
+        One score per case; a float for a single `TopList`; an array on the device for `DeviceLists`.
+
+    References
+    ----------
+    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules: Elicitability of Probabilistic Top List
+       Predictions", sections 5.1 and 5.2.
+
+    Examples
+    --------
     >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6, "b": 0.3}, {}], 5)
     >>> score(lists, ["a", "c", "a"]).round(6)
     array([0.253333, 1.386667, 0.8     ])
@@ -200,8 +221,28 @@ def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Float
 
 
 def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
-    """The expected score of each list if it is right: the entropy of its padded distribution (paper, Lemma 5.2).
+    """Expected score of each list if it is right: the entropy of its padded distribution.
 
+    Parameters
+    ----------
+    lists : TopLists, TopList, DeviceLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    rule : str or Rule, default "brier"
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+
+    Returns
+    -------
+    ndarray or float
+        One value per case; a float for a single `TopList`.
+
+    References
+    ----------
+    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules", Lemma 5.2.
+
+    Examples
+    --------
     >>> float(entropy(TopList({0: 0.5}, 3)))
     0.625
     """
@@ -223,11 +264,32 @@ def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
 
 
 def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
-    """The expected score of each list if the outcome is drawn from `p`.
+    """Expected score of each list if the outcome is drawn from `p`.
 
-    `p` is an (n, m) array, one distribution for all cases, or lists, which stand for their padded distributions.
-    A class of probability zero counts nothing, even where its score is infinite.
+    A class of probability zero contributes nothing, even where its score is infinite.
 
+    Parameters
+    ----------
+    lists : TopLists, TopList, DeviceLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    p : array-like or TopLists
+        Distributions: an (n, m) array, one distribution for all cases, or lists, which stand for their padded
+        distributions.
+    rule : str or Rule, default "brier"
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+    penalty : float, optional
+        What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
+        expected score of the empty list; 0 and infinity are allowed.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+
+    Returns
+    -------
+    ndarray or float
+        One value per case; a float for a single `TopList`.
+
+    Examples
+    --------
     >>> round(expected_score(TopList({0: 0.5}, 5), [0.5, 0.44, 0.03, 0.02, 0.01], rule="log"), 6)
     1.386294
     """
@@ -254,8 +316,29 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
 
 
 def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
-    """How much worse than the truth each list is in expectation, if `p` is the truth: never negative.
+    """Expected score of each list minus that of the distribution `p` itself, if the outcome is drawn from `p`.
 
+    Parameters
+    ----------
+    lists : TopLists, TopList, DeviceLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    p : array-like or TopLists
+        Distributions, as in `expected_score`.
+    rule : str or Rule, default "brier"
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+    penalty : float, optional
+        What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
+        expected score of the empty list; 0 and infinity are allowed.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes, where the predictions do not say how many there are.
+
+    Returns
+    -------
+    ndarray or float
+        One value per case, never negative; a float for a single `TopList`.
+
+    Examples
+    --------
     >>> round(divergence(TopList({0: 0.5}, 3), [0.5, 0.3, 0.2]), 6)
     0.005
     """
@@ -269,7 +352,25 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
 
 
 def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
-    """What an invalid list pays by default: a hundredth of the entropy of the uniform distribution."""
+    """Default penalty of an invalid list: a hundredth of the entropy of the uniform distribution.
+
+    Parameters
+    ----------
+    lists : TopLists, TopList, DeviceLists or array-like
+        Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
+    rule : str or Rule, default "brier"
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+
+    Returns
+    -------
+    float or ndarray
+        One number; one per case where the number of classes differs per case.
+
+    Examples
+    --------
+    >>> default_penalty(TopLists.from_dicts([{}], 5))
+    0.008
+    """
     if not isinstance(lists, DeviceLists):
         lists = as_lists(lists)
     rule, space = as_rule(rule), lists.space

@@ -1,13 +1,8 @@
-"""Score against k: what each further class on the list is worth, for every k in one pass.
-
-Lists side by side, a few thousand at a time, the most confident class on top: what evidence is read from.
-
-Score against k, batch by batch: what the lists would have scored, had they been cut to k classes.
-"""
+"""Truncation curve: the mean score, entropy, coverage and rest mass of lists truncated to k classes, against k."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,14 +29,31 @@ _MOST = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Means over the cases, one entry per k."""
+    """Means over the cases, one entry per k.
+
+    Attributes
+    ----------
+    rule : str
+        The name of the scoring rule.
+    ks : ndarray of int
+        The numbers of classes.
+    score : ndarray of float or None
+        The mean score of the lists truncated to k classes; None without outcomes.
+    entropy : ndarray of float
+        The mean entropy: the score that the lists themselves expect.
+    coverage : ndarray of float or None
+        How often the outcome is listed; None without outcomes.
+    rest : ndarray of float
+        The mean mass that is not listed.
+
+    """
 
     rule: str
-    ks: NDArray[np.int64]
-    score: Floats | None  # mean score of the lists cut to k classes; None without outcomes
-    entropy: Floats  # what the lists themselves expect
-    coverage: Floats | None  # how often the outcome is listed
-    rest: Floats  # mean mass not listed
+    ks: Codes
+    score: Floats | None
+    entropy: Floats
+    coverage: Floats | None
+    rest: Floats
 
     @property
     def gain(self) -> Floats:
@@ -63,13 +75,38 @@ class Curve:
 def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier", space: Any = None) -> Curve:
     """Score, entropy, coverage and rest mass of the k most likely classes, for every k.
 
-    `p` are distributions as an (n, m) array, or other predictions that `score` takes; lists are cut to at most their
-    own length. Invalid lists
-    count as their largest valid sublists, without penalty. Masses left over are summed from the back, so that the
-    long end of the curve keeps its digits.
+    Invalid lists count as their largest valid sublists, without penalty. Masses left over are summed from the back, so
+    that the long end of the curve keeps its digits.
 
+    Parameters
+    ----------
+    p : array_like or TopLists
+        Distributions as an (n, m) array, or other predictions that `as_lists` takes; lists are truncated to at most
+        their own length.
+    y : array_like, optional
+        The outcomes. Without them there is no score and no coverage.
+    ks : iterable of int, optional
+        The numbers of classes; by default all up to the length of the longest list.
+    rule : str or Rule, default "brier"
+        The scoring rule.
+    space : int, float, ClassSpace or LabelSets, optional
+        The classes, where the predictions do not tell.
+
+    Returns
+    -------
+    Curve
+        One entry per k, in increasing order.
+
+    Raises
+    ------
+    TopListError
+        If there are no cases, or `ks` are no numbers of classes.
+
+    Examples
+    --------
     >>> curve([[0.5, 0.3, 0.2]], [1]).score.round(4)
     array([0.6667, 0.875 , 0.78  , 0.78  ])
+
     """
     rule = as_rule(rule)
     lists = as_lists(p, space).strictly_valid()
@@ -85,27 +122,21 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     wanted = np.array(asked, dtype=np.int64)
     if _is_one_by_one(lists, rule):
         return _one_by_one(lists, codes, wanted, rule)
-    used = np.minimum(wanted, longest)
     sums = np.zeros((4, len(wanted)))
-    step = max(1, _CELLS // (longest + 2))
-    for lo in range(0, len(lists), step):
-        part = lists[lo : lo + step]
+    for _, block in _blocks(lists, codes, wanted, max(1, _CELLS // (longest + 2))):
         with np.errstate(all="ignore"):
-            block = _Block.of(part, None if codes is None else codes[lo : lo + step])
-            sums[1] += rule.entropies(_Cuts(block, used, None)).sum(axis=0)
-            sums[3] += block.tail(used).sum(axis=0)
+            sums[1] += _totals(rule.entropies(replace(block, rank=np.full_like(block.rank, len(block.t)))))
+            sums[3] += block.tail.sum(axis=1)
             if codes is not None:
-                sums[0] += rule.scores(_Cuts(block, used, block.rank)).sum(axis=0)
-                sums[2] += (block.rank[:, None] < used).sum(axis=0)
+                sums[0] += _totals(rule.scores(block))
+                sums[2] += (block.rank < block.ks[:, None]).sum(axis=1)
     sums /= len(lists)
     known = codes is not None
     return Curve(rule.name, wanted, sums[0] if known else None, sums[1], sums[2] if known else None, sums[3])
 
 
-def cut_scores(
-    lists: TopLists, codes: NDArray[np.int64], ks: NDArray[np.int64], *, rule: Rule
-) -> Iterator[tuple[slice, Floats]]:
-    """Scores of every case cut to every k, without penalty: which cases, and their scores as (cases, ks).
+def cut_scores(lists: TopLists, codes: Codes, ks: Codes, *, rule: Rule) -> Iterator[tuple[slice, Floats]]:
+    """Scores of every case truncated to every k, without penalty: which cases, and their scores as (cases, ks).
 
     `lists` are strictly valid, `codes` are those of `as_codes`. Blocks keep the memory small whatever the number of k.
     """
@@ -114,100 +145,30 @@ def cut_scores(
         yield slice(0, len(lists)), np.array(whole).reshape(len(ks), len(lists)).T
         return
     longest = int(lists.sizes.max(initial=0))
-    used, step = np.minimum(ks, longest), max(1, _CELLS // (longest + len(ks) + 1))
+    for here, block in _blocks(lists, codes, ks, max(1, _CELLS // (longest + len(ks) + 1))):
+        with np.errstate(all="ignore"):
+            yield here, np.asarray(rule.scores(block)).T
+
+
+def _blocks(lists: TopLists, codes: Codes | None, ks: Codes, step: int) -> Iterator[tuple[slice, TruncatedLists]]:
+    """Strictly valid lists, so many cases at a time, truncated to every k up to their own length."""
+    known = np.full(len(lists), -1) if codes is None else codes
+    outcomes = OutcomePlaces.of(lists, known)
     for lo in range(0, len(lists), step):
         here = slice(lo, min(lo + step, len(lists)))
-        with np.errstate(all="ignore"):
-            block = _Block.of(lists[here], codes[here])
-            yield here, np.asarray(rule.scores(_Cuts(block, used, block.rank)))
+        padded = PaddedLists.of(lists, np.arange(lo, here.stop), int(lists.sizes[here].max(initial=0)))
+        rank = outcomes.ranks(padded, lists)
+        made = TruncatedLists.of(padded, rank, lists, np.minimum(ks, len(padded.t)))
+        t = np.array(padded.t.T, order="C")  # sums along a list are more precise than running ones
+        behind = t[:, 1:].sum(axis=1) + made.rest
+        t[np.flatnonzero(rank < t.shape[1]), rank[rank < t.shape[1]]] = 0.0
+        yield here, replace(made, behind=behind, miss=t.sum(axis=1) + made.rest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Some lists side by side, largest confidence first, short ones filled up with zeros."""
-
-    t: Floats
-    listed: NDArray[np.bool_]
-    rest: Floats
-    size: Floats
-    log_size: Floats
-    log_rest: Floats | None
-    rank: NDArray[np.intp]  # of the outcome; beyond the last column if it is not listed
-
-    @staticmethod
-    def of(lists: TopLists, codes: NDArray[np.int64] | None) -> _Block:
-        rows = lists.admitted.rows
-        n, width = len(lists), int(lists.sizes.max(initial=0))
-        t, same = np.zeros((n, width)), np.zeros((n, width), bool)
-        listed = np.arange(width) < lists.sizes[:, None]
-        t[listed] = lists.normalized_confidences
-        if codes is not None:
-            same[listed] = lists.classes == np.repeat(codes, lists.sizes)
-        order = np.argsort(np.where(listed, -t, np.inf), axis=1, stable=True)
-        t, same = np.take_along_axis(t, order, axis=1), np.take_along_axis(same, order, axis=1)
-        rank = np.where(same.any(axis=1), same.argmax(axis=1), width) if width else np.zeros(n, np.intp)
-        return _Block(t, listed, lists.rest, rows.size, rows.log_size, rows.log_rest, rank)
-
-    def tail(self, ks: NDArray[np.int64]) -> Floats:
-        """The mass not among the first k classes, summed from the back."""
-        return np.cumsum(np.concatenate([self.rest[:, None], self.t[:, ::-1]], axis=1), axis=1)[:, ::-1][:, ks]
-
-    @property
-    def lack(self) -> Floats:
-        """What each confidence lacks to one: for the first, which alone can be above a half, the mass behind it."""
-        lack = 1.0 - self.t
-        lack[:, :1] = np.where(
-            self.t[:, :1] > 0.5, self.t[:, 1:].sum(axis=1, keepdims=True) + self.rest[:, None], lack[:, :1]
-        )
-        return lack
-
-    def moments(self, of: Sum, ks: NDArray[np.int64], rank: NDArray[np.intp] | None) -> CaseStatistics:
-        """Moments as (cases, ks); without a rank of the outcome the sums run over all that is listed."""
-        n, width = self.t.shape
-        place = np.full(n, width) if rank is None else rank
-        own = np.arange(width) == place[:, None]
-        tail = self.tail(ks)
-        count = np.minimum(ks, self.listed.sum(axis=1)[:, None]).astype(np.float64)
-        unlisted = self.size[:, None] - count + np.zeros((n, len(ks)))
-        proxy = np.where(unlisted > 0, tail / np.where(unlisted > 0, unlisted, 1.0), 0.0)
-        hit = place[:, None] < np.minimum(ks, width)
-        q = np.take_along_axis(np.concatenate([self.t, self.rest[:, None]], axis=1), place[:, None], axis=1)
-        others = np.where(own, 0.0, self.t).sum(axis=1, keepdims=True) + self.rest[:, None]
-        total, ties = self._sums(of, own, ks)
-        return CaseStatistics(
-            np, np.where(hit, q, proxy), np.where(hit, others, 1.0 - proxy), hit, total, ties, tail, unlisted, proxy,
-            self.log_size[:, None], None if self.log_rest is None else self.log_rest[:, None],
-        )  # fmt: skip
-
-    def _sums(self, of: Sum, own: NDArray[np.bool_], ks: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        n = len(self.t)
-        if of.kind == "peak":
-            top = np.concatenate([np.full((n, 1), -1.0), np.repeat(self.t[:, :1], self.t.shape[1], axis=1)], axis=1)
-            equal = (self.t == self.t[:, :1]) & self.listed
-            return top[:, ks], _running(equal.astype(np.float64))[:, ks]
-        if of.kind == "none":
-            return np.zeros((n, len(ks))), np.zeros((n, len(ks)))
-        terms = np.where(self.listed & ~own, of.terms(np, self.t, self.lack), 0.0)
-        return _running(terms)[:, ks], np.zeros((n, len(ks)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Cuts:
-    """A block cut to every k, as the rules take cases."""
-
-    block: _Block
-    ks: NDArray[np.int64]
-    rank: NDArray[np.intp] | None
-
-    def moments(self, of: Sum) -> CaseStatistics:
-        return self.block.moments(of, self.ks, self.rank)
-
-    def tables(self) -> Iterator[Any]:
-        raise NotImplementedError("rules that need whole tables are scored for one k at a time")
-
-
-def _running(x: Floats) -> Floats:
-    return np.concatenate([np.zeros((len(x), 1)), np.cumsum(x, axis=1)], axis=1)
+def _totals(values: Floats) -> Floats:
+    """The sums over the cases, one case after the other."""
+    total: Floats = np.ascontiguousarray(values.T).sum(axis=0)
+    return total
 
 
 def _is_one_by_one(lists: TopLists, rule: Rule) -> bool:
@@ -231,19 +192,19 @@ def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np
 
 
 Places = NDArray[np.intp]
-CELLS = 1 << 17  # confidences in a slab: a megabyte, which the second-level cache holds
+CELLS = 1 << 17  # confidences side by side: a megabyte, which the second-level cache holds
 
 
 @dataclass(frozen=True, slots=True)
-class Slab:
-    """Lists of about one length, one in each column; short ones are filled up with zeros.
+class PaddedLists:
+    """Some lists side by side, one in each column, the largest confidence on top; short ones are padded with zeros.
 
     Sums run down the rows one by one, so that neither the zeros nor the neighbours of a list show in its sums.
     """
 
     at: slice | Places  # which cases of the batch
     t: Floats  # (longest, cases), as they are scored
-    sizes: NDArray[np.int64]
+    sizes: Codes
 
     def cases(self, some: Places) -> Places:
         """Which cases of the batch some of its own are."""
@@ -251,12 +212,35 @@ class Slab:
 
     @property
     def ragged(self) -> bool:
-        """Whether any list is filled up."""
+        """Whether any list is padded."""
         return bool(self.sizes[0] != len(self.t) or (self.sizes != self.sizes[0]).any())
 
+    @classmethod
+    def of(cls, lists: TopLists, at: slice | Places, width: int) -> PaddedLists:
+        """Some cases; a slice is of lists that all have this length."""
+        admitted = lists.admitted
+        offsets, flat = admitted.rows.offsets, admitted.rows.confidences
+        first = offsets[:-1][at]
+        sizes = offsets[1:][at] - first
+        if isinstance(at, slice):
+            t = flat[first[0] : first[0] + width * len(first)].reshape(len(first), width)
+        else:
+            there = np.arange(width) < sizes[:, None]
+            t = np.zeros((len(at), width), flat.dtype)
+            t[there] = flat[(first[:, None] + np.arange(width))[there]]
+        # Zeros that fill up stay behind all others, for no confidence is below zero.
+        if not (t[:, 1:] <= t[:, :-1]).all():
+            t = np.sort(t, axis=1)[:, ::-1]
+        columns = np.array(t.T, np.float64, order="C")
+        slack = admitted.slack[at]
+        scaled = (slack < 0) | (admitted.rows.per_case(at)[1] == sizes)
+        if scaled.any():
+            columns /= np.where(scaled, 1.0 - slack, 1.0)
+        return cls(at, columns, sizes)
 
-def slabs(lists: TopLists, lo: int, hi: int) -> Iterator[Slab]:
-    """Cases lo to hi that list anything, in slabs of lists that differ in length by less than two to one."""
+
+def padded_lists(lists: TopLists, lo: int, hi: int) -> Iterator[PaddedLists]:
+    """Cases lo to hi that list anything, a few thousand at a time, that differ in length by less than two to one."""
     sizes = np.diff(lists.offsets[lo : hi + 1])
     if not len(sizes):
         return
@@ -264,7 +248,7 @@ def slabs(lists: TopLists, lo: int, hi: int) -> Iterator[Slab]:
     if sizes.min() == width:
         step = max(1, CELLS // max(1, width))
         for start in range(lo, hi if width else lo, step):
-            yield _slab(lists, slice(start, min(start + step, hi)), width)
+            yield PaddedLists.of(lists, slice(start, min(start + step, hi)), width)
         return
     octave = np.where(sizes > 0, np.frexp(sizes - 0.5)[1], -1)
     for some in np.unique(octave[octave >= 0]):
@@ -272,29 +256,7 @@ def slabs(lists: TopLists, lo: int, hi: int) -> Iterator[Slab]:
         width = int(sizes[cases].max())
         step = max(1, CELLS // width)
         for start in range(0, len(cases), step):
-            yield _slab(lists, lo + cases[start : start + step], width)
-
-
-def _slab(lists: TopLists, at: slice | Places, width: int) -> Slab:
-    admitted = lists.admitted
-    offsets, flat = admitted.rows.offsets, admitted.rows.confidences
-    first = offsets[:-1][at]
-    sizes = offsets[1:][at] - first
-    if isinstance(at, slice):
-        t = flat[first[0] : first[0] + width * len(first)].reshape(len(first), width)
-    else:
-        there = np.arange(width) < sizes[:, None]
-        t = np.zeros((len(at), width), flat.dtype)
-        t[there] = flat[(first[:, None] + np.arange(width))[there]]
-    # Zeros that fill up stay behind all others, for no confidence is below zero.
-    if not (t[:, 1:] <= t[:, :-1]).all():
-        t = np.sort(t, axis=1)[:, ::-1]
-    columns = np.array(t.T, np.float64, order="C")
-    slack = admitted.slack[at]
-    scaled = (slack < 0) | (admitted.rows.per_case(at)[1] == sizes)
-    if scaled.any():
-        columns /= np.where(scaled, 1.0 - slack, 1.0)
-    return Slab(at, columns, sizes)
+            yield PaddedLists.of(lists, lo + cases[start : start + step], width)
 
 
 GRID = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -352,23 +314,28 @@ def below(longest: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class CutOutcomes:
-    """What happened, as codes, and where it stands in its list: how many are above it, and how many its equals."""
+class OutcomePlaces:
+    """Outcomes as codes, and their places: how many listed classes are above each, and how many equal it."""
 
     codes: Codes
     above: NDArray[np.int32]
     equal: NDArray[np.int32]
 
-    def ranks(self, slab: Slab, lists: TopLists) -> NDArray[np.intp]:
-        """The row of the slab where each outcome stands; one beyond the last if it is not listed.
+    @classmethod
+    def of(cls, lists: TopLists, codes: Codes) -> OutcomePlaces:
+        """The places of these outcomes in their lists."""
+        return cls(codes, *kernel.places(lists.admitted.rows, codes))
+
+    def ranks(self, padded: PaddedLists, lists: TopLists) -> Places:
+        """The row where each outcome stands; one beyond the last if it is not listed.
 
         Among equals the one that stands first in its list comes first, as `TopLists.truncate` has it.
         """
-        equal = self.equal[slab.at]
-        rank = np.where(equal > 0, self.above[slab.at], len(slab.t)).astype(np.intp)
+        equal = self.equal[padded.at]
+        rank = np.where(equal > 0, self.above[padded.at], len(padded.t)).astype(np.intp)
         tied = np.flatnonzero(equal > 1)
         if len(tied):
-            cases = slab.cases(tied)
+            cases = padded.cases(tied)
             part = lists.admitted.at(cases)
             t, sizes = part.rows.confidences, part.sizes
             own = np.flatnonzero(part.classes == np.repeat(self.codes[cases], sizes))
@@ -378,30 +345,32 @@ class CutOutcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class Cutting:
-    """The lists of a slab, cut to several k, as rules take cases: everything is (ks, cases)."""
+class TruncatedLists:
+    """Lists truncated to several k, as rules take cases: everything is (ks, cases)."""
 
     t: Floats
-    sizes: NDArray[np.int64]
-    rank: NDArray[np.intp]
-    ks: tuple[int, ...]
+    sizes: Codes
+    rank: Places
+    ks: Codes
     rest: Floats
     size: Floats
     log_size: Floats
     log_rest: Floats | None
+    behind: Floats | None = None  # the mass behind the first class, if it is known
+    miss: Floats | None = None  # the mass of all classes but the outcome, if it is known
 
     @classmethod
-    def of(cls, slab: Slab, rank: NDArray[np.intp], lists: TopLists, ks: tuple[int, ...]) -> Cutting:
+    def of(cls, padded: PaddedLists, rank: Places, lists: TopLists, ks: Codes) -> TruncatedLists:
         """Lists that are not valid are cut to their largest valid sublists first: to some of their first classes."""
-        admitted, at = lists.admitted, slab.at
+        admitted, at = lists.admitted, padded.at
         log_rest, size, log_size = admitted.rows.per_case(at)
         slack = admitted.slack[at]
-        rest = np.where((slack < 0) | (size == slab.sizes), 0.0, slack)
-        made = cls(slab.t, slab.sizes, rank, ks, rest, size, log_size, log_rest)
+        rest = np.where((slack < 0) | (size == padded.sizes), 0.0, slack)
+        made = cls(padded.t, padded.sizes, rank, ks, rest, size, log_size, log_rest)
         low = np.flatnonzero(admitted.flags[at] & flags.BELOW)
-        return made._valid(low, lists, slab.cases(low)) if len(low) else made
+        return made._valid(low, lists, padded.cases(low)) if len(low) else made
 
-    def _valid(self, low: NDArray[np.intp], lists: TopLists, cases: NDArray[np.intp]) -> Cutting:
+    def _valid(self, low: Places, lists: TopLists, cases: Places) -> TruncatedLists:
         kept, left = _largest_valid(lists.admitted, cases)
         sizes, rest, t = self.sizes.copy(), self.rest.copy(), self.t.copy()
         sizes[low], rest[low] = kept, left
@@ -410,13 +379,15 @@ class Cutting:
 
     def moments(self, of: Sum) -> CaseStatistics:
         """See `Cases`. Nothing is subtracted: masses left over are summed from the back."""
-        tail, behind = self._tails()
-        ks = np.array(self.ks)[:, None]
-        unlisted = np.maximum(self.size - ks, 1.0)  # none is left only where nothing is cut off
-        proxy = tail / unlisted
+        ks, tails = self.ks[:, None], self._tails()
+        tail, behind = tails[:-1], tails[-1] if self.behind is None else self.behind
+        unlisted = self.size - np.minimum(ks, self.sizes)
+        proxy = np.where(unlisted > 0, tail / np.where(unlisted > 0, unlisted, 1.0), 0.0)
         hit = self.rank < ks
-        q = np.take_along_axis(self.t, np.minimum(self.rank, len(self.t) - 1)[None, :], axis=0)
-        miss = np.where(q > 0.5, behind, 1.0 - q)  # only the first can be above a half
+        q = np.zeros(len(self.rest))
+        if len(self.t):
+            q = np.take_along_axis(self.t, np.minimum(self.rank, len(self.t) - 1)[None, :], axis=0)
+        miss = np.where(q > 0.5, behind, 1.0 - q) if self.miss is None else self.miss  # the first alone can be above .5
         total, ties = self._sums(of, behind)
         return CaseStatistics(
             np, np.where(hit, q, proxy), np.where(hit, miss, 1.0 - proxy), hit, total, ties, tail, unlisted, proxy,
@@ -427,52 +398,54 @@ class Cutting:
         """Rules that need whole tables are scored for one k at a time."""
         raise NotImplementedError
 
-    def _tails(self) -> tuple[Floats, Floats]:
-        """The mass that each cut leaves over, and the mass behind the first class."""
-        mass, out = self.rest.copy(), np.empty((len(self.ks), len(self.rest)))
-        wanted = dict(zip(self.ks, out, strict=True))
-        for k in range(len(self.t) - 1, 0, -1):
-            mass += self.t[k]
-            if k in wanted:
-                wanted[k][:] = mass
-        return out, mass
+    @property
+    def tail(self) -> Floats:
+        """The mass beyond the first k classes."""
+        return self._tails()[:-1]
+
+    def _tails(self) -> Floats:
+        """The mass beyond the first k classes, and in the last row beyond the first one, summed from the back."""
+        return _at(self.rest, self.t[::-1], np.maximum(len(self.t) - np.append(self.ks, 1), 0))
 
     def _sums(self, of: Sum, behind: Floats) -> tuple[Floats, Floats]:
         none = np.zeros((len(self.ks), len(self.rest)))
-        if of.kind == "none":
-            return none, none
-        first = self.t[: self.ks[-1]]
+        first = self.t[: self.ks.max(initial=0)]
+        if of.kind == "none" or not len(first):
+            return none - 1.0 if of.kind == "peak" else none, none
+        listed = [row < self.sizes for row in range(len(first))]
         if of.kind == "peak":
-            top = np.broadcast_to(first[0], none.shape)
-            return top, self._running([(one == first[0]).astype(np.float64) for one in first])
+            ties = _at(none[0], [(one == first[0]) & there for one, there in zip(first, listed, strict=True)], self.ks)
+            return np.where(self.ks[:, None] > 0, first[0], -1.0), ties
         lack = 1.0 - first
         lack[0] = np.where(first[0] > 0.5, behind, lack[0])
         terms = of.terms(np, first, lack)
-        return self._running([np.where(self.rank == row, 0.0, one) for row, one in enumerate(terms)]), none
-
-    def _running(self, terms: Sequence[Floats]) -> Floats:
-        """Sums of the first k terms."""
-        out, total = np.empty((len(self.ks), len(self.rest))), np.zeros(len(self.rest))
-        wanted = dict(zip(self.ks, out, strict=True))
-        for k, term in enumerate(terms, 1):
-            total += term
-            if k in wanted:
-                wanted[k][:] = total
-        return out
+        kept = (np.where(there & (self.rank != row), terms[row], 0.0) for row, there in enumerate(listed))
+        return _at(none[0], kept, self.ks), none
 
     def scores(self, rule: Rule, plain: Floats) -> Floats:
-        """Scores as (ks, cases); `plain` are those of the lists as they are, where a cut cuts nothing off."""
+        """Scores as (ks, cases); `plain` are those of the lists as they are, where nothing is cut off."""
         with np.errstate(all="ignore"):
             made = rule.scores(self)
-        return np.where(self.sizes > np.array(self.ks)[:, None], made, plain)
+        return np.where(self.sizes > self.ks[:, None], made, plain)
 
 
-def scores_one_by_one(slab: Slab, lists: TopLists, codes: Codes, ks: tuple[int, ...], rule: Rule, plain: Floats) -> Any:
+def _at(start: Floats, terms: Iterable[Any], ks: Codes) -> Floats:
+    """Running sums, one term after the other, after so many terms each."""
+    out, total = np.empty((len(ks), len(start))), start.copy()
+    out[ks == 0] = total
+    for k, term in enumerate(terms, 1):
+        total += term
+        out[ks == k] = total
+    return out
+
+
+def scores_one_by_one(
+    padded: PaddedLists, lists: TopLists, codes: Codes, ks: Codes, rule: Rule, plain: Floats
+) -> Floats:
     """The same for rules that need every confidence at once."""
-    part = lists[slab.at].strictly_valid()
-    sizes = part.sizes
-    made = [score(part.truncate(k), codes[slab.at], rule=rule, penalty=0) for k in ks]
-    return np.where(sizes > np.array(ks)[:, None], np.array(made), plain)
+    part = lists[padded.at].strictly_valid()
+    made = [score(part.truncate(k), codes[padded.at], rule=rule, penalty=0) for k in ks.tolist()]
+    return np.where(part.sizes > ks[:, None], np.array(made), plain)
 
 
 def _largest_valid(admitted: CheckedColumns, cases: NDArray[np.intp]) -> tuple[NDArray[np.int64], Floats]:

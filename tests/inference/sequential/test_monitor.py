@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests import flat
 from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.evaluation.tables import SPACE, World
 from tests.properties.cases import law
@@ -79,9 +80,9 @@ def test_order_is_that_of_sorted_cases(seed: int, n: int) -> None:
     p, q = rng.dirichlet(np.ones(M), size=(2, n))
     y, when = rng.integers(0, M, n), rng.permutation(3 * n)[:n]
     at = np.argsort(when, stable=True)
-    asked = monitor({"p": p, "q": q}, y, order=when)
+    asked = monitor({"p": p, "q": q}, tl.Truth(y, time=when))
     assert same(paths(asked), paths(monitor({"p": p[at], "q": q[at]}, y[at])))
-    assert same(paths(monitor({"p": p, "q": q}, y.tolist(), order=when.astype(str))), paths(asked))
+    assert same(paths(monitor({"p": p, "q": q}, tl.Truth(y.tolist(), time=when.astype(str)))), paths(asked))
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +105,8 @@ def test_files_say_what_arrays_say(world: tuple[World, Path], space: Any, rule: 
     files = monitor(made.paths(folder), str(truth), space=space, rule=rule)
     arrays = monitor(held, y, space=SPACE, rule=rule)
     assert same(paths(files), paths(arrays))
-    timed = monitor(made.paths(folder), str(truth), space=space, rule=rule, order="worth", baseline="wide")
-    again = monitor(held, y, space=SPACE, rule=rule, order=made.weight[at], baseline="wide")
+    timed = monitor(made.paths(folder), tl.Truth(str(truth), time="worth"), space=space, rule=rule, baseline="wide")
+    again = monitor(held, tl.Truth(y, time=made.weight[at]), space=SPACE, rule=rule, baseline="wide")
     assert same(paths(timed), paths(again))
 
 
@@ -139,7 +140,9 @@ def test_files_may_have_sizes_that_differ_per_case() -> None:
             rows.append({c: t})
             table.append({"case": i, "class": names[c], "confidence": t})
     files = monitor(
-        {"one": frames(one), "other": frames(other[::-1])}, frames(truth), sizes="options", confidences="confidence"
+        {"one": frames(one), "other": frames(other[::-1])},
+        tl.Truth(frames(truth), n_classes="options"),
+        read=tl.ReadOptions(confidence="confidence"),
     )
     space = tl.ClassSpace(sizes)
     lists = {name: tl.TopLists.from_dicts(rows, space) for name, rows in zip(("one", "other"), held, strict=True)}
@@ -151,7 +154,9 @@ def test_files_may_have_sets_of_labels() -> None:
     truth = [{"case": i, "outcome": "a;b" if i % 2 else "c"} for i in range(30)]
     one = [{"case": i, "class": "b;a" if i % 2 else "c", "confidence": 0.8} for i in range(30)]
     other = [{"case": i, "class": "c;a", "confidence": 0.1} for i in range(30)]
-    found = monitor({"other": frames(other), "one": frames(one)}, frames(truth), space=8, sets=";")
+    found = monitor(
+        {"other": frames(other), "one": frames(one)}, frames(truth), space=8, read=tl.ReadOptions(set_separator=";")
+    )
     right, wrong = tl.score(tl.TopList({0: 0.8}, 8), 0), tl.score(tl.TopList({0: 0.1}, 8), 1)
     assert found["one"].mean == pytest.approx([right - wrong] * 30)
 
@@ -233,16 +238,17 @@ def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
         ({"a": [0, 1], "b": [0]}, {}, "differ in length"),
         ({"a": [0, 1], "b": [0, 1]}, {"level": 1.0}, "level is between 0 and 1"),
         ({"a": [0, 1], "b": [0, 1]}, {"penalty": -1}, "penalty"),
-        ({"a": [0, 1], "b": [0, 1]}, {"order": [1, 2, 3]}, "order needs one value per case"),
+        ({"a": [0, 1], "b": [0, 1]}, {"time": [1, 2, 3]}, "time needs one value per case"),
         ({"a": [0, 1], "b": [0, 1]}, {"rule": "bier"}, "Did you mean 'brier'"),
-        ({"a": [0, 1], "b": [0, 1]}, {"units": {"c": "percent"}}, "units= is given for 'c'"),
+        ({"a": [0, 1], "b": [0, 1]}, {"cluster": [1, 2]}, "cluster has no effect on monitor"),
+        ({"a": [0, 1], "b": [0, 1]}, {"method": "hac"}, "method has no effect on monitor"),
         ({"a": [0, 1], "b": "b.csv"}, {}, "there is no such file"),
         ({1: [0, 1], "1": [0, 1]}, {}, "a name of its own"),
     ],
 )
 def test_what_cannot_be_monitored_is_refused(predictions: Any, options: Any, problem: str) -> None:
     with pytest.raises(tl.TopListError, match=problem):
-        monitor(predictions, [0, 1], space=2, **options)
+        flat.monitor(predictions, [0, 1], space=2, **options)
 
 
 def test_outcomes_need_the_length_of_the_predictions() -> None:
@@ -272,7 +278,7 @@ def test_cases_of_one_moment_are_one_step() -> None:
     wrong, right = [], []
     for seed in range(20):
         made, y, week = correlated(seed)
-        by_case, by_week = monitor(made, y)["q"], monitor(made, y, order=week)["q"]
+        by_case, by_week = monitor(made, y)["q"], monitor(made, tl.Truth(y, time=week))["q"]
         assert (by_week.unit, by_week.at[-1], by_week.cases) == ("moment", 30, 6000)
         assert by_week.mean[-1] == pytest.approx(by_case.mean[-1], abs=1e-12)
         wrong.append(by_case.shown_better or by_case.shown_worse)
@@ -285,15 +291,15 @@ def test_the_order_of_cases_within_a_moment_does_not_show() -> None:
     made, y, week = correlated(3, weeks=12, each=5)
     y = np.random.default_rng(1).integers(0, 2, len(y))
     at = np.random.default_rng(2).permutation(len(y))
-    one = monitor(made, y, order=week)
-    other = monitor({name: p[at] for name, p in made.items()}, y[at], order=week[at])
+    one = monitor(made, tl.Truth(y, time=week))
+    other = monitor({name: p[at] for name, p in made.items()}, tl.Truth(y[at], time=week[at]))
     assert same(paths(one), paths(other))
     assert "a step is a moment" in one.to_text()
     assert "after 12 moments" in one.to_text() or "in 12 moments" in one.to_text()
 
 
 def test_infinite_scores_on_both_sides_of_one_moment_leave_no_mean() -> None:
-    found = monitor({"a": [0, 1, 0], "b": [1, 0, 0]}, [0, 0, 0], space=2, rule="log", order=[1, 1, 2])["b"]
+    found = monitor({"a": [0, 1, 0], "b": [1, 0, 0]}, tl.Truth([0, 0, 0], time=[1, 1, 2]), space=2, rule="log")["b"]
     assert found.at == (1, 2)
     assert np.isnan(found.mean).all()
     assert "From moment 1 on there is no mean difference" in found.reason

@@ -187,7 +187,7 @@ def _in_units(one: Combination, name: str, unit: str) -> Combination:
         replace(c, kind=unit, values=tuple(map(turn, c.values))) if c.name == name else c
         for c in one.prediction.columns
     )
-    return replace(one, prediction=replace(one.prediction, columns=columns), options={"units": unit})
+    return replace(one, prediction=replace(one.prediction, columns=columns), options={"scale": unit})
 
 
 # Further columns of the prediction
@@ -304,14 +304,14 @@ def _wides() -> Iterator[Combination]:
     for prefix, layout in product(("prob_", "p_", "score_", "probability_"), ("wide", "one-hot")):
         names = {name: prefix + name for name in CLASSES}
         yield _pair(f"wide-{layout}-{prefix}", layout, wide=names)
-        yield _pair(f"wide-{layout}-{prefix}pattern", layout, wide=names, options={"confidences": f"{prefix}*"})
+        yield _pair(f"wide-{layout}-{prefix}pattern", layout, wide=names, options={"confidence": f"{prefix}*"})
         told = f"wide-{layout}-{prefix}pattern-beside-label"
         yield _pair(
             told,
             layout,
             wide=names,
             extras=[("label", "text"), ("note", "unit")],
-            options={"confidences": {NAME: f"{prefix}*"}},
+            options={"confidence": {NAME: f"{prefix}*"}},
         )
     for layout, (name, kind) in product(
         ("wide", "one-hot"),
@@ -339,12 +339,6 @@ def _options() -> Iterator[Combination]:
         yield _pair(f"option-case-each-{layout}", layout, id_p="specimen", id_t="accession", options={"case": both})
         yield _pair(f"option-case-missing-{layout}", layout, options={"case": "caseid"})
         yield _pair(f"option-ignore-missing-{layout}", layout, options={"ignore": "notes"})
-        yield _pair(
-            f"option-ignore-for-nobody-{layout}",
-            layout,
-            extras=[("note", "text")],
-            options={"ignore": {"them": "note"}},
-        )
         further = [("note", "unit"), ("nota", "unique text")]
         yield _pair(f"option-ignore-pattern-{layout}", layout, extras=further, options={"ignore": "not*"})
         yield _pair(f"option-ignore-both-{layout}", layout, extras=further, options={"ignore": ["note", "nota"]})
@@ -372,32 +366,32 @@ def _options() -> Iterator[Combination]:
                 options={"by_position": True},
             )
     for layout, label in product(("labels", "top", "long"), ("klass", "target", "text")):
-        yield _pair(f"option-class-{label}-{layout}", layout, label=label, options={"classes": {NAME: label}})
+        yield _pair(f"option-class-{label}-{layout}", layout, label=label, options={"class_column": {NAME: label}})
     for layout in ("labels", "top", "long"):
-        yield _pair(f"option-class-plain-{layout}", layout, label="klass", options={"classes": "klass"})
+        yield _pair(f"option-class-plain-{layout}", layout, label="klass", options={"class_column": "klass"})
         yield _pair(
             f"option-class-of-two-{layout}",
             layout,
             label="label",
             extras=[("prediction", "text")],
-            options={"classes": "label"},
+            options={"class_column": "label"},
         )
-        yield _pair(f"option-class-missing-{layout}", layout, options={"classes": "klass"})
-        yield _pair(f"option-confidence-missing-{layout}", layout, options={"confidences": "sureness"})
+        yield _pair(f"option-class-missing-{layout}", layout, options={"class_column": "klass"})
+        yield _pair(f"option-confidence-missing-{layout}", layout, options={"confidence": "sureness"})
     for layout in ("top", "long"):
-        yield _pair(f"option-confidence-{layout}", layout, confidence="sureness", options={"confidences": "sureness"})
+        yield _pair(f"option-confidence-{layout}", layout, confidence="sureness", options={"confidence": "sureness"})
         yield _pair(
             f"option-confidence-named-{layout}",
             layout,
             confidence="sureness",
-            options={"confidences": {NAME: "sureness"}},
+            options={"confidence": {NAME: "sureness"}},
         )
-        told = {"confidences": "confidence"}
+        told = {"confidence": "confidence"}
         yield _pair(f"option-confidence-of-two-{layout}", layout, extras=[("score", "percent")], options=told)
         yield _pair(
             f"option-ignore-second-{layout}", layout, extras=[("score", "percent")], options={"ignore": "score"}
         )
-        both = {"classes": {NAME: "klass"}, "confidences": {NAME: "sureness"}}
+        both = {"class_column": {NAME: "klass"}, "confidence": {NAME: "sureness"}}
         yield _pair(f"option-both-{layout}", layout, label="klass", confidence="sureness", options=both)
     for name, layout in product(("klass", "label", "target", "prediction"), ("labels", "top", "wide")):
         yield _pair(
@@ -412,7 +406,6 @@ def _options() -> Iterator[Combination]:
         "option-outcome-of-two", "top", outcome="gold", truth_extras=[("target", "text")], options={"outcome": "gold"}
     )
     yield _pair("option-outcome-missing", "top", options={"outcome": "klass"})
-    yield _pair("option-layout-missing", "top", options={"layout": {"them": "long"}})
 
 
 # pandas

@@ -140,7 +140,7 @@ def _missing(one: Combination, asked: _Asked) -> list[Reason]:
     """Options for files and columns that are not there."""
     names = {NAME: one.prediction.names, "truth": one.truth.names}
     told = []
-    for option in ("case", "classes", "confidences", "ignore", "layout"):
+    for option in ("case", "class_column", "confidence", "ignore", "layout"):
         value = one.options.get(option)
         if isinstance(value, dict) and set(value) - set(names):
             told.append(Reason(f"{option} for nobody", tuple(set(value) - set(names)), (option,)))
@@ -252,7 +252,7 @@ def _ids(one: Combination, left: dict[str, list[Column]], asked: _Asked) -> tupl
 
 
 def _named(key: str, asked: _Asked) -> set[str]:
-    named = {asked.of(option, key)[0] for option in ("classes", "confidences")}
+    named = {asked.of(option, key)[0] for option in ("class_column", "confidence")}
     return {name for name in (*named, asked.outcome if key == "truth" else None) if name}
 
 
@@ -303,7 +303,7 @@ def _position(one: Combination, free: dict[str, list[Column]], read: dict[str, _
 def _predictions(free: list[Column], asked: _Asked, key: str, one: Combination) -> _Read:
     """The layout of a table, by the first rule that holds."""
     read = _Read()
-    label, pattern = asked.of("classes", key)[0], asked.of("confidences", key)[0]
+    label, pattern = asked.of("class_column", key)[0], asked.of("confidence", key)[0]
     names = [c.name for c in free]
     label = label if label in names else None
     layout = asked.of("layout", key)[0] if key == NAME else None
@@ -338,7 +338,7 @@ def _predictions(free: list[Column], asked: _Asked, key: str, one: Combination) 
     if len(labels) == 1 or (len(free) == 1 and _kind(free[0]) != "truth" and plain(free[0].name) not in barred):
         return _labels(read, labels[0] if labels else free[0], free, one)
     if len(labels) > 1:
-        return read.refuse("two columns with classes", labels, ("classes", "ignore"))
+        return read.refuse("two columns with classes", labels, ("class_column", "ignore"))
     return _wide(read, free, one, labels)
 
 
@@ -353,7 +353,7 @@ def _lists(read: _Read, nested: list[Column], free: list[Column]) -> bool:
     read.layout, read.used = "lists", [c.name for both in roles.values() for c in both]
     for role, columns in roles.items():
         if len(columns) > 1:
-            read.refuse(f"two lists for a {role}", columns, ("classes", "confidences", "ignore"))
+            read.refuse(f"two lists for a {role}", columns, ("class_column", "confidence", "ignore"))
     others = [c for c in free if c.name not in read.used]
     if any(c.kind in ("list", "texts") for c in others):
         read.doubt("another list")
@@ -365,10 +365,10 @@ def _lists(read: _Read, nested: list[Column], free: list[Column]) -> bool:
 def _long(read: _Read, labels: list[Column], values: list[Column], free: list[Column], one: Combination) -> _Read:
     read.layout, read.used = "long", [c.name for c in (*labels, *values)]
     if len(labels) > 1:
-        return read.refuse("two columns with classes", labels, ("classes", "ignore"))
+        return read.refuse("two columns with classes", labels, ("class_column", "ignore"))
     if len(values) > 1:
-        return read.refuse("two columns with confidences", values, ("confidences", "ignore"))
-    if values[0].kind not in ("unit", "one-hot", one.options.get("units")):
+        return read.refuse("two columns with confidences", values, ("confidence", "ignore"))
+    if values[0].kind not in ("unit", "one-hot", one.options.get("scale")):
         return read.refuse("confidences that are none")
     if labels[0].kind not in ("label", "code", "text", "constant"):
         read.doubt("classes of an odd kind")
@@ -389,7 +389,7 @@ def _labels(read: _Read, label: Column, free: list[Column], one: Combination) ->
         return read.refuse(
             "labels beside what may be confidences",
             [name for name, may in doubts.items() if may],
-            ("confidences", "ignore", "layout"),
+            ("confidence", "ignore", "layout"),
         )
     if None in doubts.values():
         read.doubt("a column of which the rules do not say whether it may be a confidence")
@@ -407,7 +407,7 @@ def _number_under_class_name(read: _Read, label: Column, free: list[Column], one
     return read.refuse(
         "numbers under a class name",
         [c for c in free if c.name not in CLASSES],
-        ("ignore", "layout", "classes", "confidences"),
+        ("ignore", "layout", "class_column", "confidence"),
     )
 
 
@@ -427,9 +427,9 @@ def _wide(read: _Read, free: list[Column], one: Combination, labels: list[Column
     odd = [c for c in free if not (c.number or c.kind == "blank")]
     odd += [c for c in free if c not in odd and _kind(c) in ("truth", "confidence", "never")]
     if odd and (len(free) != len(CLASSES) or any(not c.number for c in odd)):
-        return read.refuse("a further column in a wide table", odd, ("ignore", "classes", "confidences", "layout"))
+        return read.refuse("a further column in a wide table", odd, ("ignore", "class_column", "confidence", "layout"))
     if _prefixed(free):
-        return read.refuse("all columns have a prefix", free, ("confidences",))
+        return read.refuse("all columns have a prefix", free, ("confidence",))
     if one.labels:
         return read.refuse("columns that are no declared class", [c for c in free if c.name not in CLASSES])
     foreign = [c for c in free if c.kind in ("percent", "log", "large", "whole", "big", "serial")]

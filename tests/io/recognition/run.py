@@ -12,10 +12,9 @@ import numpy as np
 
 import toplist as tl
 from tests.cli.run_cli import toplist_here as toplist
+from tests.flat import compare
 from tests.io.recognition.contract import NAME, Combination
 from tests.io.recognition.tables import CLASSES, INDEX, M, frame, save
-
-FLAGS = {"classes": "--class", "confidences": "--confidence", "by_position": "--by-position"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def in_python(one: Combination, folder: Path) -> Ending:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            board = tl.compare({NAME: prediction}, truth, space=space, **one.options)
+            board = compare({NAME: prediction}, truth, space=space, **one.options)
     except tl.TopListError as error:
         return Ending(sentence=str(error))
     told = board.to_dict()
@@ -83,7 +82,7 @@ def by_command(one: Combination, folder: Path) -> tuple[Ending, int]:
 def _flags(options: dict[str, Any]) -> list[str]:
     words: list[str] = []
     for option, value in options.items():
-        flag = FLAGS.get(option, f"--{option}")
+        flag = f"--{option.replace('_', '-')}"
         if value is True:
             words.append(flag)
             continue

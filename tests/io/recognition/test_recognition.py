@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import toplist as tl
+from tests import flat
 from tests.io.recognition import vocabulary
 from tests.io.recognition.combinations import table
 from tests.io.recognition.contract import Combination, Decision, decide, expected
-from tests.io.recognition.run import FLAGS, Ending, by_command, in_python, named
+from tests.io.recognition.run import Ending, by_command, in_python, named
 from tests.io.strategies import chance
 
 TABLE = {one.id: one for one in table()}
@@ -68,7 +69,7 @@ def _require_remedy(decision: Decision, sentence: str, command: bool) -> None:
     if columns and all(reason.columns for reason in decision.reasons):
         assert any(_says(sentence, name) for name in columns), f"none of {columns} in: {sentence}"
     if options and all(reason.options for reason in decision.reasons):
-        typed = [FLAGS.get(name, f"--{name}") if command else f"{name}=" for name in options]
+        typed = [f"--{name.replace('_', '-')}" if command else f"{name}=" for name in options]
         assert any(word in sentence for word in typed), f"none of {typed} in: {sentence}"
 
 
@@ -131,10 +132,10 @@ def test_options_may_concern_one_of_several_files(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("id,class,confidence\n1,cat,.5\n2,dog,.75\n")
     (tmp_path / "t.csv").write_text("id,outcome\n1,cat\n2,dog\n")
     files = {name: tmp_path / f"{name}.csv" for name in "ab"}
-    for options in ({"ignore": {"a": "score"}}, {"ignore": "score"}, {"confidences": {"a": "confidence"}}):
+    for options in ({"ignore": {"a": "score"}}, {"ignore": "score"}, {"confidence": {"a": "confidence"}}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the two are the same
-            board = tl.compare(files, tmp_path / "t.csv", space=5, **options)
+            board = flat.compare(files, tmp_path / "t.csv", space=5, **options)
         assert board["a"].scores["brier"].mean.value == board["b"].scores["brier"].mean.value == (0.3125 + 0.078125) / 2
 
 

@@ -65,12 +65,12 @@ def test_a_booster_of_ones_own_is_cross_fitted_as_well() -> None:
 
 def test_a_frequent_set_is_never_held_to_be_less_likely_for_it() -> None:
     """All else equal, the probability may only rise with the prior."""
-    from toplist.multilabel.estimators.reranker import SUMMARIES, say
+    from toplist.multilabel.estimators.reranker import SUMMARIES, mean_probability
 
     X, Y, *_ = clusters(200)
     model = Reranker(cv=3, random_state=0).fit(X, Y)
     p = model._labels(X[:20])
-    _, rows = model.way_.rows(p, model.seen_)
+    _, rows = model.fold_model_.rows(p, model.training_sets_)
     more = rows.copy()
     more[:, SUMMARIES.index("log prior")] += 1.0
-    assert (say(model.boosters_, more) >= say(model.boosters_, rows) - 1e-12).all()
+    assert (mean_probability(model.boosters_, more) >= mean_probability(model.boosters_, rows) - 1e-12).all()

@@ -41,8 +41,8 @@ def _shown(X: Any, Y: Any, calibration: str | None) -> Examples:
     scores, twice = (
         made(GaussianNB(), X, held, fold, rng=None, n_jobs=None) for made in (out_of_fold, out_of_two_folds)
     )
-    way = FoldModel.of(space, held, calibration=calibration, count=6, support=True)
-    return cross_fitted(way, scores, twice, held, fold)
+    model = FoldModel.of(space, held, calibration=calibration, count=6, support=True)
+    return cross_fitted(model, scores, twice, held, fold)
 
 
 @pytest.mark.parametrize("calibration", [None, "isotonic", "beta"])
@@ -64,9 +64,9 @@ def test_what_is_shown_of_a_case_is_what_would_be_predicted_without_its_fold() -
     held, fold = Y > 0, np.arange(len(Y)) % 3
     shown = _shown(X, Y, None)
     others = fold != 1
-    way = FoldModel.of(tl.LabelSets(range(5)), held, calibration=None, count=6, support=True)
+    model = FoldModel.of(tl.LabelSets(range(5)), held, calibration=None, count=6, support=True)
     p = BinaryRelevance(GaussianNB()).fit(X[others], Y[others]).predict_proba(X[~others])
-    _, rows = way.rows(way.inside(p), reranker.Seen.of(way.space, held[others]))
+    _, rows = model.rows(model.inside(p), reranker.TrainingSets.of(model.space, held[others]))
     assert np.array_equal(shown.rows[fold[shown.case] == 1], rows)
 
 
@@ -88,9 +88,9 @@ def test_it_is_monotone_in_the_product(model: Reranker, column: int) -> None:
     rows = _shown(PROBLEM.X, PROBLEM.Y, "beta").rows[:200]
     low, high = rows.copy(), rows.copy()
     high[:, column] += 2.0
-    said = reranker.say(model.boosters_, high) - reranker.say(model.boosters_, low)
-    assert (said >= 0).all() if column in RISING else (said <= 0).all()
-    assert said.any()
+    gained = reranker.mean_probability(model.boosters_, high) - reranker.mean_probability(model.boosters_, low)
+    assert (gained >= 0).all() if column in RISING else (gained <= 0).all()
+    assert gained.any()
     assert [SUMMARIES[at] for at in (*RISING, *FALLING)] == ["log product", "log prior", "gap to the best", "rank"]
 
 
@@ -163,7 +163,7 @@ def test_labels_that_never_vary_are_no_trouble() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"booster": "xgboost"}, "the booster is 'hist' or 'lightgbm' or a classifier"),
         ({"booster": LinearSVC()}, "LinearSVC has no predict_proba"),
@@ -173,6 +173,6 @@ def test_labels_that_never_vary_are_no_trouble() -> None:
         ({"cv": 2}, "three folds or more"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_when_it_is_fitted(options: dict, said: str) -> None:
-    with pytest.raises(tl.TopListError, match=said):
+def test_what_cannot_be_meant_is_refused_when_it_is_fitted(options: dict, message: str) -> None:
+    with pytest.raises(tl.TopListError, match=message):
         Reranker(**options).fit(PROBLEM.X, PROBLEM.Y)

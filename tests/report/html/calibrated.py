@@ -6,9 +6,9 @@ import numpy as np
 
 import toplist as tl
 from toplist.calibration.testing import CalibrationVerdict
-from toplist.evaluation.case_sample import by_place, held, judged
-from toplist.report.html import model_details
-from toplist.report.html.safe_text import names
+from toplist.evaluation.case_sample import by_place, calibration_verdict, sample_cases
+from toplist.report import statements
+from toplist.report.text import names
 
 
 def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, tl.TopLists], np.ndarray]:
@@ -25,11 +25,11 @@ def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, t
 
 
 def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, CalibrationVerdict]:
-    return {name: judged(held(*by_place(one, y)), level=0.95) for name, one in lists.items()}
+    return {name: calibration_verdict(sample_cases(*by_place(one, y)), level=0.95) for name, one in lists.items()}
 
 
 def said(found: dict[str, CalibrationVerdict]) -> str:
-    return " ".join(map(str, model_details.confidence(found, names(found))))
+    return " ".join(map(str, statements.confidence(found, names(found))))
 
 
 def accuses(text: str) -> bool:

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import t as student
 
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.inference.results import (
     Comparison,
     ConfidenceSet,

@@ -12,9 +12,10 @@ from tests.report.html import factories as made
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate
-from toplist.report.html import Page, Provenance, findings, grid, leaderboard, model_details, setting
+from toplist.report import statements
+from toplist.report.html import Page, Provenance, leaderboard, tables
 from toplist.report.html.grid import Cell, Grid, estimated
-from toplist.report.html.safe_text import Name, names
+from toplist.report.text import Name, names
 
 FOUND = made.results(tuple("ABCD"), cases=200, paths=0)
 NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", None, "no case has all models")
@@ -43,26 +44,26 @@ def test_the_p_values_of_the_confidence_set_are_in_the_leaderboard() -> None:
 
 def test_a_confidence_set_that_there_is_not_leaves_a_reason_and_nothing_else() -> None:
     found = replace(FOUND, confidence_set=NONE, seed=None)
-    (said,) = findings.best(found, shown(found))
+    (said,) = statements.best(found, shown(found))
     assert str(said) == "There is no confidence set for the best under the Brier score: no case has all models."
-    assert "Confidence set" not in dict(setting.facts(found, shown(found)))
+    assert "Confidence set" not in dict(tables.facts(found, shown(found)))
     assert "set p" not in heads(leaderboard.leaderboard(found, shown(found)))
-    assert "seed" not in dict(setting.versions(Provenance(), found))
+    assert not tables.seeds(found)
     text = render_undrawn(Page(found, provenance=Provenance()))
     assert 'class="best"' not in text
-    assert "confidence set" not in " ".join(map(str, setting.lede(found, shown(found))))
+    assert "confidence set" not in " ".join(map(str, statements.lede(found, shown(found))))
 
 
 def test_the_seed_is_there_where_something_was_drawn() -> None:
     """For the intervals, or for the confidence set."""
     drawn = replace(FOUND, seed=7, confidence_set=NONE)
-    assert dict(setting.versions(Provenance(), drawn))["seed"] == "7 for the intervals"
+    assert tables.seeds(drawn) == "7 for the intervals"
     assert FOUND.confidence_set is not None
     drawn = replace(FOUND, seed=None, confidence_set=replace(FOUND.confidence_set, seed=9))
-    assert dict(setting.versions(Provenance(), drawn))["seed"] == "9 for the confidence set"
+    assert tables.seeds(drawn) == "9 for the confidence set"
     both = replace(drawn, seed=9)
-    assert dict(setting.versions(Provenance(), both))["seed"] == "9 for the intervals and the confidence set"
-    two = dict(setting.versions(Provenance(), replace(drawn, seed=7)))["seed"]
+    assert tables.seeds(both) == "9 for the intervals and the confidence set"
+    two = tables.seeds(replace(drawn, seed=7))
     assert two == "7 for the intervals; 9 for the confidence set"
 
 
@@ -76,17 +77,17 @@ def test_each_difference_to_the_leader_says_its_cases_where_they_differ() -> Non
 @pytest.mark.parametrize(("unit", "term"), [("cluster", "Clusters"), ("moment", "Order")])
 def test_the_number_of_clusters_or_moments_is_said(unit: str, term: str) -> None:
     found = replace(FOUND, unit=unit, units=53, clusters="state", order="week")
-    assert f": 53 {unit}s." in str(dict(setting.facts(found, shown(found)))[term])
-    assert f"53 {unit}s" in str(setting.lede(found, shown(found))[0])
-    assert "53" not in str(dict(setting.facts(FOUND, shown(FOUND)))["Cases"])
+    assert f": 53 {unit}s." in str(dict(tables.facts(found, shown(found)))[term])
+    assert f"53 {unit}s" in str(statements.lede(found, shown(found))[0])
+    assert "53" not in str(dict(tables.facts(FOUND, shown(FOUND)))["Cases"])
 
 
 def test_what_was_given_without_a_name_has_none() -> None:
-    facts = dict(setting.facts(replace(FOUND, clusters="", order="", weighted=True, weight=""), shown(FOUND)))
+    facts = dict(tables.facts(replace(FOUND, clusters="", order="", weighted=True, weight=""), shown(FOUND)))
     assert str(facts["Clusters"]) == "Cases of one cluster belong together."
     assert str(facts["Order"]) == "Cases follow each other in the order given."
-    assert str(facts["Cases"]) == "200, with weights."
-    named = dict(setting.facts(replace(FOUND, clusters="c", order="o", weighted=True, weight="w"), shown(FOUND)))
+    assert str(facts["Cases"]) == "200, weighted."
+    named = dict(tables.facts(replace(FOUND, clusters="c", order="o", weighted=True, weight="w"), shown(FOUND)))
     assert str(named["Clusters"]) == "Cases with the same c belong together."
     assert str(named["Order"]) == "Cases follow each other by o."
     assert str(named["Cases"]) == "200, weighted by w."
@@ -95,25 +96,25 @@ def test_what_was_given_without_a_name_has_none() -> None:
 def test_lengths_are_told_as_all_of_a_few_or_as_their_range() -> None:
     (found, *_) = made.exhibits(FOUND)
     few = replace(found, sizes=((1, 9), (5, 20)), shortest=1, longest=5)
-    assert model_details.lengths(few) == "1, 5"
+    assert tables.lengths(few) == "1, 5"
     many = replace(found, sizes=((2, 9), (5, 20), (6, 3), (7, 1)), shortest=0, longest=1200)
-    assert model_details.lengths(many) == "0 to 1,200, most often 5"
-    assert model_details.lengths(replace(found, sizes=())) == "-"
+    assert tables.lengths(many) == "0 to 1,200, most often 5"
+    assert tables.lengths(replace(found, sizes=())) == "-"
 
 
 def test_missing_intervals_are_told_in_the_names_of_the_page() -> None:
     found = made.results(("a" * 50 + "b" * 50, "plain"), cases=700)
     infinite = next(row.name for row in found.overall.rows if row.scores["log"].infinite)
-    (said,) = findings.sentences(found, shown(found))
+    (said,) = statements.missing_intervals(found.overall, shown(found))
     who = shown(found)[infinite]
     assert str(said) == f"No interval for {who} under the log score: infinite scores have no interval."
     assert who in said.parts
 
 
 def test_the_first_sentence_says_on_how_many_cases() -> None:
-    assert "over 200 cases." in str(setting.lede(FOUND, shown(FOUND))[0])
+    assert "over 200 cases." in str(statements.lede(FOUND, shown(FOUND))[0])
     found = made.apart(FOUND, (150, 200, 200, 30))
-    assert "over 150 of 200 cases." in str(setting.lede(found, shown(found))[0])
+    assert "over 150 of 200 cases." in str(statements.lede(found, shown(found))[0])
 
 
 def test_an_infinite_mean_comes_with_the_number_of_scores_that_made_it_so() -> None:
@@ -136,16 +137,16 @@ def test_scores_that_do_not_vary_are_told_in_words() -> None:
     level = replace(first.scores["brier"], mean=Estimate(0.5, 0.5, 0.5, error=0.0))
     rows = (replace(first, scores={**first.scores, "brier": level}), *others)
     found = replace(FOUND, overall=replace(FOUND.overall, rows=rows), unit="cluster")
-    (said,) = grid.sentences(found, shown(found))
+    (said,) = statements.without_spread(found, shown(found))
     assert str(said).startswith(f"The Brier scores of {first.name} are the same in every cluster")
-    assert not grid.sentences(FOUND, shown(FOUND))
+    assert not statements.without_spread(FOUND, shown(FOUND))
     pair, *rest = FOUND.pairs
     same = replace(pair, difference=Estimate(-0.1, -0.1, -0.1, p=0.0), adjusted_p=0.0)
-    (said,) = grid.sentences(replace(FOUND, pairs=(same, *rest)), shown(FOUND))
+    (said,) = statements.without_spread(replace(FOUND, pairs=(same, *rest)), shown(FOUND))
     assert f"the difference is the same in every case between {pair.a} and {pair.b}" in str(said)
     alike = replace(pair, difference=Estimate(0.0, 0.0, 0.0, p=1.0), adjusted_p=1.0)
-    assert not grid.sentences(replace(FOUND, pairs=(alike, *rest)), shown(FOUND))
-    said = next(iter(findings.unsure(replace(FOUND, pairs=(alike, *rest)), shown(FOUND), "brier")))
+    assert not statements.without_spread(replace(FOUND, pairs=(alike, *rest)), shown(FOUND))
+    said = next(iter(statements.unsure(replace(FOUND, pairs=(alike, *rest)), shown(FOUND), "brier")))
     assert str(said) == f"{pair.a} and {pair.b} have the same Brier score in every case."
 
 
@@ -153,16 +154,16 @@ def test_adjusted_for_as_many_pairs_as_have_a_p_value() -> None:
     pair, *rest = [p for p in FOUND.pairs if p.rule == "brier"]
     untested = replace(pair, difference=Estimate(float("nan"), reason="there are no cases"), adjusted_p=None)
     found = replace(FOUND, pairs=(untested, *rest))
-    assert f"for looking at {len(rest)} pairs" in str(findings.tally(found, "brier"))
+    assert f"for looking at {len(rest)} pairs" in str(statements.tally(found, "brier"))
 
 
 def test_faults_that_nobody_has_take_no_room() -> None:
     clean = made.results(("A", "B"), cases=50, zeros=False)
     clean = replace(clean, origins=tuple(replace(o, filled=0, repairs={}) for o in clean.origins))
-    assert setting.faults(clean, shown(clean)) is None
+    assert tables.faults(clean, shown(clean)) is None
     assert 'id="table-faults"' not in render_undrawn(Page(clean))
     repaired = replace(clean, origins=(clean.origins[0], replace(clean.origins[1], repairs={"normalize": 2})))
-    table = setting.faults(repaired, shown(repaired))
+    table = tables.faults(repaired, shown(repaired))
     assert table is not None
     assert heads(table) == ["model", "repairs"]
     assert [str(cell.text) for cell in column(table, "model")] == ["B"]
@@ -170,12 +171,12 @@ def test_faults_that_nobody_has_take_no_room() -> None:
 
 def test_beyond_three_costly_cases_are_folded_and_none_is_lost() -> None:
     exhibits = made.exhibits(FOUND)
-    for one, exhibit in zip(model_details.losses(exhibits, shown(FOUND)), exhibits, strict=True):
-        assert one.more is not None
-        assert len(one.grid.rows) == 3
-        assert len(one.grid.rows) + len(one.more.rows) == len(exhibit.costly)
+    for (_, worst, others), exhibit in zip(tables.losses(exhibits, shown(FOUND)), exhibits, strict=True):
+        assert others is not None
+        assert len(worst.rows) == 3
+        assert len(worst.rows) + len(others.rows) == len(exhibit.costly)
     few = tuple(replace(exhibit, costly=exhibit.costly[:3]) for exhibit in exhibits)
-    assert all(one.more is None for one in model_details.losses(few, shown(FOUND)))
+    assert all(others is None for _, _, others in tables.losses(few, shown(FOUND)))
 
 
 def test_rules_go_by_their_names_in_sentences() -> None:

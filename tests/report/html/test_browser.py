@@ -15,8 +15,7 @@ from tests.report.html.files import drawn, text
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.no_figures import render_undrawn
 from toplist.report.html import Page
-from toplist.report.html.safe_text import names
-from toplist.report.text import visible
+from toplist.report.text import names, visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytest.importorskip("matplotlib", reason="drawings need matplotlib")

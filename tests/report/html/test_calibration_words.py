@@ -10,8 +10,8 @@ import pytest
 import toplist as tl
 from tests.report.html.calibrated import accuses, judgements, said, world
 from toplist.calibration.testing import SIGNIFICANT
-from toplist.report.html import model_details
-from toplist.report.html.safe_text import names
+from toplist.report import statements
+from toplist.report.text import names
 
 
 def too_sure(lists: tl.TopLists, power: float) -> tl.TopLists:
@@ -74,7 +74,7 @@ def test_a_truth_of_distributions_is_not_tested():
     board = tl.compare({"a": p}, tl.TopLists.from_proba(p))
     found = board.material().judged(["a"], level=0.95, seed=0)
     assert found == {}
-    assert model_details.confidence(found, names(["a"])) == []
+    assert statements.confidence(found, names(["a"])) == []
 
 
 def test_clusters_are_tested_by_cluster():
@@ -83,9 +83,11 @@ def test_clusters_are_tested_by_cluster():
     again = np.repeat(np.arange(20), 30)
     copies, outcomes = lists["m0"][again], y[again]
     alone = tl.compare({"a": copies}, outcomes).material().judged(["a"], level=0.95, seed=0)["a"]
-    together = tl.compare({"a": copies}, outcomes, clusters=again).material().judged(["a"], level=0.95, seed=0)["a"]
+    together = (
+        tl.compare({"a": copies}, tl.Truth(outcomes, cluster=again)).material().judged(["a"], level=0.95, seed=0)["a"]
+    )
     assert together.clusters == 20
-    assert together.test == tl.diagnose(copies, outcomes, clusters=again).test
+    assert together.test == tl.diagnose(copies, tl.Truth(outcomes, cluster=again)).test
     assert alone.test.p < together.test.p
 
 

@@ -12,9 +12,9 @@ from tests.report.html import factories as made
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.no_figures import render_undrawn
 from toplist.inference.score_difference import Decided, split
-from toplist.report.html import Page
-from toplist.report.html.findings import deciding
-from toplist.report.html.safe_text import names
+from toplist.report.html import Page, tables
+from toplist.report.statements import deciding
+from toplist.report.text import names
 
 N = 120
 
@@ -47,18 +47,20 @@ def test_material_finds_the_cases_that_decide_on_the_cases_of_both() -> None:
 
 def test_sentences_add_up_to_the_difference_of_the_means() -> None:
     shown = names(["worse", "better"])
-    (told,) = deciding([one()], shown)
-    first, second = map(str, told.sentences)
+    first, second = map(str, deciding(one(), shown))
     whole, *parts = [float(x) for x in re.findall(r"[+-]\d\.\d{4}", first.replace("\u2212", "-"))]
     assert sum(parts) == pytest.approx(whole, abs=2e-4)
     assert "where only worse is right" in first
     assert second == "Without the one case of 3 that speaks most for better, the difference would be gone."
-    assert told.grid is not None
-    assert str(told.grid.rows[0][0].text) == "case 7"
+    grid = tables.deciding(one(), shown, 1)
+    assert grid is not None
+    assert str(grid.rows[0][0].text) == "case 7"
 
 
 def test_pairs_of_models_that_are_not_on_the_page_are_left_out() -> None:
-    assert deciding([one("worse", "stranger")], names(["worse", "better"])) == []
+    pytest.importorskip("jinja2", reason="reports need jinja2")
+    found = made.results(("worse", "better"), cases=30, paths=0)
+    assert "table-deciding" not in render_undrawn(Page(found, decided=(one("worse", "stranger"),)))
 
 
 def test_a_page_shows_the_pair_under_where_accuracy_says_otherwise(tmp_path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.report.html import factories as made
 from toplist.inference.results import Comparison, Estimate, Pair, RuleScore
-from toplist.report.html import findings, setting
-from toplist.report.html.safe_text import Name, Sentence, names
+from toplist.report import statements
+from toplist.report.text import Name, Sentence, names
 
 BASE = made.results(tuple("ABC"), cases=40, rules=("brier",), zeros=False, paths=0)
 ORDER = [row.name for row in BASE.overall.rows]
@@ -63,11 +63,11 @@ def told(found: Sequence[Sentence]) -> str:
 
 
 def against_accuracy(results: Comparison) -> str:
-    return told(findings.against_accuracy(results, shown(results)))
+    return told(statements.against_accuracy(results, shown(results)))
 
 
 def between_rules(results: Comparison) -> str:
-    return told(findings.between_rules(results, shown(results)))
+    return told(statements.between_rules(results, shown(results)))
 
 
 def test_accuracies_over_different_cases_are_not_set_against_a_difference_on_the_cases_of_both() -> None:
@@ -143,7 +143,7 @@ def test_a_rank_that_contradicts_a_sure_pair_comes_with_a_warning(
     values: tuple[float, ...], ps: tuple[float | None, ...]
 ) -> None:
     found = made.apart(board(differences={"brier": values}, adjusted={"brier": ps}), (40, 30, 20))
-    said = told(findings.against_ranks(found, shown(found)))
+    said = told(statements.against_ranks(found, shown(found)))
     upset = [(a, b) for (a, b), d, p in zip(PLACES, values, ps, strict=True) if d > 0 and p == 0.01]
     assert said.count("stands above") == len(upset)
     for a, b in upset:
@@ -151,6 +151,6 @@ def test_a_rank_that_contradicts_a_sure_pair_comes_with_a_warning(
         assert f"{ORDER[a]} stands above {ORDER[b]}, yet is surely worse on the {n} cases of both, by 0.100." in said
     assert ("not by single pairs" in said) == bool(upset)
     worse = [ORDER[b] for a, b in upset if a == 0]
-    lede = told(setting.lede(replace(found, confidence_set=None), shown(found)))
+    lede = told(statements.lede(replace(found, confidence_set=None), shown(found)))
     assert ("it is surely worse than" in lede) == bool(worse)
     assert all(name in lede for name in worse)

@@ -11,10 +11,8 @@ from tests.report.html.files import drawn, everywhere
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
-from toplist.report.html.figures import figures
-from toplist.report.html.page import renamed
-from toplist.report.html.safe_text import names
-from toplist.report.text import visible
+from toplist.report.html.page import figures, renamed
+from toplist.report.text import names, visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -78,8 +76,8 @@ def test_figures_number_alike_names_as_the_page_does() -> None:
     assert [row.name for row in board.overall.rows] == [exhibit.name for exhibit in exhibits] == called
     assert {pair.a for pair in board.pairs} | {pair.b for pair in board.pairs} == set(called)
     seen = figures(board, exhibits)
-    for one in (seen.intervals, seen.pairs, seen.curves, seen.shapes, seen.reliability, seen.groups):
-        assert one is not None
+    for kind in ("intervals", "pairs", "curves", "shapes", "reliability", "groups"):
+        one = seen[f"{kind}-1"]
         assert all(f"b ({i})</text>" in one.svg for i in (1, 2, 3)), one.caption
-    for path, one in zip(board.paths, seen.paths, strict=True):
-        assert path.baseline[-4:] in one.svg
+    for i, path in enumerate(board.paths, 1):
+        assert path.baseline[-4:] in seen[f"path-{i}"].svg

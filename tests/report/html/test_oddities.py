@@ -19,7 +19,7 @@ from toplist.report.html import Page, render  # noqa: E402
 def page(*oddities: Issue) -> Page:
     whole = made.page(names=("a", "b"), rules=("brier",), paths=0)
     first, second = whole.exhibits
-    return replace(whole, exhibits=(replace(first, oddities=oddities), second))
+    return replace(whole, exhibits=(replace(first, issues=oddities), second))
 
 
 def test_nothing_odd_makes_no_table() -> None:

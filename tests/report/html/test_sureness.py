@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.report.html import factories as made
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Pair
-from toplist.report.html import findings, setting
+from toplist.report import statements
 from toplist.report.html.leaderboard import pairs as pair_table
-from toplist.report.html.safe_text import Name, Sentence, listed, names
+from toplist.report.text import Name, Sentence, names, sentence, series
 
 BASE = {n: made.results(tuple("ABCDEFG"[:n]), cases=40, rules=("brier",), zeros=False, paths=0) for n in range(1, 8)}
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -65,7 +65,7 @@ def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_
     order = [row.name for row in results.overall.rows]
     sure = [pair for pair in results.pairs if pair.adjusted_p is not None and pair.adjusted_p <= 1 - results.level]
     expected = {(p.a, p.b) if p.difference.value < 0 else (p.b, p.a) for p in sure}
-    said = [claims(one, order) for one in findings.sure(results, shown(results), "brier")]
+    said = [claims(one, order) for one in statements.sure(results, shown(results), "brier")]
     assert set().union(*said) == expected
     assert sum(map(len, said)) == len(expected)
 
@@ -73,12 +73,12 @@ def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_
 @given(judged(most=4))
 def test_every_other_pair_with_a_p_value_is_said_to_be_unsure(results: Comparison) -> None:
     expected = {(p.a, p.b) for p in results.pairs if p.adjusted_p is not None and p.adjusted_p > 1 - results.level}
-    said = findings.unsure(results, shown(results), "brier")
+    said = statements.unsure(results, shown(results), "brier")
     found = [tuple(part.text for part in one.parts if isinstance(part, Name)) for one in said]
     assert set(found) == expected
     assert len(found) == len(expected)
     untested = {(p.a, p.b) for p in results.pairs if p.adjusted_p is None}
-    assert bool(findings.untested(results, shown(results), "brier")) == bool(untested)
+    assert bool(statements.untested(results, shown(results), "brier")) == bool(untested)
 
 
 @given(judged())
@@ -99,7 +99,7 @@ def test_the_table_of_pairs_says_the_same(results: Comparison) -> None:
 
 @given(judged())
 def test_the_counts_add_up(results: Comparison) -> None:
-    said = str(findings.tally(results, "brier"))
+    said = str(statements.tally(results, "brier"))
     tested = [p for p in results.pairs if p.adjusted_p is not None]
     sure = [p for p in tested if p.adjusted_p is not None and p.adjusted_p <= 1 - results.level]
     if not tested:
@@ -120,7 +120,7 @@ def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Comparison)
     leader = results.overall.rows[0].name
     own = [p for p in results.pairs if p.a == leader]
     sure = [p for p in own if p.adjusted_p is not None and p.adjusted_p <= 1 - results.level and p.difference.value < 0]
-    said = " ".join(map(str, setting.lede(replace(results, confidence_set=None), shown(results))))
+    said = " ".join(map(str, statements.lede(replace(results, confidence_set=None), shown(results))))
     assert said.startswith(f"{leader} leads with the lowest mean Brier score")
     if len(sure) == len(own):
         assert "surely better than all others" in said or "surely better than the other one" in said
@@ -134,7 +134,7 @@ def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Comparison)
 @given(judged())
 def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison) -> None:
     accuracy = {row.name: row.metrics["accuracy"].value for row in results.overall.rows}
-    found = findings.against_accuracy(results, shown(results))
+    found = statements.against_accuracy(results, shown(results))
     expected = [pair for pair in results.pairs if (accuracy[pair.a] - accuracy[pair.b]) * (pair.difference.value) > 0]
     told = [one for one in found if "is right more often" in str(one)]
     assert len(told) == min(3, len(expected))
@@ -145,14 +145,14 @@ def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison)
 
 def test_nothing_is_sure_where_models_are_alike() -> None:
     alike = made.results(cases=60, apart=0.0, zeros=False, seed=5)
-    assert str(findings.tally(alike, "brier")).startswith("No difference is sure")
-    assert not findings.sure(alike, shown(alike), "brier")
-    assert "not surely better than any other" in " ".join(map(str, setting.lede(alike, shown(alike))))
+    assert str(statements.tally(alike, "brier")).startswith("No difference is sure")
+    assert not statements.sure(alike, shown(alike), "brier")
+    assert "not surely better than any other" in " ".join(map(str, statements.lede(alike, shown(alike))))
 
 
 def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:
     found = made.results()
-    (said, why) = map(str, findings.infinities(found, shown(found)))
+    (said, why) = map(str, statements.infinities(found, shown(found)))
     assert said.startswith("Under the log score, some scores are infinite: hard labels (1 of 1,200 cases).")
     assert why == "A score is infinite where what happened was given no chance at all."
     verdicts = [str(row[5].text) for row in pair_table(found, shown(found)).rows if str(row[0].text) == "log"]
@@ -174,7 +174,7 @@ def test_the_confidence_set_is_told_in_words(members: str, said: str) -> None:
         for a, b in ("AB", "AC", "BC")
     )
     found = replace(BASE[3], confidence_set=chosen, pairs=pairs)
-    assert [str(one) for one in findings.best(found, shown(found))] == [said]
+    assert [str(one) for one in statements.best(found, shown(found))] == [said]
 
 
 def test_where_two_methods_disagree_nobody_is_called_the_best() -> None:
@@ -182,18 +182,18 @@ def test_where_two_methods_disagree_nobody_is_called_the_best() -> None:
     chosen = ConfidenceSet("brier", 0.95, ("A",), {"A": 1.0, "B": 0.049, "C": 0.04}, 40, "bootstrap", 1)
     pairs = tuple(Pair("brier", a, b, 40, Estimate(-0.1, -0.2, 0.01, p=0.06), 0.12, 9) for a, b in ("AB", "AC", "BC"))
     found = replace(BASE[3], confidence_set=chosen, pairs=pairs)
-    (said,) = map(str, findings.best(found, shown(found)))
+    (said,) = map(str, statements.best(found, shown(found)))
     assert said.startswith(
         "A alone is left in the confidence set of the best under the Brier score, at 95% confidence."
     )
     assert "near it nothing is sure" in said
-    assert "is the best" not in " ".join(map(str, setting.lede(found, shown(found))))
+    assert "is the best" not in " ".join(map(str, statements.lede(found, shown(found))))
 
 
 def test_who_alone_is_finite_was_not_tested() -> None:
     chosen = ConfidenceSet("brier", 0.95, ("A",), {"A": 1.0, "B": 0.0, "C": 0.0}, 40, "the only one", None)
     found = replace(BASE[3], confidence_set=chosen)
-    assert str(findings.best(found, shown(found))[0]) == "A alone has no infinite scores under the Brier score."
+    assert str(statements.best(found, shown(found))[0]) == "A alone has no infinite scores under the Brier score."
 
 
 def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> None:
@@ -201,7 +201,7 @@ def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> No
     rows = tuple(sorted(found.overall.rows, key=lambda row: -row.scores["log"].infinite))
     found = replace(found, overall=replace(found.overall, rows=rows), confidence_set=None)
     assert "Under the log score its mean is infinite, because of 1 of 1,200 cases." in map(
-        str, setting.lede(found, shown(found))
+        str, statements.lede(found, shown(found))
     )
 
 
@@ -209,13 +209,13 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
     def told(more: int | None) -> str:
         pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, more)
         found = replace(BASE[2], pairs=(pair,))
-        (said,) = findings.unsure(found, shown(found), "brier")
+        (said,) = statements.unsure(found, shown(found), "brier")
         return str(said)
 
     for unit in ("cluster", "moment"):
         pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, 12)
         found = replace(BASE[2], pairs=(pair,), unit=unit, units=9)
-        (said,) = findings.unsure(found, shown(found), "brier")
+        (said,) = statements.unsure(found, shown(found), "brier")
         assert str(said).endswith(
             f"About 12 more {unit}s like these would tell them apart 4 times in 5, looked at alone, "
             "if there are as many."
@@ -229,7 +229,7 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
         unit="moment",
         units=28,
     )
-    (said,) = findings.unsure(far, shown(far), "brier")
+    (said,) = statements.unsure(far, shown(far), "brier")
     assert str(said).endswith("It would take more than 10 times as many moments as there are.")
     assert told(0).endswith("Alone they would be told apart, but not among 1 pair.")
     assert told(None).endswith("cannot be said.")
@@ -238,13 +238,13 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
 
 def test_one_model_is_nothing_to_tell_apart() -> None:
     found = replace(BASE[1], confidence_set=None)
-    assert "nothing to tell apart" in str(findings.tally(found, "brier"))
-    assert len(setting.lede(found, shown(found))) == 1
+    assert "nothing to tell apart" in str(statements.tally(found, "brier"))
+    assert len(statements.lede(found, shown(found))) == 1
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=30), st.integers(1, 8))
 def test_a_list_names_or_counts_everything(items: list[str], most: int) -> None:
-    said = listed([Name(item) for item in items], most=most)
+    said = sentence(*series([Name(item) for item in items], most))
     kept = [part.text for part in said.parts if isinstance(part, Name)]
     assert kept == items[: len(kept)]
     more = len(items) - len(kept)

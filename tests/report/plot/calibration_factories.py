@@ -63,8 +63,8 @@ ONE = replace(
     histogram=(Bin(0.5, 0.55, 1, 0.5, 1.0),),
 )
 EMPTY = replace(
-    reliability(), count=0, promised=math.nan, kept=math.nan, steps=pav(NONE, NONE), x=NONE, curve=NONE, band=None,
-    histogram=(),
+    reliability(), count=0, mean_confidence=math.nan, hit_rate=math.nan, steps=pav(NONE, NONE), x=NONE, curve=NONE,
+    band=None, histogram=(),
 )  # fmt: skip
 LENGTHS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.report.plot import factories as made
-from toplist.calibration.reliability_curve import Bin
+from toplist.calibration.bins import Bin
 from toplist.errors import TopListError
 from toplist.inference.results import PredictionType
 from toplist.report import plot
@@ -148,7 +148,7 @@ def test_e_values_are_powers_of_ten_and_the_threshold_is_one_over_one_minus_the_
     data = plot.path(found).data
     assert 10**data.threshold == pytest.approx(20)
     assert [10**x for x in data.better[:5]] == pytest.approx([math.exp(x) for x in found.log_evidence_better[:5]])
-    assert (data.at, data.mean, data.low, data.high) == (found.at, found.mean, found.low, found.high)
+    assert data.of == found
     assert plot.paths([found, found]).data.paths == (data, data)
 
 
@@ -277,7 +277,7 @@ def test_the_same_name_has_the_same_label():
 
 def test_the_steps_of_colour_are_found_once_however_many_pairs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at all pairs for each of them would be the fourth power of the number of models."""
-    from toplist.report.plot import pairwise as figure
+    from toplist.report.plot import leaderboard as figure
 
     calls = []
     found = figure.edges

@@ -65,7 +65,7 @@ def test_panels_are_named_by_model_or_by_what_they_are_of():
 
 def test_the_words_say_promised_and_kept():
     one = diagnosed.reliability()
-    assert f"promised {one.promised:.3f}, kept {one.kept:.3f} in 400" in plot.calibration(one).data.words
+    assert f"promised {one.mean_confidence:.3f}, kept {one.hit_rate:.3f} in 400" in plot.calibration(one).data.words
 
 
 def test_the_choice_of_validation_is_said():

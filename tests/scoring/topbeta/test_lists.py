@@ -102,7 +102,7 @@ def drawn_cases():
 
 def test_a_diagnosis_of_true_lists_covers_what_they_claim():
     lists, y = drawn_cases()
-    found = topbeta.diagnose(lists, y, 0.8)
+    found = topbeta.summarize(lists, y, 0.8)
     assert found.low < found.mass < found.high
     assert found.coverage == tl.coverage(lists, y) > found.beta
     assert found.size == lists.sizes.mean()
@@ -115,8 +115,8 @@ def test_a_diagnosis_of_true_lists_covers_what_they_claim():
 def test_weights_count_cases_again():
     lists, y = drawn_cases()
     twice = np.repeat(np.arange(400), np.arange(400) % 3)
-    weighted = topbeta.diagnose(lists, y, 0.8, sample_weight=np.arange(400) % 3)
-    repeated = topbeta.diagnose(lists[twice], y[twice], 0.8)
+    weighted = topbeta.summarize(lists, y, 0.8, sample_weight=np.arange(400) % 3)
+    repeated = topbeta.summarize(lists[twice], y[twice], 0.8)
     for name in ("coverage", "size", "mass", "brier", "score"):
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name))
     assert weighted.low < repeated.low  # the same case twice is not two cases
@@ -124,20 +124,20 @@ def test_weights_count_cases_again():
 
 def test_a_diagnosis_goes_without_a_score_where_there_is_none():
     lists = tl.TopLists.from_dicts([{0: 0.5}, {0: 0.95}], math.inf)
-    found = topbeta.diagnose(lists, [0, 1], 0.9)
+    found = topbeta.summarize(lists, [0, 1], 0.9)
     assert found.score is None
     assert "finitely many" in str(found)
     assert found.outside["mass below beta"] == 0.5
 
 
 def test_a_diagnosis_repeats_the_warning_as_a_sentence():
-    found = topbeta.diagnose(tl.TopLists.from_dicts([{0: 0.95}], 1000), [0], 0.9)
+    found = topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 1000), [0], 0.9)
     assert "hardly counts" in found.why
     assert found.score is not None
 
 
 def test_a_diagnosis_of_nothing_or_with_wrong_weights_is_refused():
     with pytest.raises(TopListError, match="no cases"):
-        topbeta.diagnose(tl.TopLists.from_dicts([], 3), [], 0.9)
+        topbeta.summarize(tl.TopLists.from_dicts([], 3), [], 0.9)
     with pytest.raises(TopListError, match="the sample weight is -1"):
-        topbeta.diagnose(tl.TopLists.from_dicts([{0: 0.95}], 3), [0], 0.9, sample_weight=[-1.0])
+        topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 3), [0], 0.9, sample_weight=[-1.0])

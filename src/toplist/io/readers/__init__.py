@@ -1,65 +1,23 @@
-"""One file per format: each gives the columns of a table, batch by batch, in the order of the file."""
+"""Readers: each gives the columns of a table, batch by batch, in the order of the file.
+
+A new format is a module with a `Reader` and its `Format` (suffixes and opener), and an entry in `FORMATS` here.
+"""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError, TopListError
-from toplist.io.files import find
-from toplist.io.readers.arrow import ArrowReader, MemoryReader, ParquetReader
-from toplist.io.readers.base import Reader, TableChunk
-from toplist.io.readers.delimited import DelimitedReader
-from toplist.io.readers.fasttext import FastTextReader, is_fasttext
-from toplist.io.readers.json_lines import JsonReader
-from toplist.io.readers.npy import open_arrays
+from toplist.io.readers.arrow import ARROW, PARQUET, MemoryReader
+from toplist.io.readers.base import Format, Reader, TableChunk
+from toplist.io.readers.delimited import CSV, TSV
+from toplist.io.readers.fasttext import FASTTEXT
+from toplist.io.readers.json_lines import JSON_LINES
+from toplist.io.readers.npy import NUMPY
 
-if TYPE_CHECKING:
-    from toplist.io.layouts import Layout
-
-
-def open_path(path: str | os.PathLike[str]) -> Reader:
-    """A reader for a file, a folder or a pattern."""
-    found, name = find(path), os.fspath(path)
-    for one in found.paths:
-        if not os.access(one, os.R_OK):
-            raise FileError(str(one), "this file may not be read.")
-    if found.format == "fasttext" or (found.format == "csv" and is_fasttext(found.paths[0])):
-        return FastTextReader(found.paths, name)
-    if found.format in ("csv", "tsv"):
-        return DelimitedReader(found.paths, name, tabs=found.format == "tsv")
-    if found.format == "jsonl":
-        return JsonReader(found.paths, name)
-    if found.format == "parquet":
-        return ParquetReader(found.paths, name)
-    if found.format == "arrow":
-        return ArrowReader(found.paths, name)
-    if len(found.paths) > 1:
-        raise FileError(name, "arrays are read from one file at a time.")
-    return open_arrays(found.paths[0])
-
-
-def prepare(reader: Reader, layout: Layout) -> None:
-    """What the layout of a table means for reading it: which fields are confidences, and which may lack."""
-    both = next((name for name in layout.classes if name in layout.confidences), None)
-    if both is not None:
-        problem = (
-            f"the column {shown(both)} cannot hold both the classes and the confidences: name one column for each."
-        )
-        raise FileError(reader.name, problem)
-    if isinstance(reader, JsonReader):
-        reader.classes = layout.classes if layout.kind == "wide" else ()
-        reader.floats = frozenset(reader.classes or layout.confidences)
-        # A wide object leaves out classes, a ranked one what is beyond the end of its list.
-        needed = () if layout.kind == "wide" else (*layout.classes, *layout.confidences)
-        if layout.kind == "ranked":
-            needed = (layout.classes[0], layout.confidences[0])
-        reader.required = tuple(filter(None, (layout.case, *needed)))
-    if isinstance(reader, DelimitedReader):
-        reader.classes = layout.classes if layout.kind == "wide" else ()
-        reader.padded_rows = layout.kind == "ranked"
+FORMATS = (CSV, TSV, JSON_LINES, PARQUET, ARROW, NUMPY, FASTTEXT)
 
 
 def open_frame(frame: Any, name: str) -> Reader:
@@ -83,7 +41,7 @@ def open_frame(frame: Any, name: str) -> Reader:
         return MemoryReader(eager.to_arrow(), name, index=index, named_index=_is_named(origin), origin=origin)
     except (pa.ArrowException, TypeError):
         odd = next((column for column in eager.columns if not _converts(eager[column])), "?")
-        raise FileError(name, f"the column {shown(odd)} holds values of different kinds.") from None
+        raise FileError(name, f"the column {quote(odd)} holds values of different kinds.") from None
 
 
 def _with_index(frame: Any, name: str) -> tuple[Any, str | None]:
@@ -100,7 +58,7 @@ def _with_index(frame: Any, name: str) -> tuple[Any, str | None]:
     if column in map(str, frame.columns):
         if index.name is not None and list(frame[index.name]) == list(index):
             return frame.reset_index(drop=True), column
-        raise FileError(name, f"the index and a column are both called {shown(column)}: rename one of them.")
+        raise FileError(name, f"the index and a column are both called {quote(column)}: rename one of them.")
     return frame.reset_index(names=column), column
 
 
@@ -116,4 +74,4 @@ def _converts(series: Any) -> bool:
     return True
 
 
-__all__ = ["JsonReader", "MemoryReader", "TableChunk", "Reader", "open_frame", "open_path", "prepare"]
+__all__ = ["FORMATS", "Format", "MemoryReader", "Reader", "TableChunk", "open_frame"]

@@ -1,7 +1,4 @@
-"""Arrow and Feather files, and tables in memory.
-
-Parquet: buffered and in order, so that memory does not grow with the file.
-"""
+"""Parquet, Arrow and Feather files, and tables in memory; buffered and in order: memory does not grow with a file."""
 
 from __future__ import annotations
 
@@ -14,18 +11,16 @@ from typing import Any
 
 from toplist._optional import need
 from toplist.errors import FileError
-from toplist.io.readers.base import TableChunk, batch_rows
+from toplist.io.readers.base import Format, Reader, TableChunk, batch_rows
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
 @dataclass
-class ArrowReader:
+class ArrowReader(Reader):
     """One or more Arrow IPC files or streams with the same columns."""
 
     paths: tuple[Path, ...]
     name: str
-    text: bool = False
-    rows: int | None = None
 
     @cached_property
     def schema(self) -> Any:
@@ -45,18 +40,17 @@ class ArrowReader:
 
 
 @dataclass
-class MemoryReader:
-    """A table that is in memory already; `unnamed` if its columns are classes by their place alone."""
+class MemoryReader(Reader):
+    """A table that is in memory already."""
 
     table: Any
     name: str
-    text: bool = False
     unnamed: bool = False
     paths: tuple[Path, ...] = ()
-    index: str | None = None  # the column that was the index of a dataframe
-    named_index: bool = True  # whether the index has a name of its own
-    origin: Any = None  # what the table was made of
-    bare: bool = False  # values in a list or an array, which have no ids
+    index: str | None = None
+    named_index: bool = True
+    origin: Any = None
+    bare: bool = False
     rows: int | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,14 +117,12 @@ _BUFFER = 1 << 20  # bytes read ahead per column; whole column chunks would be h
 
 
 @dataclass
-class ParquetReader:
+class ParquetReader(Reader):
     """One or more Parquet files with the same columns."""
 
     paths: tuple[Path, ...]
     name: str
-    text: bool = False
     rows: int | None = field(init=False)
-    schema: Any = field(init=False)  # names and types, of all files
 
     def __post_init__(self) -> None:
         self.rows = 0
@@ -139,7 +131,12 @@ class ParquetReader:
             with _opened_parquet(path) as file:
                 self.rows += file.metadata.num_rows
                 schemas.append((str(path), file.schema_arrow))
-        self.schema = one_schema(schemas)
+        self._schema = one_schema(schemas)
+
+    @property
+    def schema(self) -> Any:
+        """Names and types, of all files."""
+        return self._schema
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
@@ -183,3 +180,7 @@ def _opened_parquet(path: Path) -> Iterator[Any]:
             yield file
     except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Parquet file, or it is damaged.") from None
+
+
+PARQUET = Format("parquet", (".parquet", ".pq"), ParquetReader)
+ARROW = Format("arrow", (".arrow", ".feather", ".ipc"), ArrowReader)

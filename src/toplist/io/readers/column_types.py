@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of
 
@@ -78,7 +78,7 @@ def one_schema(parts: Iterable[tuple[str, Any]]) -> Any:
             both = common(kinds[name], kind)
             if both is None:
                 raise FileError(
-                    source, f"the column {shown(name)} holds {_differ(kind, kinds[name])} in {home}.{_REMEDY}"
+                    source, f"the column {quote(name)} holds {_differ(kind, kinds[name])} in {home}.{_REMEDY}"
                 )
             kinds[name] = both
     return pa.schema(list(kinds.items()))
@@ -88,15 +88,15 @@ _REMEDY = " All files of a folder or a pattern are one prediction: write them in
 
 
 def require_same_columns(names: Iterable[str], source: str, known: Iterable[str], home: str) -> None:
-    """A further column may be a class, or a rank, that the other files do not have: nobody can tell."""
+    """A further column may be a class, or a rank, that the other files do not have: which, cannot be known."""
     mine, theirs = dict.fromkeys(names), dict.fromkeys(known)
     lacks = next((name for name in theirs if name not in mine), None)
     more = next((name for name in mine if name not in theirs), None)
     if lacks is not None:
-        also = "" if more is None else f" It has a column {shown(more)} instead." if len(mine) == len(theirs) else ""
-        raise FileError(source, f"there is no column {shown(lacks)}, which {home} has.{also}{_REMEDY}")
+        also = "" if more is None else f" It has a column {quote(more)} instead." if len(mine) == len(theirs) else ""
+        raise FileError(source, f"there is no column {quote(lacks)}, which {home} has.{also}{_REMEDY}")
     if more is not None:
-        raise FileError(source, f"there is a column {shown(more)}, which {home} does not have.{_REMEDY}")
+        raise FileError(source, f"there is a column {quote(more)}, which {home} does not have.{_REMEDY}")
 
 
 def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
@@ -119,7 +119,7 @@ def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             at = next((i for i in range(len(column)) if not _fits(column.slice(i, 1), kind)), None)
             what = (
-                f"the values in {shown(name)} are" if at is None else f"{shown(column[at].as_py())} in {shown(name)} is"
+                f"the values in {quote(name)} are" if at is None else f"{quote(column[at].as_py())} in {quote(name)} is"
             )
             row = None if at is None else start + at + 1
             raise FileError(
@@ -174,7 +174,7 @@ def require_once(names: Sequence[str], source: str) -> None:
     """Columns are told apart by their names."""
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise FileError(source, f"the column {shown(twice)} is there twice.")
+        raise FileError(source, f"the column {quote(twice)} is there twice.")
 
 
 def _differ(kind: Any, other: Any) -> str:

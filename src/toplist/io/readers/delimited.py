@@ -9,23 +9,34 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.column_names import CASE, CLASS, CONFIDENCE
 from toplist.io.columns import offsets_of, truths
-from toplist.io.duckdb_engine import connect, in_words, quoted, require_enough
-from toplist.io.files import compression_of
-from toplist.io.readers.base import ENTRIES, Entries, TableChunk, batch_rows, without_columns
+from toplist.io.duckdb_engine import connect, message_of, quoted, require_enough
+from toplist.io.readers.base import ENTRIES, Entries, Format, Reader, TableChunk, batch_rows, without_columns
 from toplist.io.readers.column_types import require_same_columns
-from toplist.io.readers.text_streams import NOT_UTF8, head_of, last_line, lines_of, opened, require_lines
+from toplist.io.readers.fasttext import FastTextReader, is_fasttext
+from toplist.io.readers.text_streams import (
+    NOT_UTF8,
+    compression_of,
+    head_of,
+    last_line,
+    lines_of,
+    opened,
+    require_lines,
+)
+
+if TYPE_CHECKING:
+    from toplist.io.layouts import Layout
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line
 _FIRST = 1 << 16  # bytes that tell enough of most files
@@ -48,19 +59,24 @@ class _Header:
 
 
 @dataclass
-class DelimitedReader:
+class DelimitedReader(Reader):
     """One or more files of delimited text with the same columns."""
 
     paths: tuple[Path, ...]
     name: str
-    tabs: bool
+    tabs: bool = False
     classes: tuple[str, ...] = ()  # columns that are classes with their confidences
     padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
-    text: bool = field(default=True, init=False)
-    rows: int | None = field(default=None, init=False)
     _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
     _whole: set[Path] = field(default_factory=set, init=False)
     _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
+
+    text = True
+
+    def prepare(self, layout: Layout) -> None:
+        """See `Reader`."""
+        self.classes = layout.classes if layout.kind == "wide" else ()
+        self.padded_rows = layout.kind == "ranked"
 
     @cached_property
     def schema(self) -> Any:
@@ -145,7 +161,7 @@ def _header(path: Path, *, tabs: bool) -> _Header:
     if len(first) == len(text) and len(head) >= _HEAD - 3:
         raise FileError(str(path), f"the header is longer than {_HEAD:,} bytes.")
     if first.startswith("#"):
-        problem = f"the first line begins with '#' ({shown(first)}): if it is a comment, remove it;"
+        problem = f"the first line begins with '#' ({quote(first)}): if it is a comment, remove it;"
         raise FileError(str(path), f"{problem} if it names the columns, leave out the '#'.")
     if tabs and "\t" not in first and "," in first:
         raise FileError(str(path), "there is no tab in the header: if commas separate the fields, name it .csv.")
@@ -180,7 +196,7 @@ def _require_header(names: Sequence[str], text: str, delimiter: str, path: Path)
     if _is_scale(names):
         return
     if any(_is_value(name, [row[at] for row in rows if at < len(row)]) for at, name in enumerate(names)):
-        few = ", ".join(map(shown, names[:3])) + (", ..." if len(names) > 3 else "")
+        few = ", ".join(map(quote, names[:3])) + (", ..." if len(names) > 3 else "")
         problem = f"is the header missing? The first line ({few}) looks like a row of values."
         raise FileError(str(path), f"{problem} Write a line with the names of the columns before it.")
 
@@ -231,7 +247,7 @@ def _require_names(names: Sequence[str], path: Path) -> None:
             )
             raise FileError(str(path), f"{which}: name it in the header, or leave it out (index=False).")
         if name in seen:
-            raise FileError(str(path), f"the column {shown(name)} is there twice.")
+            raise FileError(str(path), f"the column {quote(name)} is there twice.")
         seen.add(name)
 
 
@@ -252,7 +268,7 @@ def _query(path: Path, header: _Header, columns: Sequence[str], *, short: bool) 
 
 
 def _escaped(path: Path) -> str:
-    """The path as DuckDB takes it: not as a pattern, and nobody's home."""
+    """The path as DuckDB takes it: not as a pattern, and ~ is no home folder."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
 
@@ -280,7 +296,7 @@ def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:
     if "invalid state" in text:
         problem = "this line ends in another way than the first one: save the file with line ends of one kind."
         return FileError(str(path), problem, row=_odd_line(path, header))
-    return FileError(str(path), f"this cannot be read: {in_words(error)}", row=row)
+    return FileError(str(path), f"this cannot be read: {message_of(error)}", row=row)
 
 
 def crooked(path: Path, row: int | None, expected: int, found: int) -> FileError:
@@ -366,3 +382,12 @@ def _odd_line(path: Path, header: _Header) -> int | None:
         if ends is not None and mark != ends:
             return max(row, 1)
     return None
+
+
+def _open_csv(paths: tuple[Path, ...], name: str) -> Reader:
+    """A reader of files that are called .csv, which may be what fastText printed."""
+    return FastTextReader(paths, name) if is_fasttext(paths[0]) else DelimitedReader(paths, name)
+
+
+CSV = Format("csv", (".csv",), _open_csv, compressed=True)
+TSV = Format("tsv", (".tsv", ".tab"), partial(DelimitedReader, tabs=True), compressed=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import shown
+from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, offsets_of
-from toplist.io.readers.base import TableChunk
+from toplist.io.readers.base import Format, Reader, TableChunk
 from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of
 
 _PREFIX = "__label__"
@@ -29,13 +29,11 @@ def is_fasttext(path: Path) -> bool:
 
 
 @dataclass
-class FastTextReader:
+class FastTextReader(Reader):
     """One or more files of labels with their probabilities; cases are the lines, and a blank line is an empty list."""
 
     paths: tuple[Path, ...]
     name: str
-    text: bool = field(default=False, init=False)
-    rows: int | None = field(default=None, init=False)
 
     @cached_property
     def schema(self) -> Any:
@@ -75,6 +73,9 @@ def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:
     except ValueError:
         numbers = []
     if len(labels) != len(numbers) or not all(label.startswith(_PREFIX) for label in labels):
-        text = shown(line.decode("utf-8", "replace").strip())
+        text = quote(line.decode("utf-8", "replace").strip())
         raise FileError(source, f"{text} are not labels with a probability each: use fasttext predict-prob.", row=row)
     return [label.removeprefix(_PREFIX) for label in labels], numbers
+
+
+FASTTEXT = Format("fasttext", (".txt",), FastTextReader, compressed=True, certain=False, described=".txt of fastText")

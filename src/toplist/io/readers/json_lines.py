@@ -1,7 +1,4 @@
-"""JSON, one object per line.
-
-One line of JSON: what it holds, in types of Arrow and in words.
-"""
+"""JSON, one object per line: what a line holds in types of Arrow, and lines as columns."""
 
 from __future__ import annotations
 
@@ -11,16 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import several, shown
+from toplist._text import listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import blanks, offsets_of
-from toplist.io.readers.base import MANY, Entries, TableChunk, batch_rows, without_columns
+from toplist.io.readers.base import MANY, Entries, Format, Reader, TableChunk, batch_rows, without_columns
 from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of, opened
+
+if TYPE_CHECKING:
+    from toplist.io.layouts import Layout
 
 _WORDS = {
     bool: "true or false",
@@ -40,10 +40,10 @@ def parse(line: bytes, source: str, row: int) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise FileError(source, NOT_UTF8, row=row) from None
     except _TwiceError as error:
-        raise FileError(source, f"the field {shown(error.args[0])} is there twice.", row=row) from None
+        raise FileError(source, f"the field {quote(error.args[0])} is there twice.", row=row) from None
     except (ValueError, RecursionError):
         text = line[:60].decode("utf-8", "replace").strip()
-        raise FileError(source, f"this line is no JSON object: {shown(text)}.", row=row) from None
+        raise FileError(source, f"this line is no JSON object: {quote(text)}.", row=row) from None
     if not isinstance(record, dict):
         raise FileError(source, f"every line holds one object, not {_WORDS[type(record)]}.", row=row)
     return record
@@ -178,8 +178,8 @@ def _odd_item(value: Any, kind: Any) -> str:
         if not number:
             return f"{word}, but a number elsewhere"
         if pa.types.is_integer(kind) and not (isinstance(value, int) and -(2**63) <= value < 2**63):
-            return f"{shown(value)}, but a whole number below 2^63 elsewhere"
-        return f"{shown(value)}, which is too large" if isinstance(value, float) and math.isinf(value) else ""
+            return f"{quote(value)}, but a whole number below 2^63 elsewhere"
+        return f"{quote(value)}, which is too large" if isinstance(value, float) and math.isinf(value) else ""
     expected = {"bool": bool, "struct": dict, "list": list}.get(str(kind).partition("<")[0])
     return "" if expected is None or isinstance(value, expected) else f"{word}, but {_WORDS[expected]} elsewhere"
 
@@ -197,16 +197,25 @@ _PEEK = 100  # lines of each block that tell whether it has many different field
 
 
 @dataclass
-class JsonReader:
+class JsonReader(Reader):
     """One or more files of JSON lines: the fields are those of all lines of all files."""
 
     paths: tuple[Path, ...]
     name: str
-    text: bool = False
     floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
     required: tuple[str, ...] = ()  # fields that every line has, if only as null
     classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
-    rows: int | None = field(default=None, init=False)
+    decimal = True
+
+    def prepare(self, layout: Layout) -> None:
+        """See `Reader`."""
+        self.classes = layout.classes if layout.kind == "wide" else ()
+        self.floats = frozenset(self.classes or layout.confidences)
+        # A wide object leaves out classes, a ranked one what is beyond the end of its list.
+        needed = () if layout.kind == "wide" else (*layout.classes, *layout.confidences)
+        if layout.kind == "ranked":
+            needed = (layout.classes[0], layout.confidences[0])
+        self.required = tuple(filter(None, (layout.case, *needed)))
 
     @cached_property
     def schema(self) -> Any:
@@ -304,7 +313,7 @@ def _keyed(
         _require_keys(record, required, source, row)
         listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
         odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
-        why = next((f"{shown(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
+        why = next((f"{quote(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
         if why is not None:
             raise FileError(source, why, row=row)
         places.extend(at for at, _ in listed)
@@ -339,9 +348,9 @@ def _require_fields(table: Any, block: bytes, required: Sequence[str], source: s
 def _require_keys(record: dict[str, Any], required: Sequence[str], source: str, row: int) -> None:
     lacks = next((name for name in required if name not in record), None)
     if lacks is not None:
-        has = several(list(record)) or "no field at all"
+        has = listed(list(record)) or "no field at all"
         remedy = "Every line calls its fields the same; what is not known is null."
-        raise FileError(source, f"there is no field {shown(lacks)}; it has {has}. {remedy}", row=row)
+        raise FileError(source, f"there is no field {quote(lacks)}; it has {has}. {remedy}", row=row)
 
 
 def _width(table: Any) -> int:
@@ -390,6 +399,9 @@ def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, sta
         for name, kind in zip(wanted.names, wanted.types, strict=True):
             problem = misfit(record.get(name), kind)
             if problem:
-                return FileError(source, f"{shown(name)} {problem}.", row=row)
+                return FileError(source, f"{quote(name)} {problem}.", row=row)
     text = str(error).strip().partition("\n")[0]
     return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.")
+
+
+JSON_LINES = Format("jsonl", (".jsonl", ".ndjson"), JsonReader, compressed=True)

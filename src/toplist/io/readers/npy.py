@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from toplist._optional import need
-from toplist._text import several
+from toplist._text import listed
 from toplist.errors import FileError
 from toplist.io.readers.arrow import MemoryReader
+from toplist.io.readers.base import Format
 
 _IDS = ("case", "cases", "ids", "id")
 _DENSE = ("probs", "probabilities", "proba", "confidences", "p", "arr_0")
@@ -20,9 +21,11 @@ _LABELS = ("labels", "outcomes", "y", "arr_0")
 _PAIRS = (("classes", "confidences"), ("indices", "values"))
 
 
-def open_arrays(path: Path) -> MemoryReader:
+def open_arrays(paths: tuple[Path, ...], name: str) -> MemoryReader:
     """A table of lists, of probabilities or of labels from `.npy` or `.npz`, without pickle."""
-    arrays = _load(path)
+    if len(paths) > 1:
+        raise FileError(name, "arrays are read from one file at a time.")
+    path, arrays = paths[0], _load(paths[0])
     unnamed = not {"classes", "names"} & arrays.keys()
     return MemoryReader(_table(arrays, str(path)), str(path), unnamed=unnamed, paths=(path,))
 
@@ -71,7 +74,7 @@ def _columns(arrays: Mapping[str, Any], source: str) -> dict[str, Any]:
     labels = next((arrays[key] for key in _LABELS if key in arrays and arrays[key].ndim == 1), None)
     if labels is not None and labels.dtype.kind in "iuUS":
         return {"class": _column(labels, source)}
-    found = several([f"{key} {value.shape}" for key, value in arrays.items()]) or "nothing"
+    found = listed([f"{key} {value.shape}" for key, value in arrays.items()]) or "nothing"
     raise FileError(source, f"no probabilities, sparse matrix, lists or labels among the arrays: {found}.")
 
 
@@ -127,3 +130,6 @@ def _column(values: Any, source: str) -> Any:
         return pa.array(np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("=")))
     except (pa.ArrowException, UnicodeDecodeError):
         raise FileError(source, f"values of type {values.dtype} are neither text nor numbers.") from None
+
+
+NUMPY = Format("numpy", (".npy", ".npz"), open_arrays, any_path=True, described=".npy, .npz")

@@ -10,8 +10,8 @@ from typing import Any
 
 from toplist._optional import need
 from toplist.errors import FileError
-from toplist.io.files import compression_of
 
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _CHUNK = 1 << 20
 NOT_UTF8 = "this is not UTF-8 text: save it as UTF-8, for example with iconv -f latin1 -t utf-8."
 _MAGIC = (
@@ -30,6 +30,11 @@ _PROBLEMS = (
     ("Unknown frame descriptor", "this is not compressed by zstd."),
     ("No such file", "there is no such file any more."),
 )
+
+
+def compression_of(path: Path) -> str | None:
+    """gzip, zstd or nothing, by the file's name."""
+    return COMPRESSIONS.get(path.suffix.lower())
 
 
 @contextmanager

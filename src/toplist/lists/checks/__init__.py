@@ -1,6 +1,9 @@
-"""What is odd about predictions: what should give pause, whether or not it can be scored."""
+"""Data-quality issues of predictions: unvalidated rows in, counts and issues with their messages out.
 
-from toplist.lists.checks.issue_text import SERIOUS
-from toplist.lists.checks.summary import Count, Issue, QualityCounts, seen_to
+`detect` finds them, `summary` counts them and decides which are issues, `issue_text` has their messages. Imports only
+from `toplist.lists` and below.
+"""
 
-__all__ = ["SERIOUS", "Count", "QualityCounts", "Issue", "seen_to"]
+from toplist.lists.checks.summary import BLOCKING, Count, Issue, ListSummary, QualityCounts, repaired_kinds
+
+__all__ = ["BLOCKING", "Count", "Issue", "ListSummary", "QualityCounts", "repaired_kinds"]

@@ -1,17 +1,10 @@
-"""What is odd about single cases: one true or false for each case and kind, from one pass over unchecked rows.
-
-What the numbers of lists look like taken together: how coarse they are, and which impossible ones come back.
-
-What cases and classes are called by those who gave them; asked for the few that are spoken of.
-
-Which classes are guessed and which happen: some may be on one side only.
-"""
+"""Detect data-quality issues in unvalidated rows: case by case, over all numbers, and over classes and outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,32 +13,36 @@ from toplist._typing import Bools, Floats
 from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.core.validity import doubles, gather, inspect
+from toplist.lists.checks.names import Names
 from toplist.lists.columns import row_sums
 from toplist.lists.error_messages import SENTINEL
 from toplist.lists.flatten import exponentiate, from_percent
-from toplist.lists.space import ClassSpace
 
 DIGITS: Final = (1, 2, 3, 4)  # to which confidences may have been rounded
 EDGES: Final = (1e-6, 1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)  # where lists may have been cut
 _BAD: Final = flags.NOT_FINITE | flags.NEGATIVE | flags.ABOVE_ONE
-_BITS: Final = {
-    "not finite": flags.NOT_FINITE,
-    "negative": flags.NEGATIVE,
-    "above one": flags.ABOVE_ONE,
-    "too many classes": flags.TOO_LONG,
-    "class outside the space": flags.OUTSIDE,
-    "class twice": flags.TWICE,
+KINDS: Final = {
+    flags.NOT_FINITE: "not finite",
+    flags.NEGATIVE: "negative",
+    flags.ABOVE_ONE: "above one",
+    flags.TWICE: "class twice",
+    flags.TOO_LONG: "too many classes",
+    flags.OUTSIDE: "class outside the space",
+    flags.NOT_FULL: "incomplete distribution",
+    flags.MASS: "mass above one",
 }
+"""The issue that each flag of validation is, in the order in which validation raises them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFlags:
-    """The cases of one batch, looked at but not checked."""
+    """What was detected in the unvalidated cases of one batch."""
 
     rows: Rows  # confidences as probabilities
     written: NDArray[Any]  # the same numbers as they were given
-    impossible: Bools  # which of them are finite and no confidence, in the units that they are in
+    impossible: Bools  # which of them are finite and no confidence on their scale
     sums: Floats  # of all that a case lists
+    flags: NDArray[np.uint16]  # what validation finds before any repair
     kinds: Mapping[str, Bools]
     misses: tuple[int, ...]  # masses that miss one by no more than rounding to so many DIGITS does
     least: Floats  # the smallest confidence above zero of each case, infinite where there is none
@@ -61,8 +58,8 @@ class CaseFlags:
         return tuple(int(np.count_nonzero((self.least >= edge) & (self.least < 1.1 * edge))) for edge in EDGES)
 
 
-def look(rows: Rows, units: str = "probability") -> CaseFlags:
-    """Look at unchecked rows whose numbers are in these units."""
+def detect(rows: Rows, units: str = "probability") -> CaseFlags:
+    """Which unvalidated cases have which issue."""
     written = rows.confidences
     finite = np.isfinite(written)
     top = {"probability": 1.0, "percent": 100.0, "log": 0.0}[units]
@@ -78,10 +75,10 @@ def look(rows: Rows, units: str = "probability") -> CaseFlags:
         found = inspect(rows)[1]
         t, sizes = doubles(rows), np.diff(rows.offsets)
         sums = row_sums(t, rows.offsets)
-        kinds = {kind: (found & bit) > 0 for kind, bit in _BITS.items()}
+        kinds = {kind: (found & bit) > 0 for bit, kind in KINDS.items()}
         sound = (found & _BAD) == 0
-        kinds["mass above one"] = ((found & flags.MASS) > 0) & ((found & (flags.NOT_FINITE | flags.NEGATIVE)) == 0)
-        kinds["incomplete distribution"] = ((found & flags.NOT_FULL) > 0) & sound
+        kinds["mass above one"] &= (found & (flags.NOT_FINITE | flags.NEGATIVE)) == 0
+        kinds["incomplete distribution"] &= sound
         kinds["too many classes"] = _too_long(rows, found)
         kinds |= _shapes(rows, t, sizes)
         kinds["invalid"] = _invalid(rows, found) & sound & ~kinds["mass above one"]
@@ -91,7 +88,7 @@ def look(rows: Rows, units: str = "probability") -> CaseFlags:
         misses = tuple(int(np.count_nonzero(wrong & (near <= sizes * 0.5 * 10.0**-d + 1e-9))) for d in DIGITS)
         off = np.where(sizes == rows.size, near > 0.01, sums > 1.01) & (sizes > 0)
     kinds["off"], kinds["sound"] = off & sound, sound & (sizes > 0)
-    return CaseFlags(rows, written, impossible, sums, kinds, misses, _least(t, rows.offsets, sizes))
+    return CaseFlags(rows, written, impossible, sums, found, kinds, misses, _least(t, rows.offsets, sizes))
 
 
 def _shapes(rows: Rows, t: Floats, sizes: NDArray[np.int64]) -> dict[str, Bools]:
@@ -280,43 +277,6 @@ def _distinct(t: NDArray[Any]) -> frozenset[float] | None:
         return None
     found = np.unique(t)
     return frozenset(found.astype(np.float64).tolist()) if len(found) <= DISTINCT else None
-
-
-class Names(Protocol):
-    """The names behind the codes of one batch, which may mean something else in the next."""
-
-    def case(self, at: int, position: int) -> str:
-        """What a case is called: its id, or where it stands."""
-        ...
-
-    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        """What classes that a case lists are called."""
-        ...
-
-    def outcome(self, at: int, code: int) -> str:
-        """What happened in a case."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """Classes by the labels of their space, cases by their ids or their places."""
-
-    space: ClassSpace
-    ids: Any = None
-    y: Any = None  # outcomes as they were given
-
-    def case(self, at: int, position: int) -> str:
-        """See `Names`."""
-        return str(position) if self.ids is None else str(self.ids[at])
-
-    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        """See `Names`."""
-        return [str(self.space.decode(code)) for code in codes]
-
-    def outcome(self, at: int, code: int) -> str:
-        """See `Names`."""
-        return self.classes(at, [code])[0] if code >= 0 or self.y is None else str(self.y[at])
 
 
 _MOST: Final = 5_000  # different classes that are kept track of

@@ -1,41 +1,102 @@
-"""What is odd about predictions, counted batch by batch: how the cases were split never shows.
-
-Which oddities are seen to by a repair that was asked for, so that they stand against nothing.
-"""
+"""Data-quality issues of predictions, counted batch by batch; how the cases are split does not matter."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist.core.kernel import Rows
-from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Names, Numbers, Plain, look
-from toplist.lists.checks.issue_text import VARIES, sentences
+from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Numbers, detect
+from toplist.lists.checks.issue_text import REPAIRED, message
+from toplist.lists.checks.names import MemoryNames, Names
 from toplist.lists.outcomes import as_codes, is_soft
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
 from toplist.lists.validation import Repairs
 
+_BLANKS: Final = ("class without a confidence", "confidence without a class")
+BLOCKING: Final = (
+    "not finite", "negative", "above one", "mass above one", "incomplete distribution", "class twice",
+    "class outside the space", "too many classes", *_BLANKS, "case twice",
+)  # fmt: skip
+"""The issues of single cases that prevent scoring unless they are repaired."""
+_HARMLESS: Final = ("invalid", "list of zeros", "empty list")  # issues of single cases that can be scored
+_MASSES: Final = (
+    "above one", "mass above one", "incomplete distribution", "looks like percent", "looks like marginals",
+)  # fmt: skip
+_COARSE: Final = 1000  # finer steps than one over this are no issue
+_ENOUGH: Final = 30  # confidences, or cases, before something that all have in common is remarkable
+_SAME: Final = 5  # cases before it is remarkable that all have the same list
+_WIDE: Final = 0.05  # the range of sums that are not all off by one factor
+_VARIES: Final = b"varies"  # in place of the digest of one list
+
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that is odd: how many of the cases have it, in one sentence, and which case is the first."""
+    """A data-quality issue of predictions.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of issue, such as ``"mass above one"``.
+    cases, of : int
+        How many cases have it, of how many.
+    message : str
+        The issue in a sentence or two, with its remedy.
+    blocking : bool
+        Whether the predictions cannot be scored before this is repaired.
+    first : str
+        The id or position of the first case that has it, or nothing.
+    example : str
+        Of a file, the error that the first such case is refused with, with its row; or nothing.
+
+    """
 
     kind: str
     cases: int
     of: int
-    words: str
-    serious: bool  # cannot be scored without a repair
-    first: str  # what the first case is called, or nothing
+    message: str
+    blocking: bool
+    first: str
+    example: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {name: getattr(self, name) for name in ("kind", "cases", "of", "words", "serious", "first")}
+
+@dataclass(frozen=True, slots=True)
+class ListSummary:
+    """The lists that can be scored: their lengths, their mass, and how many are invalid. Summaries can be added."""
+
+    sizes: Mapping[int, int] = field(default_factory=dict)  # how many lists have each length
+    mass: float = 0.0
+    invalid: int = 0
+
+    def __add__(self, other: ListSummary) -> ListSummary:
+        sizes = {k: self.sizes.get(k, 0) + other.sizes.get(k, 0) for k in {**self.sizes, **other.sizes}}
+        return ListSummary(sizes, self.mass + other.mass, self.invalid + other.invalid)
+
+    @classmethod
+    def of(cls, lists: TopLists) -> ListSummary:
+        """The summary of validated lists."""
+        return cls(_counts_of(lists.sizes), float(lists.mass.sum()), int(np.count_nonzero(~lists.is_valid())))
+
+    @property
+    def cases(self) -> int:
+        """How many lists can be scored."""
+        return sum(self.sizes.values())
+
+    @property
+    def mean_size(self) -> float | None:
+        """The mean number of listed classes."""
+        return sum(k * n for k, n in self.sizes.items()) / self.cases if self.cases else None
+
+    @property
+    def mean_mass(self) -> float | None:
+        """The mean listed mass."""
+        return self.mass / self.cases if self.cases else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +114,11 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class QualityCounts:
-    """A look at predictions as they came; adding two is adding their cases, in any order and any split.
+    """Counts of what unvalidated predictions show; counts of disjoint cases can be added in any order.
 
     >>> from toplist.lists.converters import raw_rows
     >>> rows, space = raw_rows([{"cat": 0.7, "dog": 0.5}, {"cat": 0.2, "dog": 0.1}], 10)
-    >>> [(found.kind, found.cases) for found in QualityCounts.of(rows, space).findings()]
+    >>> [(issue.kind, issue.cases) for issue in QualityCounts.of(rows, space).issues()]
     [('mass above one', 1)]
     """
 
@@ -89,12 +150,40 @@ class QualityCounts:
             tuple(a + b for a, b in zip(self.misses, other.misses, strict=True)),
             min(self.least, other.least),
             tuple(a + b for a, b in zip(self.edges, other.edges, strict=True)),
-            self.pattern if self.pattern == other.pattern else VARIES,
+            self.pattern if self.pattern == other.pattern else _VARIES,
         )
 
     def count(self, kind: str) -> Count:
-        """The cases of one kind, serious or not."""
+        """The cases of one kind."""
         return self.counts.get(kind, Count())
+
+    @property
+    def filled(self) -> int:
+        """How many lists are not empty."""
+        return self.cases - self.sizes.get(0, 0)
+
+    @property
+    def step(self) -> int | None:
+        """The whole number such that all of enough confidences are multiples of one over it, if there is one."""
+        return self.numbers.step if self.numbers.inner >= _ENOUGH else None
+
+    @property
+    def sentinel(self) -> tuple[float, int] | None:
+        """The same impossible number again and again, and how often it is there."""
+        found = self.numbers.mark(in_logs=self.units == "log" or _logs(self) is not None)
+        percent = self.units == "probability" and _percent(self) is not None
+        return None if found is None or (percent and 0 < found[0] <= 100) else found
+
+    @property
+    def cutoff(self) -> tuple[float, int] | None:
+        """The confidence at which all lists end, and how many end near it. Lists of one length are not cut."""
+        if self.filled < _ENOUGH or self.count("short").cases < self.filled or self.count("hard").cases == self.filled:
+            return None
+        for edge, count in zip(EDGES, self.edges, strict=True):
+            coarse = self.numbers.step is not None and edge < 1.5 / self.numbers.step
+            if edge * (1 - 1e-6) <= self.least < 1.05 * edge and count >= max(5, 0.05 * self.filled) and not coarse:
+                return edge, count
+        return None
 
     @classmethod
     def of(
@@ -110,32 +199,31 @@ class QualityCounts:
         also: Mapping[str, NDArray[np.bool_]] | None = None,
         local: bool = False,
     ) -> QualityCounts:
-        """Look at unchecked rows.
+        """The counts of unvalidated rows.
 
-        `position` says where each case stands among all (else from 0), `codes` what happened, `also` which cases have
-        a kind of oddity that is not in the rows: "case twice", "class without a confidence", "confidence without a
-        class". `local` codes mean another class in every case.
+        `position` is the place of each case among all (else from 0), `codes` are the outcomes, `also` says which cases
+        have an issue that rows do not show: "case twice", "class without a confidence", "confidence without a class".
+        `local` codes mean another class in every case.
         """
         n = len(rows)
-        found, where = look(rows, units), np.arange(n) if position is None else position
-        called: Names = Plain(space) if names is None else names
+        found, where = detect(rows, units), np.arange(n) if position is None else position
+        called: Names = MemoryNames(space) if names is None else names
         kinds = {**found.kinds, **(also or {})}
         filled = found.sums[found.sizes > 0]
         classes = Classes() if codes is None or local else Classes.of(found.rows, codes, called)
-        lengths = np.unique(found.sizes, return_counts=True)
         return cls(
             n,
             units,
             ranked,
             {kind: _counted(which, where, called) for kind, which in kinds.items() if which.any()},
             Numbers.of(found.written, found.rows.confidences, found.impossible),
-            dict(zip(*(column.tolist() for column in lengths), strict=True)),
+            _counts_of(found.sizes),
             classes,
             (float(np.fmin.reduce(filled, initial=np.inf)), float(np.fmax.reduce(filled, initial=-np.inf))),
             found.misses,
             float(found.least.min(initial=np.inf)),
             found.edges,
-            VARIES if local and n > 1 else _pattern(found, called),
+            _VARIES if local and n > 1 else _pattern(found, called),
         )
 
     @classmethod
@@ -150,10 +238,10 @@ class QualityCounts:
         names: Names | None = None,
         local: bool = False,
     ) -> QualityCounts:
-        """Look at lists that passed the door, beside what happened or the codes of it; a soft truth is not looked at.
+        """The counts of validated lists with their outcomes, or their codes; soft outcomes are not counted.
 
         >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}] * 30, 10)
-        >>> [found.words for found in QualityCounts.at(lists, y=["fox"] * 30).findings() if found.kind == "never listed"]
+        >>> [one.message for one in QualityCounts.at(lists, y=["fox"] * 30).issues() if one.kind == "never listed"]
         ["All 30 cases have an outcome that is never listed: 'fox'."]
         """
         if codes is None and y is not None and not is_soft(y, lists.space):
@@ -163,19 +251,24 @@ class QualityCounts:
             lists.space,
             ranked=ranked,
             position=position,
-            names=Plain(lists.space, lists.ids, y) if names is None else names,
+            names=MemoryNames(lists.space, lists.ids, y) if names is None else names,
             codes=codes,
             local=local or lists.space.per_case,
         )
 
-    def findings(self, *, repaired: Collection[str] = ()) -> tuple[Issue, ...]:
-        """All that is odd, what cannot be scored first; kinds in `repaired` are seen to and no longer serious."""
+    def issues(self, *, repaired: Collection[str] = ()) -> tuple[Issue, ...]:
+        """All issues, blocking ones first; kinds in `repaired` are not blocking."""
         made = []
-        for said in sentences(self):
-            done = said.serious and said.kind in repaired
-            words = f"{said.words} This is repaired here, as was asked for." if done else said.words
-            made.append(Issue(said.kind, said.cases, self.cases, words, said.serious and not done, said.first))
-        return tuple(sorted(made, key=lambda one: not one.serious))
+        for kind in (*BLOCKING, *_HARMLESS, *_PATTERNS):
+            single = kind not in _PATTERNS
+            count = self.count(kind) if single else _PATTERNS[kind](self)
+            if count is None or not count.cases:
+                continue
+            words = message(kind, self, count, first=single or kind == "not in falling order")
+            blocking, done = kind in BLOCKING or kind in _BLOCKING_PATTERNS, kind in repaired
+            words += REPAIRED if blocking and done else ""
+            made.append(Issue(kind, count.cases, self.cases, words, blocking and not done, count.name))
+        return tuple(sorted(made, key=lambda one: not one.blocking))
 
 
 def _earlier(one: Count, two: Count) -> bool:
@@ -197,36 +290,104 @@ def _pattern(found: CaseFlags, names: Names) -> bytes:
         return b""
     k = int(sizes[0])
     if (sizes != k).any():
-        return VARIES
+        return _VARIES
     for values in (rows.confidences, rows.classes):
         table = None if values is None else values.reshape(n, k)
         if table is not None and ((table[:2] != table[0]).any() or (table != table[0]).any()):
-            return VARIES
+            return _VARIES
     codes = range(k) if rows.classes is None else rows.classes[:k].tolist()
     text = "\x1f".join(names.classes(0, list(codes))).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text + rows.confidences[:k].astype(np.float64).tobytes(), digest_size=16).digest()
 
 
-_MASSES: Final = (
-    "above one",
-    "mass above one",
-    "incomplete distribution",
-    "looks like percent",
-    "looks like marginals",
-)
-_BLANKS: Final = ("class without a confidence", "confidence without a class")
+def _counts_of(values: NDArray[np.int64]) -> dict[int, int]:
+    return dict(zip(*(column.tolist() for column in np.unique(values, return_counts=True)), strict=True))
 
 
-def seen_to(repairs: Repairs) -> frozenset[str]:
-    """The kinds that repairs take care of.
+def _sentinel(counts: QualityCounts) -> Count | None:
+    if counts.sentinel is None:
+        return None
+    value, times = counts.sentinel
+    cases = counts.count("negative" if value < 0 else "above one")
+    return replace(cases, cases=min(times, cases.cases))
 
-    >>> sorted(seen_to(Repairs(duplicates="sum")))
+
+def _percent(counts: QualityCounts) -> Count | None:
+    """Numbers that would do as percentages, in half of all lists or more."""
+    found = counts.count("percent")
+    return found if 2 * found.cases >= counts.filled else None
+
+
+def _logs(counts: QualityCounts) -> Count | None:
+    """Numbers that would do as logarithms, in half of all lists or more, and none above zero."""
+    found = counts.count("logs")
+    return found if found.cases and 2 * found.cases >= counts.filled and counts.numbers.largest <= 0 else None
+
+
+def _marginals(counts: QualityCounts) -> Count | None:
+    """Probabilities whose sums are mostly not one and differ widely; see `toplist.lists.error_messages`."""
+    off, filled, (low, high) = counts.count("off"), counts.filled, counts.sums
+    if counts.count("sound").cases < filled or filled < 2 or 2 * off.cases <= filled or high - low <= _WIDE:
+        return None
+    return off if high > 1 + _WIDE or (high < 0.5 and not counts.count("short").cases) else None
+
+
+def _order(counts: QualityCounts) -> Count | None:
+    """Lists that are not in falling order where all are said to be, or nearly all are."""
+    found = counts.count("not in falling order")
+    rare = 10 * found.cases <= counts.filled and counts.filled >= _ENOUGH
+    return found if counts.ranked or rare else None
+
+
+def _not_percent(counts: QualityCounts) -> Count | None:
+    """Percentages that never reach even one."""
+    low = counts.units == "percent" and 0 < counts.numbers.largest <= 1 and counts.numbers.inner >= _ENOUGH
+    return Count(counts.cases) if low else None
+
+
+def _rounded(counts: QualityCounts) -> Count | None:
+    """All confidences are multiples of one number; four digits are as many as people write."""
+    step = counts.step
+    return None if step is None or step == 1 or step > _COARSE else Count(counts.cases)
+
+
+def _hard(counts: QualityCounts) -> Count | None:
+    found = counts.count("hard")
+    return Count(found.cases) if found.cases >= counts.filled else None
+
+
+def _equal(counts: QualityCounts) -> Count | None:
+    return None if counts.pattern in (b"", _VARIES) or counts.cases < _SAME else Count(counts.cases)
+
+
+_PATTERNS: Final[Mapping[str, Callable[[QualityCounts], Count | None]]] = {
+    "sentinel": _sentinel,
+    "looks like percent": _percent,
+    "looks like log-probabilities": _logs,
+    "looks like marginals": lambda counts: None if counts.numbers.step == 1 else _marginals(counts),
+    "looks like label sets": lambda counts: _marginals(counts) if counts.numbers.step == 1 else None,
+    "looks like probabilities": _not_percent,
+    "not in falling order": _order,
+    "listed zero": lambda counts: counts.count("listed zero"),
+    "rounded": _rounded,
+    "cut at a threshold": lambda counts: None if counts.cutoff is None else Count(counts.cutoff[1]),
+    "hard labels only": _hard,
+    "all lists equal": _equal,
+    "never happens": lambda counts: Count(sum(counts.classes.never_happen.values())),
+    "never listed": lambda counts: Count(sum(counts.classes.never_listed.values())),
+}
+_BLOCKING_PATTERNS: Final = tuple(_PATTERNS)[:5]
+
+
+def repaired_kinds(repairs: Repairs) -> frozenset[str]:
+    """The kinds of issues that the requested repairs take care of.
+
+    >>> sorted(repaired_kinds(Repairs(duplicates="sum")))
     ['class twice']
     """
-    return frozenset(
-        (
-            *(_MASSES if repairs.normalize else ()),
-            *(("class twice",) if repairs.duplicates == "sum" else ()),
-            *(_BLANKS if repairs.blanks == "drop" else ()),
-        )
+    kinds = (
+        (_MASSES, repairs.normalize),
+        (("class twice",), repairs.duplicates == "sum"),
+        (_BLANKS, repairs.blanks == "drop"),
     )
+    return frozenset(kind for several, asked in kinds if asked for kind in several)

@@ -1,4 +1,4 @@
-"""Classes that are sets of labels: the space of them, batches of them, and the book of those that have been met."""
+"""Classes that are sets of labels: their space, batches of them, and the codebook of those that occurred."""
 
 from toplist.lists.labelsets.batch import Sets
 from toplist.lists.labelsets.codebook import Codebook

@@ -1,4 +1,4 @@
-"""Many label sets, as the places of their labels behind offsets."""
+"""Batches of label sets, as positions of labels with offsets."""
 
 from __future__ import annotations
 
@@ -19,8 +19,19 @@ _DENSE_LIMIT = 1 << 32  # entries of an indicator matrix: 4 GiB
 class Sets:
     """A batch of label sets in CSR's layout: set i holds the labels offsets[i] to offsets[i + 1], in rising order.
 
-    Labels are places, 0 to `width` - 1; what they are called, a `LabelSets` says.
+    Labels are positions from 0 to `width` - 1; a `LabelSets` gives their names.
 
+    Attributes
+    ----------
+    offsets : ndarray
+        Where each set starts in `labels`, and the end.
+    labels : ndarray
+        Positions of the labels.
+    width : int
+        Number of labels there are.
+
+    Examples
+    --------
     >>> sets = Sets.from_indicators([[1, 0, 1], [0, 0, 0]])
     >>> sets
     Sets(2 sets of 3 labels)

@@ -1,4 +1,4 @@
-"""Which sets the codes of a batch stand for, where a code no longer tells."""
+"""Codebook: the sets that the codes of a batch stand for, where a code is a digest."""
 
 from __future__ import annotations
 

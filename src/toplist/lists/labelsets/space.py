@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_tuple
-from toplist._text import meant
+from toplist._text import did_you_mean
 from toplist.errors import SpaceError
 from toplist.lists.labelsets.batch import MASK_BITS, Sets, from_rows, keys
 from toplist.lists.labelsets.codebook import Codebook
@@ -20,10 +20,21 @@ from toplist.lists.space import UNLISTED, ClassSpace, show_size
 class LabelSets(ClassSpace):
     """Classes that are sets of labels, for multi-label problems: 2**L of them, or a given support.
 
-    A set's code is its bit mask while that fits 62 bits, its place in `support` where one is given, and a
-    63-bit digest of the set beyond: no set is ever enumerated. Where codes are digests, lists that were made from sets
-    bring a `book` that says which sets they are; it is no part of what the space is.
+    The code of a set is its bit mask up to 62 labels, its place in `support` where one is given, and a 63-bit digest of
+    the set beyond: no set is ever enumerated. Where codes are digests, lists that were made from sets carry a codebook
+    that says which sets they are; it is no part of the identity of the space.
 
+    Parameters
+    ----------
+    labels : iterable
+        The labels.
+    empty : bool, default True
+        Whether the empty set is a class.
+    support : iterable of sets, optional
+        The sets that are possible.
+
+    Examples
+    --------
     >>> space = LabelSets(["a", "b", "c"])
     >>> space.size, space.encode([{"a", "c"}, set()])
     (8, array([5, 0]))
@@ -173,7 +184,7 @@ class LabelSets(ClassSpace):
         return from_rows(np.array(rows, np.int64), np.array(labels, np.int64), count, len(self.names))
 
     def _unknown(self, label: Hashable) -> SpaceError:
-        return SpaceError(f"{label!r} is not a label.{meant(str(label), map(str, self.names))}")
+        return SpaceError(f"{label!r} is not a label.{did_you_mean(str(label), map(str, self.names))}")
 
     # Codes out and in
 

@@ -1,7 +1,4 @@
-"""Which chain this is, and its links on some cases at a time.
-
-What a chain says of label sets: lists of the likeliest, the probabilities of given ones, draws.
-"""
+"""Classifier chains: lists of their most probable label sets, log-probabilities of given sets, and draws."""
 
 from __future__ import annotations
 
@@ -20,82 +17,14 @@ from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.multilabel.chains.models import ChainModel, FittedChain, Links, OwnChain, as_logistic
 from toplist.multilabel.chains.search import ROWS, Tree, follow_beam, given_not_empty, search_exactly
+from toplist.multilabel.marginal_probabilities import no_sets
 from toplist.multilabel.support import lists_of_sets
 
-
-def read(chain: Any, X: Any) -> tuple[ChainModel, Any]:
-    """The chain, by what it can do, and the features with a row per case."""
-    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    if rows.ndim < 1:
-        raise ShapeError("X has a row per case.")
-    if hasattr(chain, "conditional") and hasattr(chain, "order"):
-        return OwnChain(_as_order(chain.order), chain), rows
-    if not (hasattr(chain, "estimators_") and hasattr(chain, "order_")):
-        unfitted = " Fit it first." if hasattr(chain, "fit") else ""
-        raise TopListError(
-            f"expected a fitted ClassifierChain, or an object with `order` and `conditional(X, prefixes)`, "
-            f"got {type(chain).__name__}.{unfitted}"
-        )
-    fitted = _as_fitted(chain)
-    rows = rows if sparse.issparse(rows) else as_floats(rows, "X")
-    wanted = getattr(fitted.estimators[0], "n_features_in_", None)
-    if rows.ndim != 2 or (wanted is not None and rows.shape[1] != wanted):
-        raise ShapeError(f"X has shape {rows.shape}; the chain learnt from {wanted} features.", "One row per case.")
-    _check_finite(rows)
-    return as_logistic(fitted, rows.shape[1]) or fitted, rows
-
-
-def chunks(chain: ChainModel, X: Any, each: int) -> Iterator[tuple[int, Links, int]]:
-    """The links of some cases at a time, the first of these, and how many they are: `each` rows for every case."""
-    cases, step = X.shape[0], max(1, ROWS // max(1, each))
-    for first in range(0, cases, step):
-        yield first, chain.over(X[first : first + step], first), min(step, cases - first)
-
-
-def _as_fitted(chain: Any) -> FittedChain:
-    """The parts of a fitted `ClassifierChain`, after a look at whether they speak of label sets."""
-    estimators, order = tuple(chain.estimators_), _as_order(chain.order_)
-    if not len(order) or len(estimators) != len(order):
-        raise ShapeError(f"the chain has {len(estimators)} estimators for {len(order)} labels.")
-    if getattr(chain, "cv", None) is not None and getattr(chain, "chain_method_", "predict") != "predict":
-        raise TopListError(
-            f"this chain learnt from what {chain.chain_method_} said of earlier labels, not from the labels; "
-            'fit it with chain_method="predict" or without cv.'
-        )
-    for label, estimator in zip(order.tolist(), estimators, strict=True):
-        if not hasattr(estimator, "predict_proba"):
-            kind = type(estimator).__name__
-            raise TopListError(
-                f"{kind}, which decides label {label}, has no predict_proba: a list needs probabilities."
-            )
-        if not np.isin(np.asarray(estimator.classes_), (0, 1)).all():
-            shown = np.asarray(estimator.classes_).tolist()
-            raise SpaceError(f"label {label} of the chain is one of {shown}; a label is there or not, 1 or 0.")
-    return FittedChain(order, estimators)
-
-
-def _as_order(order: Any) -> Ints:
-    """A permutation of the labels."""
-    found = np.asarray(order)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.sort(found), np.arange(len(found))):
-        raise TopListError(f"the order of a chain names each label once, by its place; this one is {order!r}.")
-    return found.astype(np.int64)
-
-
-def _check_finite(X: Any) -> None:
-    """The same question as scikit-learn's, answered with the case."""
-    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
-    if bad.any():
-        case = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[bad] if sparse.issparse(X) else np.nonzero(bad)[0]
-        more = len(np.unique(case)) - 1
-        raise ConfidenceError("a feature is NaN or infinite.", "The chain needs numbers.", case=int(case[0]), more=more)
-
-
-MOST = 100_000
+MOST = 100_000  # prefixes per case that an exact search follows by default
 
 
 class SearchCutShort(UserWarning):
-    """Some lists hold exact probabilities, but perhaps not of the likeliest sets: the search came to its limit."""
+    """Warns that the search reached its limit: probabilities are exact, but more probable sets may be missing."""
 
 
 def chain_sets(
@@ -109,22 +38,46 @@ def chain_sets(
     most: int | None = None,
     ids: Any = None,
 ) -> TopLists:
-    """The k likeliest label sets of each case under a classifier chain, P(y | x) = prod_j P(y_j | x, y_1 .. y_(j-1)).
+    """The k most probable label sets of each case under a chain, P(y | x) = prod_j P(y_j | x, y_1 .. y_(j-1)).
 
-    `chain` is a fitted `ClassifierChain` of scikit-learn whose estimators have `predict_proba`, or any object with an
-    `order` of labels and `conditional(X, prefixes)`, which says P(next label = 1) for rows of X and the labels before
-    (`Conditionals`). Linear logistic models are recognised, and are much faster than others.
+    Confidences are the chain's own probabilities, and the rest mass is that of all other sets, added up in logarithms.
+    A space without the empty set has them given that the set is not empty. Sets of probability zero are not listed.
 
-    `search="exact"` finds the true top k, after about `most` prefixes per case (100,000 unless told otherwise, and
-    never fewer than a beam takes; each asks for one conditional probability). Where that is not enough the list is the
-    best that was found, and a warning (`SearchCutShort`) says for how many cases. `search="beam"` keeps the `width`
-    likeliest prefixes (2 k unless told otherwise): the time is known beforehand, the list need not be the true top k,
-    and so need not be valid.
+    Parameters
+    ----------
+    chain : ClassifierChain or object
+        A fitted `ClassifierChain` of scikit-learn whose estimators have `predict_proba` (linear logistic models are
+        recognised, and are much faster than others), or any object with an `order` of labels and
+        `conditional(X, prefixes)`, the probability that the next label is 1 for rows of X and the labels before.
+    X : array or sparse matrix
+        Features with a row per case.
+    k : int
+        The length of the lists.
+    space : LabelSets, optional
+        The label sets; by default labels are named after their places.
+    search : {"exact", "beam"}, default "exact"
+        "exact" finds the true top k unless it reaches its limit. "beam" keeps the `width` most probable prefixes: its
+        time is known beforehand, but the list need not be the true top k, and so need not be valid.
+    width : int, optional
+        The width of the beam, 2 k by default.
+    most : int, optional
+        The limit of an exact search: about so many prefixes per case, 100,000 by default and never fewer than a beam
+        takes; each needs one conditional probability.
+    ids : array-like, optional
+        The ids of the cases.
 
-    Confidences are the chain's own probabilities either way, and the rest mass is that of all other sets, added up in
-    logarithms. A space without the empty set has them given that the set is not empty. Sets of probability zero are
-    not listed.
+    Returns
+    -------
+    TopLists
+        The sets of each case.
 
+    Warns
+    -----
+    SearchCutShort
+        If an exact search reached its limit; those lists are the best that were found.
+
+    Examples
+    --------
     >>> class Weather:
     ...     order = (0, 1)
     ...     def conditional(self, X, prefixes):
@@ -149,15 +102,15 @@ def chain_sets(
         short += int(found.short.sum())
     if short:
         warnings.warn(
-            f"{short:,} of {rows.shape[0]:,} searches ended after {limit:,} prefixes: a set that is likelier than one "
-            f"that is listed may be missing there. Raise most=, list fewer sets, or take a beam.",
+            f"{short:,} of {rows.shape[0]:,} searches ended after {limit:,} prefixes: a set that is more probable than "
+            f"one that is listed may be missing there. Raise most=, list fewer sets, or take a beam.",
             SearchCutShort,
             stacklevel=2,
         )
     return lists_of_sets(
         known,
         np.concatenate(offsets),
-        _joined(parts, len(model.order)),
+        Sets.join([no_sets(len(model.order)), *parts]),
         np.concatenate([np.zeros(0), *log_ps]),
         log_rest=np.concatenate([np.zeros(0), *rests]),
         ids=ids,
@@ -165,9 +118,28 @@ def chain_sets(
 
 
 def chain_log_p(chain: Any, X: Any, sets: Any) -> Floats:
-    """The log-probability of one label set per case under a chain, as `chain_sets` reads it.
+    """The log-probability of one label set per case under a chain.
 
-    `sets` are `Sets`, or a matrix of zeros and ones with a column per label.
+    Parameters
+    ----------
+    chain, X
+        As in `chain_sets`.
+    sets : Sets or matrix of zeros and ones
+        One set per case, with a column per label.
+
+    Returns
+    -------
+    ndarray
+        One log-probability per case.
+
+    Examples
+    --------
+    >>> class Weather:
+    ...     order = (0, 1)
+    ...     def conditional(self, X, prefixes):
+    ...         return X[:, 0] if prefixes.shape[1] == 0 else 0.2 + 0.6 * prefixes[:, 0]
+    >>> np.exp(chain_log_p(Weather(), np.array([[0.3]]), [[0, 0]])).round(2)
+    array([0.56])
     """
     model, rows = read(chain, X)
     batch = sets if isinstance(sets, Sets) else Sets.from_indicators(sets)
@@ -186,7 +158,31 @@ def chain_log_p(chain: Any, X: Any, sets: Any) -> Floats:
 
 
 def chain_samples(chain: Any, X: Any, draws: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Label sets drawn from a chain, label by label: an array (cases, draws, labels)."""
+    """Label sets drawn from a chain.
+
+    Parameters
+    ----------
+    chain, X
+        As in `chain_sets`.
+    draws : int
+        The number of draws per case.
+    rng : numpy.random.Generator
+        The source of randomness.
+
+    Returns
+    -------
+    ndarray of bool
+        (cases, draws, labels).
+
+    Examples
+    --------
+    >>> class Weather:
+    ...     order = (0, 1)
+    ...     def conditional(self, X, prefixes):
+    ...         return X[:, 0] if prefixes.shape[1] == 0 else 0.2 + 0.6 * prefixes[:, 0]
+    >>> chain_samples(Weather(), np.array([[0.3]]), 5, rng=np.random.default_rng(0)).shape
+    (1, 5, 2)
+    """
     model, rows = read(chain, X)
     draws = as_whole(draws, "draws", 1)
     out = np.empty((rows.shape[0], draws, len(model.order)), dtype=bool)
@@ -199,10 +195,78 @@ def chain_samples(chain: Any, X: Any, draws: int, *, rng: np.random.Generator) -
     return out
 
 
+def read(chain: Any, X: Any) -> tuple[ChainModel, Any]:
+    """The chain, as the fastest kind it can be, and the features with a row per case."""
+    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim < 1:
+        raise ShapeError("X has a row per case.")
+    if hasattr(chain, "conditional") and hasattr(chain, "order"):
+        return OwnChain(_as_order(chain.order), chain), rows
+    if not (hasattr(chain, "estimators_") and hasattr(chain, "order_")):
+        unfitted = " Fit it first." if hasattr(chain, "fit") else ""
+        raise TopListError(
+            f"expected a fitted ClassifierChain, or an object with `order` and `conditional(X, prefixes)`, "
+            f"got {type(chain).__name__}.{unfitted}"
+        )
+    fitted = _as_fitted(chain)
+    rows = rows if sparse.issparse(rows) else as_floats(rows, "X")
+    wanted = getattr(fitted.estimators[0], "n_features_in_", None)
+    if rows.ndim != 2 or (wanted is not None and rows.shape[1] != wanted):
+        raise ShapeError(f"X has shape {rows.shape}; the chain was trained on {wanted} features.", "One row per case.")
+    _check_finite(rows)
+    return as_logistic(fitted, rows.shape[1]) or fitted, rows
+
+
+def chunks(chain: ChainModel, X: Any, each: int) -> Iterator[tuple[int, Links, int]]:
+    """The first of some cases at a time, their links, and their number: `each` rows for every case."""
+    cases, step = X.shape[0], max(1, ROWS // max(1, each))
+    for first in range(0, cases, step):
+        yield first, chain.over(X[first : first + step], first), min(step, cases - first)
+
+
+def _as_fitted(chain: Any) -> FittedChain:
+    """The parts of a fitted `ClassifierChain`, checked to be classifiers of zeros and ones."""
+    estimators, order = tuple(chain.estimators_), _as_order(chain.order_)
+    if not len(order) or len(estimators) != len(order):
+        raise ShapeError(f"the chain has {len(estimators)} estimators for {len(order)} labels.")
+    if getattr(chain, "cv", None) is not None and getattr(chain, "chain_method_", "predict") != "predict":
+        raise TopListError(
+            f"this chain was trained on {chain.chain_method_} of earlier labels, not on the labels; "
+            'fit it with chain_method="predict" or without cv.'
+        )
+    for label, estimator in zip(order.tolist(), estimators, strict=True):
+        if not hasattr(estimator, "predict_proba"):
+            kind = type(estimator).__name__
+            raise TopListError(
+                f"{kind}, which decides label {label}, has no predict_proba: a list needs probabilities."
+            )
+        if not np.isin(np.asarray(estimator.classes_), (0, 1)).all():
+            shown = np.asarray(estimator.classes_).tolist()
+            raise SpaceError(f"label {label} of the chain is one of {shown}; a label is there or not, 1 or 0.")
+    return FittedChain(order, estimators)
+
+
+def _as_order(order: Any) -> Ints:
+    """A permutation of the labels."""
+    found = np.asarray(order)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.sort(found), np.arange(len(found))):
+        raise TopListError(f"the order of a chain names each label once, by its place; this one is {order!r}.")
+    return found.astype(np.int64)
+
+
+def _check_finite(X: Any) -> None:
+    """Raise for features that scikit-learn would refuse, and name the case."""
+    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
+    if bad.any():
+        case = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[bad] if sparse.issparse(X) else np.nonzero(bad)[0]
+        more = len(np.unique(case)) - 1
+        raise ConfidenceError("a feature is NaN or infinite.", "The chain needs numbers.", case=int(case[0]), more=more)
+
+
 def _as_space(space: LabelSets | None, width: int) -> LabelSets:
     known = LabelSets(range(width)) if space is None else space
     if not isinstance(known, LabelSets):
-        raise SpaceError(f"a chain speaks of label sets; the space is a LabelSets, not {known!r}.")
+        raise SpaceError(f"the classes of a chain are label sets; the space is a LabelSets, not {known!r}.")
     if len(known.names) != width:
         raise SpaceError(f"the chain has {width} labels, and the space {len(known.names)}.")
     if known.support is not None:
@@ -233,8 +297,3 @@ def _in_label_order(bits: NDArray[np.uint8], order: NDArray[np.int64]) -> Sets:
     spread = np.zeros(bits.shape, dtype=bool)
     spread[:, order] = bits
     return Sets.from_indicators(spread)
-
-
-def _joined(parts: list[Sets], width: int) -> Sets:
-    sizes = np.concatenate([np.zeros(1, np.int64), *(part.sizes for part in parts)])
-    return Sets(np.cumsum(sizes), np.concatenate([np.zeros(0, np.int32), *(p.labels for p in parts)]), width)

@@ -1,7 +1,4 @@
-"""A chain as the conditional distributions of its labels, whoever fitted it.
-
-Chains of logistic models: scores from products of matrices, and how likely the rest of a set can be at best.
-"""
+"""Classifier chains as conditional distributions of labels; of logistic models with bounds on what is still open."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ from toplist.errors import ConfidenceError, ShapeError
 
 Bits = NDArray[np.uint8]
 
-_ENTRIES = 1 << 24  # of the features that a model is shown at once
+_ENTRIES = 1 << 24  # of the features that a model is called with at once
 
 
 class Conditionals(Protocol):
-    """A chain of one's own: a model of the next label, given a case and the labels before it.
+    """The protocol of a user's chain: a model of the next label, given a case and the labels before it.
 
-    `order[d]` is the label that the chain decides at depth d. `conditional(X, prefixes)` is shown one row of X and one
-    row of zeros and ones (rows, d) per prefix, in the order of the chain, and says P(next label = 1) for each.
+    `order[d]` is the label that the chain decides at depth d. `conditional(X, prefixes)` takes one row of X and one row
+    of zeros and ones (rows, d) per prefix, in the order of the chain, and returns P(next label = 1) for each.
     """
 
     order: Any
@@ -36,7 +33,7 @@ class Conditionals(Protocol):
 
 
 class ChainModel(Protocol):
-    """A chain, whoever fitted it."""
+    """A chain of any kind."""
 
     @property
     def order(self) -> Ints:
@@ -61,14 +58,14 @@ class Links(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """Any models: nothing is known of a label before it is asked for."""
+    """The links of any models, which have no bounds on the labels to come."""
 
     features: Any
     first: int  # the number of the first case, for errors
     ask: Callable[[Any, Bits], tuple[Any, Any]]  # P(0) and P(1) of the next label, from rows of X and prefixes
 
     def next_label(self, case: Ints, bits: Bits) -> tuple[Floats, Floats]:
-        """The models are asked for as many rows at once as fit."""
+        """See `Links`; models are called with as many rows at once as fit."""
         out = np.empty((2, len(case)))
         width = (self.features.shape[1] if self.features.ndim == 2 else 1) + bits.shape[1]
         step = max(1, _ENTRIES // max(1, width))
@@ -79,7 +76,7 @@ class Unbounded:
         if bad.any():
             at = int(np.argmax(bad))
             raise ConfidenceError(
-                f"the chain says {out[1, at]:g} for the label at place {bits.shape[1]} of its order, after "
+                f"the chain gives {out[1, at]:g} for the label at place {bits.shape[1]} of its order, after "
                 f"{bits[at].tolist()}: no probability.",
                 "P(next label = 1) is from 0 to 1.",
                 case=self.first + int(case[at]),
@@ -90,17 +87,17 @@ class Unbounded:
         return out[0], out[1]
 
     def ceiling(self, case: Ints, depth: int) -> Floats:
-        """Nothing: a probability of one is possible."""
+        """Zero: a probability of one is possible."""
         return np.zeros(len(case))
 
     def bound(self, case: Ints, bits: Bits) -> Floats:
-        """Nothing, again."""
+        """Zero as well."""
         return np.zeros(len(case))
 
 
 @dataclass(frozen=True, slots=True)
 class OwnChain:
-    """A chain that keeps the protocol `Conditionals`."""
+    """A user's chain, see `Conditionals`."""
 
     order: Ints
     chain: Conditionals
@@ -112,7 +109,7 @@ class OwnChain:
     def _ask(self, rows: Any, bits: Bits) -> tuple[Any, Any]:
         p = np.asarray(self.chain.conditional(rows, bits), dtype=np.float64)
         if p.shape != (len(bits),):
-            raise ShapeError(f"conditional says {p.shape} for {len(bits)} prefixes.", "One probability per prefix.")
+            raise ShapeError(f"conditional gives {p.shape} for {len(bits)} prefixes.", "One probability per prefix.")
         return 1.0 - p, p
 
 
@@ -132,7 +129,7 @@ class FittedChain:
 
 
 def beside(rows: Any, bits: Bits) -> Any:
-    """Features, and the labels before as further features."""
+    """Features, with the labels before as further features."""
     if not bits.shape[1]:
         return rows
     if sparse.issparse(rows):
@@ -141,14 +138,14 @@ def beside(rows: Any, bits: Bits) -> Any:
 
 
 def both(estimator: Any, rows: Any) -> tuple[Any, Any]:
-    """P(0) and P(1): an estimator that met one class only has one column."""
+    """P(0) and P(1); an estimator that was trained on one class only has one column."""
     p = np.asarray(estimator.predict_proba(rows))
     none = np.zeros(len(p))
     column = {int(name): p[:, i] for i, name in enumerate(estimator.classes_)}
     return column.get(0, none), column.get(1, none)
 
 
-_ROWS = 1 << 13  # of scores that are held at once: they should stay in the cache
+_ROWS = 1 << 13  # of scores at once: they should stay in the cache
 _TRIED = (-3.0, -0.5, 0.25, 2.0)  # scores
 _FLAT = 1e-100
 
@@ -214,23 +211,23 @@ class _LogisticLinks:
 def as_logistic(chain: FittedChain, features: int) -> LogisticChain | None:
     """The chain as one of logistic models, if that is what all its estimators are."""
     width = len(chain.order)
-    weights, seen, intercepts = np.zeros((width, width)), np.zeros((features, width)), np.zeros(width)
+    weights, shown, intercepts = np.zeros((width, width)), np.zeros((features, width)), np.zeros(width)
     for depth, estimator in enumerate(chain.estimators):
         line = np.asarray(getattr(estimator, "coef_", None))
         start = np.ravel(getattr(estimator, "intercept_", ()))
         if line.shape != (1, features + depth) or len(start) != 1 or len(estimator.classes_) != 2:
             return None
-        seen[:, depth], weights[:depth, depth], intercepts[depth] = line[0, :features], line[0, features:], start[0]
+        shown[:, depth], weights[:depth, depth], intercepts[depth] = line[0, :features], line[0, features:], start[0]
         if not _is_logistic(estimator, line[0].astype(np.float64), intercepts[depth]):
             return None
     middle, half = np.zeros((width + 1, width)), np.zeros((width + 1, width))
     middle[:-1] = np.cumsum(weights[::-1], axis=0)[::-1] / 2
     half[:-1] = np.cumsum(np.abs(weights)[::-1], axis=0)[::-1] / 2
-    return LogisticChain(chain.order, seen, intercepts, weights, middle, half)
+    return LogisticChain(chain.order, shown, intercepts, weights, middle, half)
 
 
 def _is_logistic(estimator: Any, line: Floats, start: float) -> bool:
-    """Whether its probabilities are the logistic function of its score: it is asked where the score is known."""
+    """Whether its probabilities are the logistic function of its score, tried at known scores."""
     steep = float(line @ line)
     scores = np.array(_TRIED) if steep > _FLAT else np.full(1, start)
     rows = np.outer(scores - start, line / steep if steep > _FLAT else np.zeros_like(line))

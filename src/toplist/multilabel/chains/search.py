@@ -1,7 +1,4 @@
-"""Sets in the making: the prefixes of each case that a search still follows.
-
-The likeliest sets of a chain: by a beam, or exactly, by all that can still be likelier than what the beam found.
-"""
+"""Search for the most probable sets of a chain: by a beam, or exactly by branch and bound."""
 
 from __future__ import annotations
 
@@ -13,6 +10,9 @@ from numpy.typing import NDArray
 from toplist._typing import Floats, Ints
 from toplist.errors import ConfidenceError
 from toplist.multilabel.chains.models import Bits, Links
+
+ROWS = 1 << 17  # prefixes that are followed at once
+_SLACK = 1e-9  # of a log-probability: what rounding may do to a bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Frontier:
 
     @property
     def depth(self) -> int:
-        """How many labels are decided."""
+        """The number of labels that are decided."""
         return int(self.bits.shape[1])
 
     def take(self, at: NDArray[np.intp] | NDArray[np.bool_] | slice) -> Frontier:
@@ -94,10 +94,6 @@ def largest(case: Ints, key: Floats, room: Ints) -> NDArray[np.bool_]:
     return keep
 
 
-ROWS = 1 << 17  # prefixes that are followed at once
-_SLACK = 1e-9  # of a log-probability: what rounding may do to a bound
-
-
 @dataclass(frozen=True, slots=True)
 class Tree:
     """The prefixes of all sets of some cases."""
@@ -124,53 +120,54 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class FoundSets:
-    """The sets that were found, likeliest first in each case, the log of what they leave, and where more may be."""
+    """The sets that were found, most probable first in each case, and the log of the mass of all others."""
 
     sets: Frontier
     log_rest: Floats
-    short: NDArray[np.bool_]  # cases where a set that was not looked at may be likelier than one that is listed
+    short: NDArray[np.bool_]  # cases where a set that was not tried may be more probable than one that is listed
 
 
 @dataclass(slots=True)
-class _Account:
-    """What a search keeps count of, for each case."""
+class _SearchState:
+    """Per case the log of the pruned mass, the bound of what was left untried, and the prefixes followed."""
 
-    closed: Floats  # the log of the mass that it gave up
-    missed: Floats  # the most that a prefix for which there was no room could have reached
-    spent: Ints  # prefixes that were followed
+    pruned: Floats
+    untried: Floats
+    followed: Ints
 
     @classmethod
-    def new(cls, cases: int) -> _Account:
+    def new(cls, cases: int) -> _SearchState:
         return cls(np.full(cases, -np.inf), np.full(cases, -np.inf), np.zeros(cases, np.int64))
 
-    def close(self, case: Ints, log_p: Floats) -> None:
+    def prune(self, case: Ints, log_p: Floats) -> None:
         if len(case):
-            self.closed = np.logaddexp(self.closed, log_sums(case, log_p, len(self.closed)))
+            self.pruned = np.logaddexp(self.pruned, log_sums(case, log_p, len(self.pruned)))
 
 
 def follow_beam(tree: Tree, k: int, width: int) -> FoundSets:
-    """The k likeliest of the sets that a beam ends with: it keeps the `width` likeliest prefixes of a case.
+    """The k most probable of the sets that a beam ends with: it keeps the `width` most probable prefixes of a case.
 
-    Nothing is known of what it dropped, except the mass.
+    Of the prefixes it drops only the mass is known.
     """
-    front, account = Frontier.roots(tree.cases), _Account.new(tree.cases)
+    front, state = Frontier.roots(tree.cases), _SearchState.new(tree.cases)
     room = np.full(tree.cases, width + (not tree.empty))
     while front.depth < tree.depth:
         at, log_p, follow = tree.children(front)
         case = front.case[at >> 1]
         keep = largest(case, np.where(follow, np.inf, log_p), room)
-        account.close(case[~keep], log_p[~keep])
+        state.prune(case[~keep], log_p[~keep])
         front = front.grown(at[keep], log_p[keep])
-    sets = _first(front, k, account)
-    return FoundSets(sets, account.closed, np.zeros(tree.cases, dtype=bool))
+    sets = _first(front, k, state)
+    return FoundSets(sets, state.pruned, np.zeros(tree.cases, dtype=bool))
 
 
 def search_exactly(tree: Tree, k: int, most: int) -> FoundSets:
-    """The k likeliest sets.
+    """The k most probable sets.
 
-    A beam finds k sets. Whatever is likelier than the last of them has prefixes that can still reach its probability,
-    so all of those are followed, and no others, depth by depth. A prefix can reach its own probability times the bound
-    of the links. At each depth at most 1 / P(k-th set) prefixes are followed, because they share a mass of one.
+    A beam finds k sets. All sets that are more probable than the last of them have prefixes that can still reach its
+    probability, so all of those are followed, and no others, depth by depth. A prefix can reach its own probability
+    times the bound of the links. At each depth at most 1 / P(k-th set) prefixes are followed, because they share a mass
+    of one.
 
     A case has `most` prefixes to follow in all. Where there are more, those that can reach most go first.
     """
@@ -178,7 +175,7 @@ def search_exactly(tree: Tree, k: int, most: int) -> FoundSets:
     beam = follow_beam(tree, least, 2 * least)
     goal = _last(beam.sets, least, tree.cases)
     goal -= _SLACK * (1 + np.abs(goal))
-    account = _Account.new(tree.cases)
+    state = _SearchState.new(tree.cases)
     open_, done = [Frontier.roots(tree.cases)], []
     while open_:
         front = open_.pop()
@@ -187,21 +184,21 @@ def search_exactly(tree: Tree, k: int, most: int) -> FoundSets:
                 front, later = front.halves()
                 open_.append(later)
             else:
-                front = _deeper(tree, front, goal, least, most, account)
-        done.append(_first(front, k, account))
+                front = _deeper(tree, front, goal, least, most, state)
+        done.append(_first(front, k, state))
     sets = _joined(done)
-    short = account.missed > _last(sets, k, tree.cases)
-    found = FoundSets(sets, account.closed, short)
+    short = state.untried > _last(sets, k, tree.cases)
+    found = FoundSets(sets, state.pruned, short)
     return _better(found, beam) if short.any() else found
 
 
 def given_not_empty(found: FoundSets, first: int) -> FoundSets:
-    """The same given that the set is not empty: that one was neither listed nor left to the rest."""
+    """The same given that the set is not empty: the search neither listed that one nor left it to the rest."""
     sets = found.sets
     total = np.logaddexp(found.log_rest, log_sums(sets.case, sets.log_p, len(found.log_rest)))
     if (total == -np.inf).any():
         raise ConfidenceError(
-            "the chain is sure of the empty set, which is not a class of this space.",
+            "the chain gives probability one to the empty set, which is not a class of this space.",
             "Allow it with empty=True.",
             case=first + int(np.argmin(total)),
             more=int(np.count_nonzero(total == -np.inf)) - 1,
@@ -210,36 +207,36 @@ def given_not_empty(found: FoundSets, first: int) -> FoundSets:
     return FoundSets(scaled, found.log_rest - total, found.short)
 
 
-def _deeper(tree: Tree, front: Frontier, goal: Floats, least: int, most: int, account: _Account) -> Frontier:
+def _deeper(tree: Tree, front: Frontier, goal: Floats, least: int, most: int, state: _SearchState) -> Frontier:
     """One label further, with all prefixes that can reach the goal of their case."""
-    account.spent += np.bincount(front.case, minlength=tree.cases)
+    state.followed += np.bincount(front.case, minlength=tree.cases)
     at, log_p, follow = tree.children(front)
     case, depth = front.case[at >> 1], front.depth + 1
     able = (log_p + tree.links.ceiling(case, depth) >= goal[case]) | follow
-    account.close(case[~able], log_p[~able])
+    state.prune(case[~able], log_p[~able])
     front, follow = front.grown(at[able], log_p[able]), follow[able]
     if depth == tree.depth:
         return front
     reach = front.log_p + tree.links.bound(front.case, front.bits)
     reach[follow] = np.inf
     able = reach >= goal[front.case]
-    account.close(front.case[~able], front.log_p[~able])
+    state.prune(front.case[~able], front.log_p[~able])
     front, reach = front.take(able), reach[able]
-    keep = largest(front.case, reach, np.maximum(least + 1, (most - account.spent) // (tree.depth - depth)))
+    keep = largest(front.case, reach, np.maximum(least + 1, (most - state.followed) // (tree.depth - depth)))
     if keep.all():
         return front
-    np.maximum.at(account.missed, front.case[~keep], reach[~keep])
-    account.close(front.case[~keep], front.log_p[~keep])
+    np.maximum.at(state.untried, front.case[~keep], reach[~keep])
+    state.prune(front.case[~keep], front.log_p[~keep])
     return front.take(keep)
 
 
-def _first(front: Frontier, k: int, account: _Account) -> Frontier:
-    """The k likeliest of each case in falling order; the account takes the others."""
+def _first(front: Frontier, k: int, state: _SearchState) -> Frontier:
+    """The k most probable of each case in falling order; the others are pruned."""
     order = np.lexsort((-front.log_p, front.case))
-    counts = np.bincount(front.case, minlength=len(account.closed))
+    counts = np.bincount(front.case, minlength=len(state.pruned))
     place = np.arange(len(front)) - np.repeat(np.cumsum(counts) - counts, counts)
     others = order[place >= k]
-    account.close(front.case[others], front.log_p[others])
+    state.prune(front.case[others], front.log_p[others])
     return front.take(order[place < k])
 
 

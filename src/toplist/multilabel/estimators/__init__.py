@@ -1,4 +1,8 @@
-"""Multi-label classifiers in scikit-learn's manners that predict top lists of label sets."""
+"""Multi-label classifiers in scikit-learn's manner that predict top lists of label sets.
+
+In: features and an indicator matrix. Out: TopLists over label sets, and what scikit-learn's classifiers give. May
+import `multilabel`, `postprocess` and scikit-learn.
+"""
 
 from toplist.errors import TopListError
 

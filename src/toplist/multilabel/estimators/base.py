@@ -1,11 +1,4 @@
-"""What the multi-label classifiers have in common: data in, lists, decisions and marginals out.
-
-What is to be learnt: which labels each training case has.
-
-One classifier per label, and how to ask them all.
-
-Marginals of lists whose rest mass is of another opinion.
-"""
+"""Base of the multi-label classifiers: targets, one classifier per label, lists, decisions and marginals."""
 
 from __future__ import annotations
 
@@ -19,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import get_tags
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -29,10 +23,13 @@ from toplist._typing import Bools, Floats
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.multilabel.marginal_probabilities import space_of, told
+from toplist.multilabel.marginal_probabilities import as_set_lists, decoded
 from toplist.multilabel.set_decisions import f1_sets, mode_sets
 
 Form = Literal["vector", "dense", "sparse", "spmatrix"]
+
+DECISIONS = ("mode", "f1", "hamming")
+DECIDING = 50  # sets that the best one for F1 is found from, at least: unlisted sets do not count there
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class Targets:
 
 
 def read_targets(y: Any, columns: Any, *, empty: bool) -> Targets:
-    """Targets from what scikit-learn has let through; `columns` are the names in a data frame, or None."""
+    """Targets from what scikit-learn has validated; `columns` are the names in a data frame, or None."""
     if y.ndim == 1:
         targets = _from_vector(y)
     else:
@@ -103,12 +100,8 @@ def _zeros_and_ones(y: Any) -> Bools:
     return np.asarray(dense, dtype=np.float64) > 0
 
 
-DECISIONS = ("mode", "f1", "hamming")
-DECIDING = 50  # sets that the best one for F1 is found from, at least: what is not listed has no say there
-
-
 class SetClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of label sets; its parts say how to learn, which sets are likely, and how likely labels are."""
+    """Base of the classifiers of label sets, which implement `_fit`, `_lists` and `_marginals`."""
 
     decision: str
     k: int
@@ -117,9 +110,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     classes_: Any
     form_: Form
 
-    @abstractmethod
-    def _learner(self) -> Any:
-        """The classifier that it is built on, not fitted."""
+    estimator: Any
+    random_state: Any
 
     @abstractmethod
     def _fit(self, X: Any, targets: Targets) -> None:
@@ -127,16 +119,27 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _lists(self, X: Any, k: int) -> TopLists:
-        """The k likeliest sets of checked cases, as valid lists."""
+        """The k most probable sets of checked cases, as valid lists."""
 
     @abstractmethod
     def _marginals(self, X: Any) -> Floats:
         """The probability of each label in checked cases."""
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from features and an indicator matrix with a row per case and a column per label.
+        """Learn from features and labels.
 
-        Both may be arrays, data frames (whose columns name the labels) or sparse. A vector of two values is one label.
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix
+            Features with a row per case.
+        Y : array, data frame or sparse matrix
+            Zeros and ones with a row per case and a column per label, whose names are those of a data frame. A vector
+            of two values is one label.
+
+        Returns
+        -------
+        object
+            Itself, fitted.
         """
         if self.decision not in DECISIONS:
             raise TopListError(f"the decision is one of {', '.join(DECISIONS)}, not {self.decision!r}.")
@@ -150,19 +153,17 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_toplist(self, X: Any, k: int | None = None) -> TopLists:
-        """The k likeliest label sets of each case (the parameter `k`, unless told otherwise), as a valid top list."""
+        """Valid top lists of the k most probable label sets of each case; `k` is the parameter by default."""
         return self._lists(self._checked(X), as_whole(self.k if k is None else k, "k", 1))
 
     def predict(self, X: Any) -> Any:
-        """One set per case, in the form of the targets: the likeliest, or the best for F1 or for the Hamming loss."""
+        """One set per case, in the form of the targets: the most probable, or the best for F1 or the Hamming loss."""
         rows = self._checked(X)
         if self.decision == "hamming":
             chosen = self._marginals(rows) > 0.5
         else:
-            decide = mode_sets if self.decision == "mode" else f1_sets
-            chosen = decide(
-                self._lists(rows, self.k if self.decision == "mode" else max(self.k, DECIDING))
-            ).indicators()
+            decide, k = (mode_sets, self.k) if self.decision == "mode" else (f1_sets, max(self.k, DECIDING))
+            chosen = decide(self._lists(rows, k)).indicators()
         return shaped(chosen, self.classes_, self.form_)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -172,8 +173,17 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def label_names_(self) -> tuple[Hashable, ...]:
-        """What the labels are called: the columns of a data frame, or their places."""
+        """The names of the labels: the columns of a data frame, or their places."""
         return self.space_.names
+
+    def _learner(self) -> Any:
+        """The classifier that it is built on, not fitted."""
+        return LogisticRegression(solver="liblinear") if self.estimator is None else self.estimator
+
+    def _random(self) -> tuple[np.random.RandomState, np.random.RandomState | None]:
+        """The source of randomness, and the one of seeds for the parts: None without a `random_state`."""
+        rng = check_random_state(self.random_state)
+        return rng, None if self.random_state is None else rng
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -195,7 +205,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A label that all training cases have, or none: (successes + 1/2) / (cases + 1), whatever is asked."""
+    """The classifier of a label that all training cases have, or none: (successes + 1/2) / (cases + 1)."""
 
     p: float
 
@@ -212,8 +222,12 @@ class Constant:
 def seeded(estimator: Any, rng: np.random.RandomState | None) -> Any:
     """A clone; with `rng`, every `random_state` in it that is None has a seed."""
     copy = clone(estimator)
+
+    def is_seed(key: str) -> bool:
+        return key == "random_state" or key.endswith("__random_state")
+
     if rng is not None:
-        missing = [key for key, value in sorted(copy.get_params().items()) if _is_seed(key) and value is None]
+        missing = [key for key, value in sorted(copy.get_params().items()) if is_seed(key) and value is None]
         copy.set_params(**{key: int(rng.randint(np.iinfo(np.int32).max)) for key in missing})
     return copy
 
@@ -236,7 +250,7 @@ def score_labels(models: Sequence[Any], X: Any, *, n_jobs: int | None = None) ->
 
 
 def require_scores(estimator: Any, calibration: str | None) -> None:
-    """Raise if what the classifier says of a label is no probability, and will not become one."""
+    """Raise if the scores of a classifier are no probabilities, and are not calibrated."""
     kind = type(estimator).__name__
     if hasattr(estimator, "predict_proba"):
         return
@@ -246,8 +260,10 @@ def require_scores(estimator: Any, calibration: str | None) -> None:
         raise TopListError(f'{kind} has no predict_proba: calibrate its margins with calibration="isotonic" or "beta".')
 
 
-def _is_seed(key: str) -> bool:
-    return key == "random_state" or key.endswith("__random_state")
+def require_proba(estimator: Any) -> None:
+    """Raise if a classifier has no probabilities."""
+    if not hasattr(estimator, "predict_proba"):
+        raise TopListError(f"{type(estimator).__name__} has no predict_proba: a list needs probabilities.")
 
 
 def _fit_label(estimator: Any, X: Any, y: Bools) -> Any:
@@ -257,13 +273,14 @@ def _fit_label(estimator: Any, X: Any, y: Bools) -> Any:
 def _score(model: Any, X: Any) -> Floats:
     if isinstance(model, Constant):
         return np.full(X.shape[0], model.p)
-    says = model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else expit(model.decision_function(X))
-    return np.asarray(says, dtype=np.float64)
+    p = model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else expit(model.decision_function(X))
+    return np.asarray(p, dtype=np.float64)
 
 
 def listed_marginals(lists: TopLists, others: Floats) -> Floats:
     """The probability of each label: by the listed sets, and for the rest mass as in `others`, (cases, labels)."""
-    sets = told(space_of(lists), lists.classes)
+    lists, space = as_set_lists(lists)
+    sets = decoded(space, lists.classes)
     case = np.repeat(np.arange(len(lists)), lists.sizes)
     entry = case[sets.rows] * sets.width + sets.labels
     weight = np.repeat(lists.normalized_confidences, sets.sizes)

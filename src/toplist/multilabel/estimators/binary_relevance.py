@@ -1,4 +1,4 @@
-"""A classifier per label."""
+"""Binary relevance: a classifier per label."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from toplist._typing import Floats
@@ -25,18 +23,43 @@ from toplist.multilabel.independent import best_sets, only_empty
 
 
 class BinaryRelevance(TransformerMixin, SetClassifier):
-    """One classifier per label; the probability of a set is the product of those of its labels.
+    """Binary relevance: one classifier per label; the probability of a set is the product of those of its labels.
 
-    `estimator` is cloned for each label (a logistic regression by liblinear, if None). A label that never varies in
-    training has probability (successes + 1/2) / (cases + 1). With `calibration="isotonic"` or `"beta"`, a calibrator
-    per label learns from what classifiers say of cases that they have not seen (`cv` folds); the classifiers
-    themselves learn from all cases. A classifier without `predict_proba` needs that. `decision` says what `predict`
-    takes from a list: the likeliest set ("mode"), the best for instance F1 ("f1"), the labels more likely than not
-    ("hamming"). `k` is the length of lists, and `empty=False` excludes the empty set. With a `random_state` every
-    random part has a seed. As a transformer it gives the marginals, by the names of the labels.
+    A label that never varies in training has probability (successes + 1/2) / (cases + 1). As a transformer it gives the
+    marginals, by the names of the labels.
 
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Cloned for each label; a logistic regression by liblinear by default. Without `predict_proba` it needs
+        `calibration`.
+    calibration : {"isotonic", "beta"}, optional
+        Calibrate each label on scores of classifiers that were fitted to the other folds; the classifiers themselves
+        learn from all cases.
+    cv : int or splitter, default 5
+        The folds.
+    decision : {"mode", "f1", "hamming"}, default "mode"
+        What `predict` takes from a list: the most probable set, the best for instance F1, the labels more probable
+        than not.
+    k : int, default 10
+        The length of the lists.
+    empty : bool, default True
+        Whether the empty set is a class.
+    n_jobs : int, optional
+        How many labels are fitted at once.
+    random_state : int or RandomState, optional
+        With it every random part has a seed.
+
+    Attributes
+    ----------
+    estimators_, calibrators_ : list
+        One of each per label; `calibrators_` is None without calibration.
+    space_ : LabelSets
+        The label sets.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> model = BinaryRelevance(k=2).fit(X, [[1, 0], [1, 0], [1, 1], [0, 1]])
     >>> model.predict_toplist([[0.0]]).sizes, model.predict([[0.0]])
     (array([2]), array([[1, 0]]))
@@ -73,15 +96,11 @@ class BinaryRelevance(TransformerMixin, SetClassifier):
         _check_feature_names_in(self, input_features, generate_names=False)
         return np.array([str(name) for name in self.label_names_], dtype=object)
 
-    def _learner(self) -> Any:
-        return LogisticRegression(solver="liblinear") if self.estimator is None else self.estimator
-
     def _fit(self, X: Any, targets: Targets) -> None:
         require_calibration(self.calibration)
         learner, y = self._learner(), targets.matrix
         require_scores(learner, self.calibration)
-        rng = check_random_state(self.random_state)
-        seeds = None if self.random_state is None else rng
+        rng, seeds = self._random()
         self.calibrators_ = None
         if self.calibration is not None:
             fold = assign_folds(self.cv, X, y, rng)

@@ -1,7 +1,4 @@
-"""From what a classifier says of a label to how often that is right: isotonic and beta calibration, label by label.
-
-Scores of training cases from models that have not seen them.
-"""
+"""Calibration of scores label by label, and scores of training cases from classifiers fitted to other folds."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ Calibrator = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, slots=True)
 class IsotonicCalibrator:
-    """A rising step function of the score, with straight lines between the steps."""
+    """An isotonic function of the score, interpolated between its steps."""
 
     x: Floats
     y: Floats
@@ -34,7 +31,7 @@ class IsotonicCalibrator:
     def of(cls, score: Floats, y: Bools) -> IsotonicCalibrator:
         """The isotonic regression of outcomes on scores, with a case of one half at either end of these.
 
-        The plain regression says 0 below the first success and 1 above the last failure, after however few cases, and
+        The plain regression is 0 below the first success and 1 above the last failure, after however few cases, and
         one wrong 0 makes a log score infinite. A case that is half a success and half a failure turns the lowest
         block, of n cases and s successes, into (s + 1/2) / (n + 1), the rule of Krichevsky and Trofimov, and so the
         highest; where that passes a block in between, the two become one, so that the function still rises.
@@ -48,11 +45,10 @@ class IsotonicCalibrator:
         return np.interp(score, self.x, self.y)
 
 
-def _isotonic(score: Floats, y: Bools) -> Calibrator:
-    return IsotonicCalibrator.of(score, y)
-
-
-CALIBRATIONS: Mapping[str, Callable[[Floats, Bools], Calibrator]] = {"isotonic": _isotonic, "beta": fit_beta}
+CALIBRATIONS: Mapping[str, Callable[[Floats, Bools], Calibrator]] = {
+    "isotonic": IsotonicCalibrator.of,
+    "beta": fit_beta,
+}
 
 
 def require_calibration(kind: Any) -> None:
@@ -83,7 +79,7 @@ def assign_folds(cv: Any, X: Any, Y: Bools, rng: np.random.RandomState) -> Ints:
     """The fold of each case: `cv` shuffled ones, or those of a splitter that puts each case into one test part."""
     cases = len(Y)
     if cases < 2:
-        raise TopListError(f"cross-fitting holds some cases out and learns from the others; n_samples={cases}.")
+        raise TopListError(f"cross-fitting holds some cases out and fits to the others; n_samples={cases}.")
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
             raise TopListError(f"cross-fitting takes two folds or more, not cv={cv}.")
@@ -100,7 +96,7 @@ def assign_folds(cv: Any, X: Any, Y: Bools, rng: np.random.RandomState) -> Ints:
 def out_of_fold(
     estimator: Any, X: Any, Y: Bools, fold: Ints, *, rng: np.random.RandomState | None, n_jobs: int | None
 ) -> Floats:
-    """What classifiers that learnt from the other folds say of each case."""
+    """The scores of each case by classifiers that were fitted to the other folds."""
     out = np.empty(Y.shape)
     for held_out in range(int(fold.max()) + 1):
         there = fold == held_out
@@ -112,21 +108,21 @@ def out_of_fold(
 def out_of_two_folds(
     estimator: Any, X: Any, Y: Bools, fold: Ints, *, rng: np.random.RandomState | None, n_jobs: int | None
 ) -> list[Floats]:
-    """For each fold, what classifiers that learnt neither from it nor from a case's own fold say of the others' cases.
+    """For each fold, scores of the other cases by classifiers that were fitted neither to it nor to a case's own fold.
 
-    A calibrator for a fold that learns from these has never heard of the fold's labels, not even through the
+    A calibrator for a fold that is fitted to these does not depend on the fold's labels, not even through the
     classifiers. Rows of the fold itself are NaN.
     """
     folds = int(fold.max()) + 1
     if folds < 3:
         raise TopListError(
-            "calibrated candidates need three folds or more: one to look at, one to calibrate, one to learn."
+            "calibrated candidates need three folds or more: one to predict, one to calibrate, one to fit."
         )
     out = [np.full(Y.shape, np.nan) for _ in range(folds)]
     for one, other in combinations(range(folds), 2):
         there = (fold == one) | (fold == other)
         models = fit_labels(estimator, X[~there], Y[~there], rng=rng, n_jobs=n_jobs)
-        said = score_labels(models, X[there], n_jobs=n_jobs)
-        out[one][fold == other] = said[fold[there] == other]
-        out[other][fold == one] = said[fold[there] == one]
+        scores = score_labels(models, X[there], n_jobs=n_jobs)
+        out[one][fold == other] = scores[fold[there] == other]
+        out[other][fold == one] = scores[fold[there] == one]
     return out

@@ -1,4 +1,4 @@
-"""A classifier chain, searched for its likeliest sets."""
+"""A classifier chain, searched for its most probable sets."""
 
 from __future__ import annotations
 
@@ -8,29 +8,58 @@ import numpy as np
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
-from sklearn.utils import check_random_state
 
 from toplist._typing import Bools, Floats
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.multilabel.chains import chain_sets
-from toplist.multilabel.estimators.base import Constant, SetClassifier, Targets, listed_marginals, seeded
+from toplist.multilabel.estimators.base import (
+    Constant,
+    SetClassifier,
+    Targets,
+    listed_marginals,
+    require_proba,
+    seeded,
+)
 
 
 class ProbabilisticChain(SetClassifier):
-    """A classifier per label that sees the labels before it: P(y | x) = prod_j P(y_j | x, y_1 .. y_(j-1)).
+    """Probabilistic classifier chain: P(y | x) = prod_j P(y_j | x, y_1 .. y_(j-1)), searched by `chain_sets`.
 
-    Built on scikit-learn's `ClassifierChain` and `chain_sets`: `order` is "random", None for the order of the columns,
-    or a list of places; `search`, `width` and `most` say how sets are searched for. `estimator` is any classifier with
-    `predict_proba` (a logistic regression by liblinear, if None; linear logistic models are searched much faster than
-    others). Labels that never vary in training come last, and keep their value with
-    probability (cases + 1/2) / (cases + 1). In `predict_proba` the labels of sets that are not listed are as likely as
-    `ClassifierChain` says. `decision`, `k`, `empty` and `random_state` are as in `BinaryRelevance`.
+    Built on scikit-learn's `ClassifierChain`. Labels that never vary in training come last, and keep their value with
+    probability (cases + 1/2) / (cases + 1). In `predict_proba` the labels of sets that are not listed have the
+    probabilities of `ClassifierChain`.
 
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> model = ProbabilisticChain(order=None).fit(X, [[1, 0], [1, 0], [1, 1], [0, 1]])
-    >>> model.predict([[0.0]])
+    Parameters
+    ----------
+    estimator : classifier, optional
+        With `predict_proba`; a logistic regression by liblinear by default. Linear logistic models are searched much
+        faster than others.
+    order : "random", None or list of int, default "random"
+        The order of the labels; None is that of the columns.
+    search, width, most
+        As in `chain_sets`.
+    decision : {"mode", "f1", "hamming"}, default "mode"
+        What `predict` takes from a list: the most probable set, the best for instance F1, the labels more probable
+        than not.
+    k : int, default 10
+        The length of the lists.
+    empty : bool, default True
+        Whether the empty set is a class.
+    random_state : int or RandomState, optional
+        With it every random part has a seed.
+
+    Attributes
+    ----------
+    chain_ : ClassifierChain
+        The fitted chain.
+    space_ : LabelSets
+        The label sets.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> ProbabilisticChain(order=None).fit(X, [[1, 0], [1, 0], [1, 1], [0, 1]]).predict([[0.0]])
     array([[1, 0]])
     """
 
@@ -57,15 +86,10 @@ class ProbabilisticChain(SetClassifier):
         self.empty = empty
         self.random_state = random_state
 
-    def _learner(self) -> Any:
-        return LogisticRegression(solver="liblinear") if self.estimator is None else self.estimator
-
     def _fit(self, X: Any, targets: Targets) -> None:
         learner, y = self._learner(), targets.matrix
-        if not hasattr(learner, "predict_proba"):
-            raise TopListError(f"{type(learner).__name__} has no predict_proba: a list needs probabilities.")
-        rng = check_random_state(self.random_state)
-        seeds = None if self.random_state is None else rng
+        require_proba(learner)
+        rng, seeds = self._random()
         share = y.mean(axis=0)
         varies: Bools = (share > 0) & (share < 1)
         order = self._order(y.shape[1], rng)
@@ -75,7 +99,7 @@ class ProbabilisticChain(SetClassifier):
             self.chain_.fit(X, y[:, varied].astype(np.int64))
         links = [*getattr(self.chain_, "estimators_", ())]
         for label in fixed:
-            links.append(_unmoved(X.shape[1] + len(links), Constant.of(y[:, label]).p))
+            links.append(_constant_link(X.shape[1] + len(links), Constant.of(y[:, label]).p))
         self.chain_.estimators_, self.chain_.order_ = links, np.concatenate((varied, fixed))
         self.chain_.classes_ = [link.classes_ for link in links]
         self.chain_.n_features_in_, self.chain_.chain_method_ = X.shape[1], "predict"
@@ -99,8 +123,8 @@ class ProbabilisticChain(SetClassifier):
         return listed_marginals(self._lists(X, self.k), self.chain_.predict_proba(X))
 
 
-def _unmoved(features: int, p: float) -> LogisticRegression:
-    """A logistic regression that says the same of everything."""
+def _constant_link(features: int, p: float) -> LogisticRegression:
+    """A logistic regression with the same probability for every case."""
     model = LogisticRegression()
     model.classes_, model.n_features_in_ = np.array([0, 1]), features
     model.coef_, model.intercept_ = np.zeros((1, features)), np.array([logit(p)])

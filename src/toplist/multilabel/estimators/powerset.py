@@ -5,31 +5,53 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state
 
 from toplist._arguments import as_number
-from toplist._typing import Bools, Floats
+from toplist._typing import Bools, Floats, Ints
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import Sets
-from toplist.multilabel.estimators.base import SetClassifier, Targets, seeded
+from toplist.multilabel.estimators.base import SetClassifier, Targets, require_proba, seeded
 from toplist.multilabel.support import support_sets
 
 
 class LabelPowerset(SetClassifier):
-    """One classifier of whole label sets: those that occur in training share 1 - `unseen`, all others the rest.
+    """Label powerset: one classifier of whole label sets, and a mass for those that do not occur in training.
 
-    `estimator` is any classifier with `predict_proba` (a multinomial logistic regression, if None). `unseen` is a
-    number from 0 to below 1, or "good-turing": the share of training cases whose set occurs once, which is how often a
-    set is new when one case is left out and the others are known (Good, 1953); as (once + 1/2) / (cases + 1), it is
-    neither 0 nor 1, and at most the share of the unseen among all sets. In `predict_proba` the labels
-    of unseen sets are as frequent as in training. `decision`, `k`, `empty` and `random_state` are as in
-    `BinaryRelevance`.
+    In `predict_proba` the labels of unseen sets are as frequent as in training.
 
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    Parameters
+    ----------
+    estimator : classifier, optional
+        With `predict_proba`; a multinomial logistic regression by default.
+    unseen : float or "good-turing", default "good-turing"
+        The mass of all other sets, from 0 to below 1; or (once + 1/2) / (cases + 1), once being the number of training
+        cases whose set occurs once (Good, 1953), at most the share of the unseen among all sets.
+    decision : {"mode", "f1", "hamming"}, default "mode"
+        What `predict` takes from a list: the most probable set, the best for instance F1, the labels more probable
+        than not.
+    k : int, default 10
+        The length of the lists.
+    empty : bool, default True
+        Whether the empty set is a class.
+    random_state : int or RandomState, optional
+        With it every random part has a seed.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier; None if there is one set only.
+    sets_ : Sets
+        The sets of the training cases.
+    unseen_ : float
+        The mass of all others.
+    space_ : LabelSets
+        The label sets.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> model = LabelPowerset(unseen=0.1).fit(X, [[1, 0], [1, 0], [0, 1], [0, 1]])
     >>> model.predict_toplist([[0.0]]).rest.round(3), model.predict([[0.0]])
     (array([0.1]), array([[1, 0]]))
@@ -57,18 +79,16 @@ class LabelPowerset(SetClassifier):
 
     def _fit(self, X: Any, targets: Targets) -> None:
         learner, y = self._learner(), targets.matrix
-        if not hasattr(learner, "predict_proba"):
-            raise TopListError(f"{type(learner).__name__} has no predict_proba: a list needs probabilities.")
+        require_proba(learner)
         _, first, which, times = np.unique(
             Sets.from_indicators(y).fold(self.space_.keys), return_index=True, return_inverse=True, return_counts=True
         )
         self.sets_ = Sets.from_indicators(y[first])
         self.unseen_ = self._unseen(times, len(y))
         self.shares_ = (y.sum(axis=0) + 0.5) / (len(y) + 1)
-        rng = None if self.random_state is None else check_random_state(self.random_state)
-        self.estimator_ = None if len(times) == 1 else seeded(learner, rng).fit(X, which)
+        self.estimator_ = None if len(times) == 1 else seeded(learner, self._random()[1]).fit(X, which)
 
-    def _unseen(self, times: NDArray[np.int64], cases: int) -> float:
+    def _unseen(self, times: Ints, cases: int) -> float:
         if self.unseen != "good-turing":
             if isinstance(self.unseen, str):
                 raise TopListError(f'unseen is a number or "good-turing", not {self.unseen!r}.')

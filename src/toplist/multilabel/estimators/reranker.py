@@ -1,13 +1,4 @@
-"""Binary relevance whose likely sets a boosted classifier weighs again.
-
-The sets that a case may have: its likeliest under independent labels, and the likeliest of those seen before.
-
-What a candidate set looks like to a classifier of whether it is the true one.
-
-Which candidate is the true set: boosted classifiers that are monotone in the product, and stop by cases held out.
-
-What a booster learns from: the candidates of training cases, as they would look to one who has not seen the case.
-"""
+"""Reranking: candidate sets of binary relevance, weighted by boosted classifiers of whether a candidate is true."""
 
 from __future__ import annotations
 
@@ -20,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state
 
 from toplist._arguments import as_whole
 from toplist._typing import Bools, Floats, Ints
@@ -35,6 +24,7 @@ from toplist.multilabel.estimators.base import (
     Targets,
     fit_labels,
     listed_marginals,
+    require_proba,
     require_scores,
     score_labels,
     seeded,
@@ -49,14 +39,31 @@ from toplist.multilabel.estimators.calibration import (
     require_calibration,
 )
 from toplist.multilabel.independent import best_sets
-from toplist.multilabel.marginal_probabilities import space_of, told
-from toplist.multilabel.support import lists_of_sets, support_log_scores
+from toplist.multilabel.marginal_probabilities import as_set_lists, decoded
+from toplist.multilabel.support import lists_of_sets, offsets_of, support_log_scores
 
-_ENTRIES = 1 << 24  # of a matrix with a column per seen set
+Rows = NDArray[np.float32]
+
+SUMMARIES = (
+    "log product", "gap to the best", "rank", "log prior", "size", "size beyond expected", "least log marginal inside",
+    "mean log marginal inside", "largest marginal outside",
+)  # fmt: skip
+"""The first columns; a column per label follows for whether the set holds it, and one for its marginal."""
+
+RISING, FALLING = (0, 3), (1, 2)
+"""Columns in which the probability may only rise, or only fall: all that changes with the product alone, and the
+prior. A set is the rarer in the other folds the more frequent it is in its own, and that must not be learnt."""
+
+RATE, ROUNDS, LEAVES, RIDGE, PATIENCE = 0.1, 500, 15, 1.0, 15
+"""Learning rate, most rounds, leaves of a tree, penalty on their values, rounds without progress before it stops."""
+
+_ENTRIES = 1 << 24  # of a matrix with a column per training set
+_ENTRIES_FEATURES = 1 << 22  # of a matrix with a column per label
+_COLUMNS = 64  # labels with columns of their own: the most frequent
 
 
 @dataclass(frozen=True, slots=True)
-class SeenSets:
+class TrainingSets:
     """The different label sets of some cases, their codes in rising order, and how many cases have each."""
 
     sets: Sets
@@ -65,7 +72,7 @@ class SeenSets:
     cases: int
 
     @classmethod
-    def of(cls, space: LabelSets, Y: Bools) -> SeenSets:
+    def of(cls, space: LabelSets, Y: Bools) -> TrainingSets:
         """The sets of an indicator matrix."""
         codes, first, times = np.unique(space.encode(Y), return_index=True, return_counts=True)
         return cls(Sets.from_indicators(Y[first]), codes, times, len(Y))
@@ -98,13 +105,13 @@ class Candidates:
         return np.cumsum(counts) - counts
 
 
-def find_candidates(space: LabelSets, p: Floats, count: int, seen: SeenSets | None) -> Candidates:
-    """The `count` most probable sets of each case, and as many of the seen ones, each once."""
+def find_candidates(space: LabelSets, p: Floats, count: int, known: TrainingSets | None) -> Candidates:
+    """The `count` most probable sets of each case, and as many of the training sets, each once."""
     lists = best_sets(p, count, space)
-    case, sets = np.repeat(np.arange(len(p)), lists.sizes), told(space_of(lists), lists.classes)
-    if seen is not None:
-        rows, which = _likely_seen(p, seen, count)
-        case, sets = np.concatenate((case, rows)), Sets.join([sets, seen.sets.take(which)])
+    case, sets = np.repeat(np.arange(len(p)), lists.sizes), decoded(as_set_lists(lists)[1], lists.classes)
+    if known is not None:
+        rows, which = _probable_training_sets(p, known, count)
+        case, sets = np.concatenate((case, rows)), Sets.join([sets, known.sets.take(which)])
     codes, log_p = space.encode(sets), _log_p(p, case, sets)
     order = np.lexsort((codes, case))
     new = np.ones(len(order), dtype=bool)
@@ -114,12 +121,12 @@ def find_candidates(space: LabelSets, p: Floats, count: int, seen: SeenSets | No
     return Candidates(case[order], sets.take(order), codes[order], log_p[order], len(p))
 
 
-def _likely_seen(p: Floats, seen: SeenSets, count: int) -> tuple[Ints, Ints]:
-    """For each case the most probable of the seen sets: cases, and places among these sets."""
-    most, step = min(count, len(seen.sets)), max(1, _ENTRIES // len(seen.sets))
+def _probable_training_sets(p: Floats, known: TrainingSets, count: int) -> tuple[Ints, Ints]:
+    """For each case the most probable of the training sets: cases, and places among these sets."""
+    most, step = min(count, len(known.sets)), max(1, _ENTRIES // len(known.sets))
     which = np.empty((len(p), most), np.int64)
     for at in range(0, len(p), step):
-        log_p = support_log_scores(p[at : at + step], seen.sets)
+        log_p = support_log_scores(p[at : at + step], known.sets)
         which[at : at + step] = kernel.select(np.ascontiguousarray(log_p), most)[0]
     return np.repeat(np.arange(len(p)), most), which.ravel()
 
@@ -133,26 +140,11 @@ def _log_p(p: Floats, case: Ints, sets: Sets) -> Floats:
     return log_p
 
 
-Rows = NDArray[np.float32]
-
-SUMMARIES = (
-    "log product", "gap to the best", "rank", "log prior", "size", "size beyond expected", "least log marginal inside",
-    "mean log marginal inside", "largest marginal outside",
-)  # fmt: skip
-"""The first columns; a column per label follows for whether the set holds it, and one for its marginal."""
-
-RISING, FALLING = (0, 3), (1, 2)
-"""Columns in which the probability may only rise, or only fall: all that changes with the product alone, and the
-prior. A set is the rarer in the other folds the more frequent it is in its own, and that must not be learnt."""
-
-_ENTRIES_FEATURES = 1 << 22  # of a matrix with a column per label
-
-
-def describe(p: Floats, candidates: Candidates, seen: SeenSets, labels: Ints) -> Rows:
+def describe(p: Floats, candidates: Candidates, known: TrainingSets, labels: Ints) -> Rows:
     """A row per candidate, with columns of their own for some labels, by their places."""
     own = len(SUMMARIES)
     out = np.empty((len(candidates.case), own + 2 * len(labels)), np.float32)
-    _summarize(out, p, candidates, seen)
+    _summarize(out, p, candidates, known)
     step = max(1, _ENTRIES_FEATURES // p.shape[1])
     for first in range(0, len(out), step):
         here = slice(first, first + step)
@@ -165,11 +157,11 @@ def describe(p: Floats, candidates: Candidates, seen: SeenSets, labels: Ints) ->
 
 
 def monotone(columns: int) -> list[int]:
-    """The direction of each column, 0 where it may go either way."""
+    """The direction of each column, 0 where it may go either model."""
     return [1 if at in RISING else -1 if at in FALLING else 0 for at in range(columns)]
 
 
-def _summarize(out: Rows, p: Floats, candidates: Candidates, seen: SeenSets) -> None:
+def _summarize(out: Rows, p: Floats, candidates: Candidates, known: TrainingSets) -> None:
     case, sets, starts = candidates.case, candidates.sets, candidates.starts
     inside = np.log(p)[case[sets.rows], sets.labels]
     size, filled = sets.sizes, sets.sizes > 0
@@ -181,23 +173,19 @@ def _summarize(out: Rows, p: Floats, candidates: Candidates, seen: SeenSets) -> 
     out[:, 0] = candidates.log_p
     out[:, 1] = candidates.log_p[starts][case] - candidates.log_p
     out[:, 2] = np.arange(len(case)) - starts[case]
-    out[:, 3] = np.log((seen.count(candidates.codes) + 0.5) / (seen.cases + 1))
+    out[:, 3] = np.log((known.count(candidates.codes) + 0.5) / (known.cases + 1))
     out[:, 4] = size
     out[:, 5] = size - p.sum(axis=1)[case]
     out[:, 6], out[:, 7] = least, mean
 
 
-RATE, ROUNDS, LEAVES, RIDGE, PATIENCE = 0.1, 500, 15, 1.0, 15
-"""Learning rate, most rounds, leaves of a tree, penalty on their values, rounds without progress before it stops."""
-
-
 def fit_boosters(
     booster: Any, rows: Rows, true: Bools, fold: Ints, *, rng: np.random.RandomState, n_jobs: int | None
 ) -> list[Any]:
-    """A classifier for each fold, which learns from the other folds and stops when this one gets worse.
+    """A classifier for each fold, fitted to the other folds until the score of this one gets worse.
 
-    `fold` is that of a row's case, so that no case is on both sides. A classifier that people bring learns from the
-    other folds as well, and stops as it likes.
+    `fold` is that of a row's case, so that no case is on both sides. A user's classifier is fitted to the other folds
+    as well, without that stop.
     """
     if true.all() or not true.any():
         return [Constant.of(true)]
@@ -214,21 +202,21 @@ def fit_boosters(
     return fitted
 
 
-def say(fitted: Sequence[Any], rows: Rows) -> Floats:
+def mean_probability(fitted: Sequence[Any], rows: Rows) -> Floats:
     """The mean probability that a row is the true set."""
     each = [one(rows) if isinstance(one, Constant) else one.predict_proba(rows)[:, 1] for one in fitted]
     return np.asarray(np.mean(each, axis=0), dtype=np.float64)
 
 
-def say_of_others(fitted: Sequence[Any], rows: Rows, fold: Ints) -> Floats:
-    """The probability that a row is the true set, by the classifier that has not learnt from its fold."""
+def out_of_fold_probability(fitted: Sequence[Any], rows: Rows, fold: Ints) -> Floats:
+    """The probability that a row is the true set, by the classifier that was fitted to the other folds."""
     if len(fitted) == 1:
-        return say(fitted, rows)
+        return mean_probability(fitted, rows)
     out = np.empty(len(rows))
     for held_out, one in enumerate(fitted):
         there = fold == held_out
         if there.any():
-            out[there] = say([one], rows[there])
+            out[there] = mean_probability([one], rows[there])
     return out
 
 
@@ -239,8 +227,8 @@ def require_booster(booster: Any) -> None:
             raise TopListError(f"the booster is {' or '.join(map(repr, BOOSTERS))} or a classifier, not {booster!r}.")
         if booster == "lightgbm":
             _lightgbm()
-    elif not hasattr(booster, "predict_proba"):
-        raise TopListError(f"{type(booster).__name__} has no predict_proba: a list needs probabilities.")
+    else:
+        require_proba(booster)
 
 
 def _hist(rows: Rows, true: Bools, later: Rows, truth: Bools, seed: int, _: int | None) -> Any:
@@ -294,12 +282,9 @@ def _lightgbm() -> Any:
         raise TopListError('booster="lightgbm" needs LightGBM: pip install lightgbm, or take booster="hist".') from None
 
 
-_COLUMNS = 64  # labels with columns of their own: the most frequent
-
-
 @dataclass(frozen=True, slots=True)
 class FoldModel:
-    """How candidates are found and described."""
+    """How candidates of a case are found, and turned into rows of features."""
 
     space: LabelSets
     calibration: str | None
@@ -310,7 +295,7 @@ class FoldModel:
 
     @classmethod
     def of(cls, space: LabelSets, Y: Bools, *, calibration: str | None, count: int, support: bool) -> FoldModel:
-        """The way for some training cases; a marginal is at least half a case among them away from 0 and 1."""
+        """From training cases; a marginal is at least half a case among them away from 0 and 1."""
         frequent = np.argsort(-Y.sum(axis=0), kind="stable")[:_COLUMNS]
         return cls(space, calibration, count, support, np.sort(frequent), 0.5 / (len(Y) + 1))
 
@@ -318,10 +303,10 @@ class FoldModel:
         """Marginals that have logarithms."""
         return np.clip(p, self.low, 1 - self.low)
 
-    def rows(self, p: Floats, seen: SeenSets) -> tuple[Candidates, Rows]:
+    def rows(self, p: Floats, known: TrainingSets) -> tuple[Candidates, Rows]:
         """The candidates of cases with these marginals, and a row of features for each."""
-        found = find_candidates(self.space, p, self.count, seen if self.support else None)
-        return found, describe(p, found, seen, self.labels)
+        found = find_candidates(self.space, p, self.count, known if self.support else None)
+        return found, describe(p, found, known, self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,19 +318,19 @@ class Examples:
     case: Ints
 
 
-def cross_fitted(way: FoldModel, scores: Floats, twice: Sequence[Floats], Y: Bools, fold: Ints) -> Examples:
-    """Candidates of each case from classifiers, calibrators, seen sets and frequencies of the other folds.
+def cross_fitted(model: FoldModel, scores: Floats, twice: Sequence[Floats], Y: Bools, fold: Ints) -> Examples:
+    """Candidates of each case from classifiers, calibrators, training sets and frequencies of the other folds.
 
-    `scores` are out of one fold, and `twice[f]`, from which the calibrators for fold f learn, out of that one, too: no
-    case has a say in what is shown of it.
+    `scores` are out of one fold, and `twice[f]`, to which the calibrators for fold f are fitted, out of that one, too:
+    no row of a case depends on its labels.
     """
-    codes, parts = way.space.encode(Y), []
+    codes, parts = model.space.encode(Y), []
     for held_out in range(int(fold.max()) + 1):
         there = np.flatnonzero(fold == held_out)
         others = fold != held_out
-        calibrators = fit_calibrators(way.calibration, twice[held_out][others], Y[others])
-        p = way.inside(calibrate(calibrators, scores[there]))
-        found, rows = way.rows(p, SeenSets.of(way.space, Y[others]))
+        calibrators = fit_calibrators(model.calibration, twice[held_out][others], Y[others])
+        p = model.inside(calibrate(calibrators, scores[there]))
+        found, rows = model.rows(p, TrainingSets.of(model.space, Y[others]))
         case = there[found.case]
         parts.append(Examples(rows, codes[case] == found.codes, case))
     return Examples(
@@ -356,9 +341,9 @@ def cross_fitted(way: FoldModel, scores: Floats, twice: Sequence[Floats], Y: Boo
 
 
 def missed_share(shown: Examples, p: Floats, cases: int) -> float:
-    """How often the true set is no candidate, where the probabilities of the candidates add up to much.
+    """The share of cases whose true set is no candidate, where the probabilities of the candidates have a large sum.
 
-    That is to more than one, or to as much as in the highest tenth of the cases: (missed + 1/2) / (cases + 1) of them.
+    That is more than one, or as much as in the highest tenth of the cases: (missed + 1/2) / (cases + 1) of them.
     """
     total = np.bincount(shown.case, weights=p, minlength=cases)
     hit = np.bincount(shown.case, weights=shown.true, minlength=cases) > 0
@@ -367,22 +352,53 @@ def missed_share(shown: Examples, p: Floats, cases: int) -> float:
 
 
 class Reranker(SetClassifier):
-    """BR-rerank: how probable each of the likely sets is, all things considered (Li, Pavlu, Aslam, Wang and Qin, 2020).
+    """BR-rerank: candidate sets of binary relevance, with probabilities by boosted classifiers.
 
     1. A classifier per label (`estimator`) and a calibrator per label, as in `BinaryRelevance`.
     2. The `candidates` most probable sets of a case under independent labels and, with `support`, as many of the sets
        that occur in training.
     3. A boosted classifier of whether a candidate is the true set: from its probability under independent labels, in
-       which it is monotone, its frequency in training, its size, its labels, and the marginals (`features.py`).
+       which it is monotone, its frequency in training, its size, its labels, and the marginals.
     4. Its probabilities, divided by their sum where that is too large, and the largest valid sublist. The sets that are
        no candidates keep as much as their share was among the training cases with such sums, cross-fitted.
 
-    What the third step learns from is what it will be shown later: the marginals of a training case come from
-    classifiers that have not seen its fold and from calibrators that have not, and its candidates and their frequencies
-    from the other folds (`cv` of them). `booster` is "hist" (scikit-learn's), "lightgbm", or any classifier with
-    `predict_proba`. It is fitted once per fold, with the fold to say when to stop for the first two, and averaged. In
-    `predict_proba` the labels of sets that are no candidates are as probable as under the first step. Everything else
-    is as in `BinaryRelevance`.
+    The third step is fitted to what it will get later: the marginals of a training case come from classifiers and
+    calibrators that were fitted to other folds, and its candidates and their frequencies from the other folds. In
+    `predict_proba` the labels of sets that are no candidates are as probable as under the first step.
+
+    Parameters
+    ----------
+    estimator, calibration, cv
+        As in `BinaryRelevance`; `calibration` is "beta" by default.
+    booster : {"hist", "lightgbm"} or classifier, default "hist"
+        scikit-learn's, LightGBM's, or any classifier with `predict_proba`. It is fitted once per fold, the first two
+        until the score of the fold gets worse, and averaged.
+    candidates : int, default 30
+        How many sets of each kind are candidates.
+    support : bool, default True
+        Whether sets that occur in training are candidates.
+    decision : {"mode", "f1", "hamming"}, default "mode"
+        What `predict` takes from a list: the most probable set, the best for instance F1, the labels more probable
+        than not.
+    k : int, default 10
+        The length of the lists.
+    empty : bool, default True
+        Whether the empty set is a class.
+    n_jobs : int, optional
+        How many labels are fitted at once.
+    random_state : int or RandomState, optional
+        With it every random part has a seed.
+
+    References
+    ----------
+    Li, Pavlu, Aslam, Wang and Qin (2020), Learning to calibrate and rerank multi-label predictions, ECML PKDD 2019.
+
+    Examples
+    --------
+    >>> X = [[i % 4] for i in range(24)]
+    >>> model = Reranker(candidates=2, cv=3, random_state=0).fit(X, [[1, 0], [1, 0], [1, 1], [0, 1]] * 6)
+    >>> model.predict([[0]])
+    array([[1, 0]])
     """
 
     def __init__(
@@ -412,41 +428,37 @@ class Reranker(SetClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learner(self) -> Any:
-        return LogisticRegression(solver="liblinear") if self.estimator is None else self.estimator
-
     def _fit(self, X: Any, targets: Targets) -> None:
         require_calibration(self.calibration)
         require_booster(self.booster)
         as_whole(self.candidates, "candidates", 1)
         learner, y = self._learner(), targets.matrix
         require_scores(learner, self.calibration)
-        rng = check_random_state(self.random_state)
-        seeds = None if self.random_state is None else rng
+        rng, seeds = self._random()
         fold = assign_folds(self.cv, X, y, rng)
         scores = out_of_fold(learner, X, y, fold, rng=seeds, n_jobs=self.n_jobs)
-        self.way_ = FoldModel.of(
+        self.fold_model_ = FoldModel.of(
             self.space_, y, calibration=self.calibration, count=self.candidates, support=self.support
         )
         twice = [scores] * (int(fold.max()) + 1)
         if self.calibration is not None:
             twice = out_of_two_folds(learner, X, y, fold, rng=seeds, n_jobs=self.n_jobs)
-        shown = cross_fitted(self.way_, scores, twice, y, fold)
+        shown = cross_fitted(self.fold_model_, scores, twice, y, fold)
         folds = fold[shown.case]
         self.boosters_ = fit_boosters(self.booster, shown.rows, shown.true, folds, rng=rng, n_jobs=self.n_jobs)
-        self.missed_ = missed_share(shown, say_of_others(self.boosters_, shown.rows, folds), len(y))
-        self.seen_ = SeenSets.of(self.space_, y)
+        self.missed_ = missed_share(shown, out_of_fold_probability(self.boosters_, shown.rows, folds), len(y))
+        self.training_sets_ = TrainingSets.of(self.space_, y)
         self.calibrators_ = fit_calibrators(self.calibration, scores, y)
         self.estimators_ = fit_labels(learner, X, y, rng=seeds, n_jobs=self.n_jobs)
 
     def _labels(self, X: Any) -> Floats:
         scores = score_labels(self.estimators_, X, n_jobs=self.n_jobs)
-        return self.way_.inside(calibrate(self.calibrators_, scores))
+        return self.fold_model_.inside(calibrate(self.calibrators_, scores))
 
     def _weigh(self, p: Floats) -> TopLists:
         """All candidates of cases with these marginals, as valid lists."""
-        found, rows = self.way_.rows(p, self.seen_)
-        return _as_lists(self.space_, found, say(self.boosters_, rows), self.missed_).valid()
+        found, rows = self.fold_model_.rows(p, self.training_sets_)
+        return _as_lists(self.space_, found, mean_probability(self.boosters_, rows), self.missed_).valid()
 
     def _lists(self, X: Any, k: int) -> TopLists:
         return self._weigh(self._labels(X)).truncate(k)
@@ -467,6 +479,6 @@ def _as_lists(space: LabelSets, found: Candidates, p: Floats, missed: float) -> 
     divisor = np.where(found.counts == space.size, total, np.maximum(total / (1.0 - missed), 1.0))
     order = np.lexsort((-p, found.case))
     order = order[p[order] > 0]
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(found.case[order], minlength=found.cases))))
+    offsets = offsets_of(np.bincount(found.case[order], minlength=found.cases))
     log_p = np.log(p[order]) - np.log(divisor)[found.case[order]]
     return lists_of_sets(space, offsets, found.sets.take(order), log_p)

@@ -1,4 +1,4 @@
-"""What models gain by disagreeing: how much better their mean is than they are on average."""
+"""Diversity of a pool: how much better the mean of models scores than they do on average."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toplist.scoring.scores import score
 
 @dataclass(frozen=True, slots=True)
 class MemberPair:
-    """Two members: their mean squared distance, and what it brings the pool at their weights."""
+    """Two members, their mean squared distance, and the gain of the pool from it at their weights."""
 
     first: str
     second: str
@@ -26,9 +26,24 @@ class MemberPair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ambiguity:
-    """Means over cases: `pool` is `mean` less `gain`, and `gain` is the sum over the pairs.
+    """The ambiguity decomposition of a linear pool: means over cases.
 
-    `gains` has one entry per case. Without outcomes, `members`, `mean` and `pool` are None.
+    Attributes
+    ----------
+    names, weights : tuple of str, ndarray
+        The members.
+    cases : int
+        The number of cases.
+    members : tuple of float or None
+        The mean score of each member; None without outcomes.
+    mean, pool : float or None
+        The weighted mean of these, and the mean score of the pool, which is `mean` less `gain`.
+    gain : float
+        The gain from disagreement, the sum over `pairs`.
+    pairs : tuple of MemberPair
+        For each two members their `distance` and `gain`.
+    gains : ndarray
+        The gain of each case.
     """
 
     names: tuple[str, ...]
@@ -42,21 +57,37 @@ class Ambiguity:
     gains: Floats = field(repr=False)
 
 
-def ambiguity(lists: Lists, y: Any = None, *, weights: Weights = None) -> Ambiguity:
-    r"""Why the mean of models scores better than they do on average, case by case, under the Brier score.
+def ambiguity(lists: Lists, y: Any = None, *, weights: Weights = None, space: Any = None) -> Ambiguity:
+    r"""Decompose the Brier score of a linear pool into the mean score of its members and the gain from disagreement.
 
     .. math:: S(\bar p, y) = \sum_j w_j S(p_j, y) - \sum_{i<j} w_i w_j \|\tilde p_i - \tilde p_j\|^2
 
-    What disagreement gains does not depend on what happens (Krogh and Vedelsby, 1995). Lists that are not valid count
-    as their largest valid sublists, without penalties.
+    The gain does not depend on the outcome. Lists that are not valid count as their largest valid sublists, without
+    penalties.
 
-    >>> import toplist as tl
-    >>> a, b = tl.TopLists.from_dicts([{0: 0.8}], 3), tl.TopLists.from_dicts([{0: 0.2, 1: 0.7}], 3)
-    >>> found = ambiguity({"a": a, "b": b}, [0])
+    Parameters
+    ----------
+    lists, weights, space
+        The models, as in `linear_pool`.
+    y : array-like, optional
+        One outcome per case.
+
+    Returns
+    -------
+    Ambiguity
+        Scores of members and pool, and the gain by pair and by case.
+
+    References
+    ----------
+    Krogh and Vedelsby (1995), Neural network ensembles, cross validation, and active learning, NIPS 7.
+
+    Examples
+    --------
+    >>> found = ambiguity({"a": [{0: 0.8}], "b": [{0: 0.2, 1: 0.7}]}, [0], space=3)
     >>> round(found.mean, 3), round(found.gain, 3), round(found.pool, 3)
     (0.6, 0.18, 0.42)
     """
-    members = Members.of(lists)
+    members = Members.of(lists, space)
     w = as_weights(weights, members.names)
     if not members.cases:
         raise ShapeError("there are no cases, and so no means over them.")

@@ -1,7 +1,4 @@
-"""Who is pooled: models' lists for the same cases, and how much each of them counts.
-
-What each member says of every class that any of them lists.
-"""
+"""The members of a pool: models' lists for the same cases, their weights, and the union of the classes they list."""
 
 from __future__ import annotations
 
@@ -15,13 +12,42 @@ from numpy.typing import NDArray
 from toplist._arguments import as_vector, is_several
 from toplist._typing import Codes, Floats
 from toplist.errors import AlignmentError, ShapeError, SpaceError
-from toplist.lists import TopLists, log_rest, require_lists
+from toplist.lists import TopLists, as_lists, log_rest
 from toplist.lists.labelsets import Codebook, LabelSets
 from toplist.lists.space import ClassSpace
 
-Lists = Sequence[TopLists] | Mapping[str, TopLists]
+Lists = Sequence[Any] | Mapping[str, Any]  # each of them anything that `as_lists` takes
 Weights = Sequence[float] | Mapping[str, float] | None
 LONGEST = 1 << 31  # no pooled list is longer
+_BLOCK = 1 << 19  # listed classes that are spread out at a time
+
+
+def named_lists(lists: Any, space: Any = None) -> dict[str, TopLists]:
+    """The lists of several models by name, over one space and for the same cases."""
+    if isinstance(lists, TopLists) or hasattr(lists, "indptr") or len(getattr(lists, "shape", (0, 0, 0))) < 3:
+        raise ShapeError("one model alone is no pool.", "Give several, as [a, b] or by name.")
+    if not is_several(lists) or isinstance(lists, str):
+        raise ShapeError(f"expected the lists of several models, by name or one after the other, got {lists!r}.")
+    given = lists if isinstance(lists, Mapping) else {f"member {at}": one for at, one in enumerate(lists, 1)}
+    if len(set(map(str, given))) < len(given):
+        raise ShapeError("two members have the same name.", "Name each differently.")
+    if not given:
+        raise ShapeError("there is nothing to pool.")
+    named = {str(name): as_lists(one, space) for name, one in given.items()}
+    members = list(named.values())
+    first, ids = members[0], _ids(members)
+    for one in members[1:]:
+        if one.space != first.space:
+            raise SpaceError(f"the lists are over {first.space!r} and {one.space!r}: give all the same space.")
+        if len(one) != len(first):
+            raise ShapeError(f"the members have {len(first):,} and {len(one):,} lists; each case needs one of each.")
+        if ids is not None and one.ids is not None and not np.array_equal(ids, one.ids):
+            raise AlignmentError("the members are about different cases: bring their ids into one order.")
+    return named
+
+
+def _ids(members: Sequence[TopLists]) -> NDArray[Any] | None:
+    return next((one.ids for one in members if one.ids is not None), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,32 +58,10 @@ class Members:
     lists: tuple[TopLists, ...]
 
     @classmethod
-    def of(cls, lists: Any) -> Members:
-        """From lists one after the other, or by name."""
-        if isinstance(lists, TopLists):
-            raise ShapeError("one model alone is no pool.", "Give several, as [a, b] or by name.")
-        if not is_several(lists):
-            raise ShapeError(f"expected the lists of several models, by name or one after the other, got {lists!r}.")
-        named = lists if isinstance(lists, Mapping) else {f"member {at}": one for at, one in enumerate(lists, 1)}
-        if len(set(map(str, named))) < len(named):
-            raise ShapeError("two members have the same name.", "Name each differently.")
-        if not named:
-            raise ShapeError("there is nothing to pool.")
-        members = list(named.values())
-        for one in members:
-            require_lists(one)
-        first = members[0]
-        ids = next((one.ids for one in members if one.ids is not None), None)
-        for one in members[1:]:
-            if one.space != first.space:
-                raise SpaceError(f"the lists are over {first.space!r} and {one.space!r}: give all the same space.")
-            if len(one) != len(first):
-                raise ShapeError(
-                    f"the members have {len(first):,} and {len(one):,} lists; each case needs one of each."
-                )
-            if ids is not None and one.ids is not None and not np.array_equal(ids, one.ids):
-                raise AlignmentError("the members are about different cases: bring their ids into one order.")
-        return cls(tuple(map(str, named)), tuple(one.strictly_valid() for one in members))
+    def of(cls, lists: Any, space: Any = None) -> Members:
+        """From the lists of several models, one after the other or by name."""
+        named = named_lists(lists, space)
+        return cls(tuple(named), tuple(one.strictly_valid() for one in named.values()))
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -66,22 +70,22 @@ class Members:
         return iter(self.lists)
 
     def __getitem__(self, at: Any) -> Members:
-        """Some of the cases of all."""
+        """Some of the cases of all members."""
         return Members(self.names, tuple(one[at] for one in self.lists))
 
     @property
     def cases(self) -> int:
-        """How many cases there are."""
+        """The number of cases."""
         return len(self.lists[0])
 
     @property
     def ids(self) -> NDArray[Any] | None:
-        """The ids of the cases, if any member knows them."""
-        return next((one.ids for one in self.lists if one.ids is not None), None)
+        """The ids of the cases, if any member has them."""
+        return _ids(self.lists)
 
     @property
     def space(self) -> ClassSpace:
-        """The space of all; where codes are digests, with the books of all."""
+        """The common space; where codes are digests, with the codebooks of all members."""
         first = self.lists[0].space
         if not isinstance(first, LabelSets) or not first.digests:
             return first
@@ -91,7 +95,7 @@ class Members:
 
     @property
     def in_logs(self) -> bool:
-        """Whether some confidences are kept by their logarithms."""
+        """Whether some confidences are known by their logarithms."""
         return any(one.log_confidences is not None for one in self.lists)
 
 
@@ -114,9 +118,6 @@ def as_weights(weights: Weights, names: Sequence[str]) -> Floats:
         remedy = f"Divide each by {total:g}." if (w >= 0).all() and 0 < total < np.inf else ""
         raise ShapeError(f"weights are not negative and add up to one; these add up to {total:g}.", remedy)
     return np.divide(w, total)
-
-
-_BLOCK = 1 << 19  # listed classes that are spread out at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,26 +153,26 @@ class Union:
 
     def values(self) -> Floats:
         """The padded confidences of every class, one row per member."""
-        out = np.empty((len(self.members), len(self.classes)))
-        for row, one, place in zip(out, self.members, self.places, strict=True):
-            row[:] = one.proxy[self.case]
-            row[place] = one.normalized_confidences
-        return out
+        return self._spread([(one.proxy, one.normalized_confidences) for one in self.members])
 
     def logs(self) -> Floats:
         """Their logarithms, of numbers of any size."""
+        return self._spread([(log_proxy(one), logs_of(one)) for one in self.members])
+
+    def _spread(self, columns: list[tuple[Floats, Floats]]) -> Floats:
+        """Of each member the number of an unlisted class by case, where it has no listed one."""
         out = np.empty((len(self.members), len(self.classes)))
-        for row, one, place in zip(out, self.members, self.places, strict=True):
-            row[:] = log_proxy(one)[self.case]
-            row[place] = logs_of(one)
+        for row, (unlisted, listed), place in zip(out, columns, self.places, strict=True):
+            row[:] = unlisted[self.case]
+            row[place] = listed
         return out
 
     def shares(self) -> Floats:
-        """How much of each member's rest mass is on classes that no member lists, one row per member."""
+        """The share of each member's rest mass on classes that no member lists, one row per member."""
         return np.stack([share_left(one, self.counts) for one in self.members])
 
     def log_rests(self) -> Floats:
-        """For each member log((m - u) pi), where u classes are listed by any: what it leaves for no one's classes."""
+        """For each member log((m - u) pi), the mass of the classes that none lists; u classes are listed by any."""
         out = []
         with np.errstate(divide="ignore"):
             for one in self.members:

@@ -1,17 +1,11 @@
-"""Several models' lists for the same cases, averaged.
-
-Pools by the compiled kernel, in blocks and threads.
-
-Pooled numbers as lists: the most confident class first.
-
-Several models' lists for the same cases, multiplied.
-"""
+"""Linear and geometric pools, by the compiled kernel or class by class."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +33,96 @@ from toplist.postprocess.combination.members import (
 
 Entries = tuple[Codes, Floats, Floats | None]
 
+LOG_SMALL = -600.0  # logarithms below this are not added up as masses
 _BLOCK = 1 << 16  # listed classes in a block
+
+
+def linear_pool(lists: Lists, *, weights: Weights = None, k: int | None = None, space: Any = None) -> TopLists:
+    r"""The weighted mean of padded distributions, :math:`\sum_j w_j \tilde p_j`.
+
+    Where a model does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
+    valid sublist does. Under the Brier score the pool is in every case no worse than its members are on average.
+
+    Parameters
+    ----------
+    lists : sequence or mapping
+        The predictions of several models for the same cases, one after the other or by name; each a TopLists or
+        anything that `toplist.as_lists` takes.
+    weights : sequence or mapping, optional
+        Weights that add up to one, one after the other or by name; equal by default.
+    k : int, optional
+        Keep the k most confident classes only.
+    space : int, ClassSpace or LabelSets, optional
+        The classes, where `lists` do not say.
+
+    Returns
+    -------
+    TopLists
+        Valid lists on the union of the classes, the most confident class first.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> linear_pool([[{"cat": 0.6}], [{"cat": 0.4, "dog": 0.4}]], space=tl.ClassSpace(3, ["cat", "dog"]))[0]
+    TopList({'cat': 0.5, 'dog': 0.3}, rest=0.2 over 1 class)
+    """
+    members = Members.of(lists, space)
+    w = as_weights(weights, members.names)
+    k = None if k is None else min(as_count(k), LONGEST)
+    in_logs = any(map(_is_small, members))
+    if kernel.NATIVE and not in_logs:
+        return from_kernel(members, w, k, geometric=False)
+    union = Union.of(members)
+    t, left = _add_logs(union, w) if in_logs else _add(union, w)
+    return from_union(union, t, left, k, in_logs=in_logs)
+
+
+def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = None, space: Any = None) -> TopLists:
+    r"""The weighted geometric mean of padded distributions, :math:`\prod_j \tilde p_j^{w_j}`, made to add up to one.
+
+    Where a model does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
+    valid sublist does. A member with a positive weight that gives zero to a class rules it out; a case in which
+    everything is ruled out is an error. With infinitely many classes it is the limit of ever more of them: only what
+    all members list has any confidence, and the rest is the geometric mean of the rests.
+
+    Parameters
+    ----------
+    lists : sequence or mapping
+        The predictions of several models for the same cases, one after the other or by name; each a TopLists or
+        anything that `toplist.as_lists` takes.
+    weights : sequence or mapping, optional
+        Weights that add up to one, one after the other or by name; equal by default.
+    k : int, optional
+        Keep the k most confident classes only.
+    space : int, ClassSpace or LabelSets, optional
+        The classes, where `lists` do not say.
+
+    Returns
+    -------
+    TopLists
+        Valid lists on the union of the classes, the most confident class first.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> geometric_pool([[{"cat": 0.8}], [{"cat": 0.5, "dog": 0.4}]], space=tl.ClassSpace(3, ["cat", "dog"]))[0]
+    TopList({'cat': 0.678269, 'dog': 0.214487}, rest=0.107244 over 1 class)
+    """
+    members = Members.of(lists, space)
+    w = as_weights(weights, members.names)
+    if w.max() == 1.0:
+        return linear_pool(members.lists, weights=w.tolist(), k=k)  # one member alone, to the last digit
+    k = None if k is None else min(as_count(k), LONGEST)
+    if kernel.NATIVE and not members.in_logs:
+        return from_kernel(members, w, k, geometric=True)
+    union = Union.of(members)
+    log_t, left = _multiply(union, w)
+    return from_union(union, log_t, left, k, in_logs=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pooled:
-    """Pooled rows with their slack; and the first case of which nothing is left, with the number of such cases."""
+    """Pooled rows with their slack; the first case in which every class is ruled out, and the number of such cases."""
 
     rows: Rows
     slack: Floats
@@ -58,7 +136,7 @@ def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) ->
     n, entries = members.cases, sum(len(rows.confidences) for rows in all_rows)
     counts, slack, log_rest = np.zeros(n, np.int64), np.empty(n), np.empty(n)
     made = _Output(entries if k is None else min(entries, k * n))
-    rooms: dict[int, Entries] = {}  # for a block: one per thread
+    buffers: dict[int, Entries] = {}  # one per thread
     vetoed: dict[int, int] = {}
 
     def work(lo: int, hi: int) -> None:
@@ -67,9 +145,9 @@ def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) ->
         need = sum(len(one[2]) for one in own)
         need = need if k is None else min(need, k * (hi - lo))
         thread = threading.get_ident()
-        if thread not in rooms or len(rooms[thread][0]) < need:
-            rooms[thread] = _empty(need, logs=geometric)
-        codes, t, logs = rooms[thread]
+        if thread not in buffers or len(buffers[thread][0]) < need:
+            buffers[thread] = _empty(need, logs=geometric)
+        codes, t, logs = buffers[thread]
         used, small, first, vetoes = kernel.pool(
             geometric, own, w, blocks[0].size, blocks[0].log_size, -1 if k is None else k,
             codes, t, logs, counts[lo:hi], slack[lo:hi], log_rest[lo:hi],
@@ -86,7 +164,7 @@ def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) ->
 
 
 class _Output:
-    """Blocks one after the other, in whatever order they come; memory is touched once, and only what is used."""
+    """Blocks of cases written one after the other, in whatever order they are finished, into one allocation."""
 
     def __init__(self, most: int) -> None:
         self._codes, self._t, self._logs = _empty(most, logs=False)
@@ -95,7 +173,7 @@ class _Output:
         self._case = self._used = 0
 
     def put(self, lo: int, hi: int, entries: Entries, *, small: bool) -> None:
-        """The entries of cases lo to hi, which the caller may overwrite; logarithms are kept once any is needed."""
+        """Add the entries of cases lo to hi, which the caller may overwrite; logarithms are kept once any is needed."""
         with self._lock:
             if small and self._logs is None:
                 self._logs = np.empty(len(self._t))
@@ -117,7 +195,7 @@ class _Output:
         self._case, self._used = hi, here.stop
 
     def arrays(self) -> Entries:
-        """All entries, in arrays that are no longer than they."""
+        """All entries, in arrays of their length."""
         for array in (self._codes, self._t, self._logs):
             if array is not None:
                 array.resize(self._used, refcheck=False)
@@ -129,7 +207,7 @@ def _empty(room: int, *, logs: bool) -> Entries:
 
 
 def _member(rows: Rows, slack: Floats, geometric: bool) -> tuple[Codes, Codes | None, Floats, Floats, Floats | None]:
-    """The offsets of a block, its entries alone in the types that the kernel takes, and what they leave over."""
+    """The offsets of a block, its entries in the types that the kernel takes, and its rest."""
     here = slice(rows.offsets[0], rows.offsets[-1])
     classes = None if rows.classes is None else np.ascontiguousarray(rows.classes[here], np.int64)
     t = np.ascontiguousarray(rows.confidences[here], np.float64)
@@ -141,7 +219,7 @@ def _member(rows: Rows, slack: Floats, geometric: bool) -> tuple[Codes, Codes | 
 
 
 def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) -> TopLists:
-    """Pooled by the compiled kernel. Pools of valid lists are valid, so nothing is left to check."""
+    """Pools by the compiled kernel; pools of valid lists are valid, so that they are not checked again."""
     made = pool_rows(members, w, k, geometric=geometric)
     if made.vetoed is not None:
         raise vetoed(members, made.vetoed, made.vetoes)
@@ -184,38 +262,11 @@ def vetoed(members: Members, case: int, cases: int) -> MassError:
     name = "" if members.ids is None else repr(members.ids[case : case + 1].tolist()[0])
     return MassError(
         "every class is given zero by some member, so that nothing is left of their product.",
-        "Give each list some rest mass first (improve.RestFloor), pool linearly, or give weight zero to such a member.",
+        "Give each list some rest mass (postprocess.RestFloor), pool linearly, or give weight zero to that member.",
         case=case,
         name=name,
         more=cases - 1,
     )
-
-
-LOG_SMALL = -600.0
-
-
-def linear_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
-    r"""The weighted mean of padded distributions, :math:`\sum_j w_j \tilde p_j`, listed on the union of the classes.
-
-    Where a model does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
-    valid sublist does. So the pool is exact and valid; under the Brier score it is in every case no worse than its
-    members are on average. Weights add up to one (equal by default); `k` keeps the most confident classes only.
-
-    >>> import toplist as tl
-    >>> space = tl.ClassSpace(3, ["cat", "dog"])
-    >>> a, b = tl.TopLists.from_dicts([{"cat": 0.6}], space), tl.TopLists.from_dicts([{"cat": 0.4, "dog": 0.4}], space)
-    >>> linear_pool([a, b])[0]
-    TopList({'cat': 0.5, 'dog': 0.3}, rest=0.2 over 1 class)
-    """
-    members = Members.of(lists)
-    w = as_weights(weights, members.names)
-    k = None if k is None else min(as_count(k), LONGEST)
-    in_logs = any(map(_is_small, members))
-    if kernel.NATIVE and not in_logs:
-        return from_kernel(members, w, k, geometric=False)
-    union = Union.of(members)
-    t, left = _add_logs(union, w) if in_logs else _add(union, w)
-    return from_union(union, t, left, k, in_logs=in_logs)
 
 
 def _add(union: Union, w: Floats) -> tuple[Floats, Floats]:
@@ -230,7 +281,7 @@ def _add(union: Union, w: Floats) -> tuple[Floats, Floats]:
 
 
 def _add_logs(union: Union, w: Floats) -> tuple[Floats, Floats]:
-    """The same in logarithms, where numbers underflow: what each member says of each class, one after the other."""
+    """The same in logarithms, where numbers underflow."""
     log_t, left = np.full(len(union.classes), -np.inf), np.full(union.members.cases, -np.inf)
     with np.errstate(divide="ignore"):
         for log_w, one, place in zip(np.log(w), union.members, union.places, strict=True):
@@ -248,34 +299,8 @@ def _is_small(one: TopLists) -> bool:
     return tiny or one.log_confidences is not None
 
 
-def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = None) -> TopLists:
-    r"""The weighted geometric mean of padded distributions, :math:`\prod_j \tilde p_j^{w_j}`, made to add up to one.
-
-    Where a model does not list a class, its share of the rest mass counts; of a list that is not valid, the largest
-    valid sublist does. The pool is valid. A member with a positive weight that gives zero to a class rules it out; a
-    case in which everything is ruled out is an error. With infinitely many classes it is the limit of ever more of
-    them: only what all members list has any confidence, and the rest is the geometric mean of the rests.
-
-    >>> import toplist as tl
-    >>> space = tl.ClassSpace(3, ["cat", "dog"])
-    >>> a, b = tl.TopLists.from_dicts([{"cat": 0.8}], space), tl.TopLists.from_dicts([{"cat": 0.5, "dog": 0.4}], space)
-    >>> geometric_pool([a, b])[0]
-    TopList({'cat': 0.678269, 'dog': 0.214487}, rest=0.107244 over 1 class)
-    """
-    members = Members.of(lists)
-    w = as_weights(weights, members.names)
-    if w.max() == 1.0:
-        return linear_pool(lists, weights=w.tolist(), k=k)  # one member alone, to the last digit
-    k = None if k is None else min(as_count(k), LONGEST)
-    if kernel.NATIVE and not members.in_logs:
-        return from_kernel(members, w, k, geometric=True)
-    union = Union.of(members)
-    log_t, left = _multiply(union, w)
-    return from_union(union, log_t, left, k, in_logs=True)
-
-
 def _multiply(union: Union, w: Floats) -> tuple[Floats, Floats]:
-    """The logarithms of the pooled confidences and of the rest mass; members without weight have no say."""
+    """The logarithms of the pooled confidences and of the rest mass; members of weight zero do not count."""
     some = w > 0
     log_t, left = (_products(logs[some], w[some]) for logs in (union.logs(), union.log_rests()))
     top = left.copy()

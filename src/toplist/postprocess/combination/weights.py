@@ -1,29 +1,28 @@
-"""How much each model should count in a pool, learned from outcomes.
-
-Convex functions of weights, minimised: weights are not negative and add up to one.
-
-Scores of pools as functions of the weights: mean over cases, with a pull towards equal weights.
-"""
+"""Weights of a pool, fitted to outcomes: convex objectives, minimised over the simplex with a duality gap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_number, as_sample_weight
-from toplist._files import spell, unspell
+from toplist._files import from_json_number, to_json_number
+from toplist._text import argument
 from toplist._typing import Floats
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
-from toplist.lists import TopLists
+from toplist.lists import TopLists, as_lists
 from toplist.lists.outcomes import as_happened
 from toplist.postprocess.combination.members import Lists, Members, Union, unions
 from toplist.postprocess.combination.pools import geometric_pool, linear_pool
 from toplist.scoring.rules import as_rule
 from toplist.scoring.scores import score
+
+Pool = Literal["linear", "geometric"]
+POOLS = {"linear": linear_pool, "geometric": geometric_pool}
 
 _STEPS = 200
 _TINY = 1e-14
@@ -39,9 +38,12 @@ class Slope:
     curvature: Floats
 
 
+Objective = Callable[[Floats], Slope]  # a convex function of weights
+
+
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """Weights, and how far above the least value theirs can be at most."""
+    """Weights, their value, and by how much it can exceed the least value at most."""
 
     weights: Floats
     value: float
@@ -58,8 +60,8 @@ def gap(weights: Floats, gradient: Floats) -> float:
     return float(max(0.0, weights @ gradient - gradient.min()))
 
 
-def minimise(function: Callable[[Floats], Slope], count: int, *, tolerance: float = 1e-10) -> Minimum:
-    """Newton's steps, each a quadratic programme on the simplex, halved until they go down; from equal weights."""
+def minimise(function: Objective, count: int, *, tolerance: float = 1e-10) -> Minimum:
+    """Newton's method from equal weights: quadratic programmes on the simplex, steps halved until they descend."""
     w = np.full(count, 1.0 / count)
     here = function(w)
     for step in range(_STEPS):
@@ -73,7 +75,7 @@ def minimise(function: Callable[[Floats], Slope], count: int, *, tolerance: floa
         while True:
             there = _onto(w + length * ahead)
             tried = function(there)
-            # values that are alike to the last digits hide a step that gradients still tell
+            # where values agree to the last digits, the duality gap still tells a step forward
             level = abs(tried.value - here.value) <= _LEVEL * max(1.0, abs(here.value))
             nearer = level and gap(there, tried.gradient) < found
             if nearer or tried.value <= here.value + 1e-4 * length * down or length < 1e-12:
@@ -131,17 +133,10 @@ def _onto(w: Floats) -> Floats:
     return out
 
 
-class Objective(Protocol):
-    """A convex function of weights."""
-
-    def __call__(self, w: Floats) -> Slope:
-        """Its value and slopes at some weights."""
-
-
 def inner_products(members: Members) -> Iterator[tuple[slice, Floats]]:
     r"""In blocks of cases: :math:`\langle \tilde p_i, \tilde p_j \rangle` for every case and two members, from k terms.
 
-    The classes that nobody lists are one term, however many they are.
+    The classes that no member lists are one term, however many they are.
     """
     for here, union in unions(members):
         t = union.values()
@@ -156,21 +151,21 @@ def inner_products(members: Members) -> Iterator[tuple[slice, Floats]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BrierOfMean:
-    """w'Aw - 2b'w + 1, where A holds mean inner products, and b the mean confidence of what happened."""
+    """w'Aw - 2b'w + 1, where A holds mean inner products, and b the mean confidences of outcomes."""
 
     products: Floats
     outcome: Floats
 
     @classmethod
     def of(cls, members: Members, outcome: Floats, sample: Floats) -> BrierOfMean:
-        """From the confidence of what happened, per case and member, and the weights of cases, which add up to one."""
+        """From the confidence of the outcome, per case and member, and the weights of cases, which add up to one."""
         products = np.zeros((len(members), len(members)))
         for here, block in inner_products(members):
             products += np.tensordot(sample[here], block, axes=1)
         return cls(products, sample @ outcome)
 
     def __call__(self, w: Floats) -> Slope:
-        """See `Objective`."""
+        """The value and its derivatives at some weights."""
         pull = self.products @ w
         value = float(w @ pull - 2.0 * self.outcome @ w + 1.0)
         return Slope(value, 2.0 * (pull - self.outcome), 2.0 * self.products)
@@ -178,7 +173,7 @@ class BrierOfMean:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogOfMean:
-    """The mean of -log(sum_j w_j q_j), q the confidence of what happened; from its logarithms, so of any size."""
+    """The mean of -log(sum_j w_j q_j), q the confidence of the outcome; from its logarithms, so of any size."""
 
     ratio: Floats  # (cases, members), the largest of a case is one
     offset: float
@@ -186,12 +181,12 @@ class LogOfMean:
 
     @classmethod
     def of(cls, log_outcome: Floats, sample: Floats) -> LogOfMean:
-        """From cases that at least one member thinks possible."""
+        """From cases whose outcome has a positive probability by at least one member."""
         top = log_outcome.max(axis=1)
         return cls(np.exp(log_outcome - top[:, None]), float(-sample @ top), sample)
 
     def __call__(self, w: Floats) -> Slope:
-        """See `Objective`."""
+        """The value and its derivatives at some weights."""
         mean = self.ratio @ w
         if not (mean[self.sample > 0] > 0).all():
             return Slope(np.inf, np.zeros(len(w)), np.eye(len(w)))
@@ -209,17 +204,19 @@ class LogOfProduct:
     any member gives zero to is ruled out whatever its weight.
     """
 
-    blocks: tuple[tuple[Union, Floats, Floats], ...]  # logarithms by class, and of what is left for no one's classes
+    blocks: tuple[
+        tuple[Union, Floats, Floats], ...
+    ]  # logarithms by class, and of the mass of the classes that none lists
     log_outcome: Floats
     sample: Floats
 
     @classmethod
     def of(cls, members: Members, log_outcome: Floats, sample: Floats) -> LogOfProduct:
-        """From finite logarithms of the confidence of what happened; keeps all members' logarithms in memory."""
+        """From finite logarithms of the confidence of the outcome; keeps all members' logarithms in memory."""
         return cls(tuple((u, u.logs(), u.log_rests()) for _, u in unions(members)), log_outcome, sample)
 
     def __call__(self, w: Floats) -> Slope:
-        """See `Objective`."""
+        """The value and its derivatives at some weights."""
         count = len(w)
         value, gradient = -float(self.sample @ (self.log_outcome @ w)), -(self.sample @ self.log_outcome)
         curvature, lo = np.zeros((count, count)), 0
@@ -242,36 +239,42 @@ class LogOfProduct:
         return Slope(value, gradient, curvature)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShrunkObjective:
+def shrunk(objective: Objective, ridge: float) -> Objective:
     """An objective plus ridge times the squared distance to equal weights."""
 
-    inner: Objective
-    ridge: float
-
-    def __call__(self, w: Floats) -> Slope:
-        """See `Objective`."""
-        at, off = self.inner(w), w - 1.0 / len(w)
+    def penalised(w: Floats) -> Slope:
+        at, off = objective(w), w - 1.0 / len(w)
         return Slope(
-            at.value + self.ridge * float(off @ off),
-            at.gradient + 2.0 * self.ridge * off,
-            at.curvature + 2.0 * self.ridge * np.eye(len(w)),
+            at.value + ridge * float(off @ off),
+            at.gradient + 2.0 * ridge * off,
+            at.curvature + 2.0 * ridge * np.eye(len(w)),
         )
 
-
-Pool = Literal["linear", "geometric"]
-POOLS = {"linear": linear_pool, "geometric": geometric_pool}
+    return penalised
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolWeights:
-    """Weights by member, for a pool of their kind.
+    """Fitted weights of a pool.
 
-    `score` is the mean score of that pool on the cases it was fitted to, and `members` those of the members alone, all
-    without penalties. No weights do better on the fitted objective by more than `gap`. It is not small where members of
-    a geometric pool help by what they rule out alone: their best weight is next to zero, and with zero they rule out
-    nothing. `impossible` counts cases that every member gives zero to, which have no say and make the mean log score
-    infinite.
+    Attributes
+    ----------
+    names, weights : tuple of str, ndarray
+        The members.
+    rule, pool : str
+        The scoring rule, and "linear" or "geometric".
+    score, members : float, tuple of float
+        Mean score of the pool on the cases it was fitted to, and of the members alone, without penalties.
+    cases, impossible : int
+        The cases that count, and those whose outcome every member gives zero to, which do not count and make the mean
+        log score infinite.
+    ridge : float
+        The penalty, in cases.
+    gap : float
+        No weights are better on the fitted objective by more than this. It is not small where members of a geometric
+        pool help only by what they rule out: their best weight is next to zero, and with zero they rule out nothing.
+    steps : int
+        Newton steps.
     """
 
     names: tuple[str, ...]
@@ -286,28 +289,24 @@ class PoolWeights:
     steps: int
     impossible: int
 
-    def transform(self, lists: Lists, *, k: int | None = None) -> TopLists:
+    def transform(self, lists: Lists, *, k: int | None = None, space: Any = None) -> TopLists:
         """These members' lists for other cases, pooled: by name, or in the order of `names`."""
-        return POOLS[self.pool](in_order(lists, self.names), weights=self.weights.tolist(), k=k)
+        return POOLS[self.pool](in_order(lists, self.names, space), weights=self.weights.tolist(), k=k)
 
     def to_dict(self) -> dict[str, Any]:
-        """Names, weights and how they came about, as plain values."""
+        """All attributes as plain values, numbers of members by name."""
         return {
             "pool": self.pool,
             "rule": self.rule,
             "weights": dict(zip(self.names, self.weights.tolist(), strict=True)),
-            "score": spell(self.score),
-            "members": dict(zip(self.names, map(spell, self.members), strict=True)),
-            "cases": self.cases,
-            "ridge": self.ridge,
-            "gap": self.gap,
-            "steps": self.steps,
-            "impossible": self.impossible,
+            "score": to_json_number(self.score),
+            "members": dict(zip(self.names, map(to_json_number, self.members), strict=True)),
+            **{name: getattr(self, name) for name in _FIELDS},
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PoolWeights:
-        """What `to_dict` made."""
+        """The weights of which `to_dict` gave these values."""
         try:
             names = tuple(values["weights"])
             return cls(
@@ -315,8 +314,8 @@ class PoolWeights:
                 np.array([float(values["weights"][name]) for name in names]),
                 str(values["rule"]),
                 _as_pool(values["pool"]),
-                float(unspell(values["score"])),
-                tuple(float(unspell(values["members"][name])) for name in names),
+                float(from_json_number(values["score"])),
+                tuple(float(from_json_number(values["members"][name])) for name in names),
                 *(kind(values[name]) for name, kind in _FIELDS.items()),
             )
         except TopListError:
@@ -336,24 +335,43 @@ def pool_weights(
     pool: Pool = "linear",
     ridge: float = 1.0,
     sample_weight: Any = None,
+    space: Any = None,
 ) -> PoolWeights:
-    r"""The weights, not negative and adding up to one, with which the pool scores best on these cases.
+    r"""Fit the weights of a pool, not negative and adding up to one, by least mean score.
 
     The Brier score of a linear pool is :math:`w'Aw - 2b'w + 1`, with mean inner products of padded distributions in A
-    and mean confidences of what happened in b; the log score of either kind is convex in the weights too. The Brier
-    score of a geometric pool is not, and refused. `ridge` is how many cases the pull towards equal weights weighs
-    (its square distance, per case); 0 for none. A geometric pool leaves out members that gave zero to something that
-    happened. Use cases that the members were not trained on.
+    and mean confidences of the outcomes in b; the log score of either kind is convex in the weights too. The Brier
+    score of a geometric pool is not, and is refused. A geometric pool leaves out members that gave zero to any outcome.
 
-    >>> import toplist as tl
-    >>> good, bad = tl.TopLists.from_proba([[0.7, 0.3]] * 10), tl.TopLists.from_proba([[0.2, 0.8]] * 10)
-    >>> pool_weights({"good": good, "bad": bad}, [0] * 8 + [1] * 2, ridge=0).weights
+    Parameters
+    ----------
+    lists, space
+        The models, as in `linear_pool`; use cases that they were not trained on.
+    y : array-like
+        One outcome per case.
+    rule : {"brier", "log"}, default "brier"
+        The scoring rule.
+    pool : {"linear", "geometric"}, default "linear"
+        The kind of pool.
+    ridge : float, default 1.0
+        The weight, in cases, of the squared distance to equal weights; 0 for none.
+    sample_weight : array-like, optional
+        One weight per case.
+
+    Returns
+    -------
+    PoolWeights
+        Its `transform` pools lists for other cases.
+
+    Examples
+    --------
+    >>> pool_weights({"good": [[0.7, 0.3]] * 10, "bad": [[0.2, 0.8]] * 10}, [0] * 8 + [1] * 2, ridge=0).weights
     array([1., 0.])
     """
-    members = Members.of(lists)
+    members = Members.of(lists, space)
     rule, pool = as_rule(rule).name, _as_pool(pool)
     if rule not in ("brier", "log") or (rule, pool) == ("brier", "geometric"):
-        remedy = 'Use rule="log", or a linear pool.' if pool == "geometric" else 'Use "brier" or "log".'
+        remedy = f"Use {argument('rule', 'log')}, or a linear pool." if pool == "geometric" else 'Use "brier" or "log".'
         problem = "is not convex in the weights" if rule == "brier" else "is not a function that weights are fitted to"
         raise RuleError(f"the {rule} score of a {pool} pool {problem}. {remedy}")
     pull = as_number(ridge, "ridge", 0, np.finfo(np.float64).max)
@@ -365,16 +383,16 @@ def pool_weights(
     counted = np.flatnonzero(possible & (sample > 0))
     impossible = int(np.count_nonzero(~possible & (sample > 0)))
     if not len(counted):
-        raise MassError("every member gives zero to everything that happened: no weights are better than others.")
+        raise MassError("every member gives zero to every outcome: no weights are better than others.")
     some = members if len(counted) == members.cases else members[counted]
     log_q, own = log_q[counted], sample[counted] / sample[counted].sum()
     used = _possible(log_q) if pool == "geometric" else np.arange(len(members))
     objective = _objective(some, log_q, own, rule, pool, used)
-    found = minimise(ShrunkObjective(objective, pull / float(sample[counted].sum())), len(used))
+    found = minimise(shrunk(objective, pull / float(sample[counted].sum())), len(used))
     w, gap = np.zeros(len(members)), found.gap
     w[used] = found.weights
     reached = objective(w[used]).value
-    if pool == "geometric" and not w[used].all():  # members without weight rule nothing out any more
+    if pool == "geometric" and not w[used].all():  # members of weight zero rule nothing out any more
         used = np.flatnonzero(w)
         limit, reached = reached, _objective(some, log_q, own, rule, pool, used)(w[used]).value
         gap += max(0.0, reached - limit)
@@ -395,17 +413,17 @@ def _objective(
 
 
 def _possible(log_q: Floats) -> NDArray[np.intp]:
-    """The members that gave zero to nothing that happened."""
+    """The members that gave zero to no outcome."""
     used = np.flatnonzero((log_q > -np.inf).all(axis=0))
     if not len(used):
         raise MassError(
-            "every member gives zero to something that happened, which a geometric pool cannot mend.",
-            "Give each list some rest mass first (improve.RestFloor), or pool linearly.",
+            "every member gives zero to some outcome, and so does a geometric pool.",
+            "Give each list some rest mass first (postprocess.RestFloor), or pool linearly.",
         )
     return used
 
 
-def in_order(lists: Lists, names: tuple[str, ...]) -> list[TopLists]:
+def in_order(lists: Any, names: tuple[str, ...], space: Any = None) -> list[TopLists]:
     """Lists by name in the order of the names, or as many as there are names."""
     if isinstance(lists, Mapping):
         named = {str(name): one for name, one in lists.items()}
@@ -413,11 +431,11 @@ def in_order(lists: Lists, names: tuple[str, ...]) -> list[TopLists]:
         if missing or extra:
             wrong = f"{_named(missing)} missing" if missing else f"{_named(extra)} no member"
             raise ShapeError(f"the pool is of {', '.join(names)}; {wrong}.")
-        return [named[name] for name in names]
+        lists = [named[name] for name in names]
     members = list(lists)
     if len(members) != len(names):
         raise ShapeError(f"{len(members)} members for a pool of {len(names)}.", f"It is of {', '.join(names)}.")
-    return members
+    return [as_lists(one, space) for one in members]
 
 
 def _named(names: set[str]) -> str:

@@ -1,8 +1,7 @@
-"""Automatic choice of a recalibrator: cross-fitting, candidates by cross-validated score, the one-standard-error rule."""
+"""Cross-fitting, and selection of a recalibrator by cross-validated score and the one-standard-error rule."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,61 +10,86 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_units, as_whole
-from toplist._typing import Floats
+from toplist._typing import Bools, Floats, Ints
+from toplist.core.standard_error import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.log_space import Logs, revalued
 from toplist.lists.space import ClassSpace
+from toplist.postprocess import recalibration
 from toplist.postprocess.recalibration import state as saved_state
 from toplist.postprocess.recalibration.base import Chain, Identity, Recalibrator, Sample
 from toplist.postprocess.recalibration.floor import RestFloor
-from toplist.postprocess.recalibration.maps import Beta, Isotonic
-from toplist.postprocess.recalibration.scaling import BucketTemperature, Temperature, VectorScaling
-from toplist.postprocess.selection import as_folds
+from toplist.postprocess.recalibration.scaling import BucketTemperature, Temperature
+from toplist.postprocess.selection import as_folds, simplest_as_good
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import plain_scores
+
+Units = NDArray[np.intp]
+
+_IDENTITY_ERRORS = 2.0  # standard errors by which a recalibrator must be better than none
 
 
 def cross_fitted(
     recalibrator: Recalibrator,
-    lists: TopLists,
+    lists: Any,
     y: Any,
     *,
     folds: int = 5,
     seed: int = 0,
     clusters: Any = None,
     sample_weight: Any = None,
+    space: Any = None,
 ) -> TopLists:
-    """Each case recalibrated by a fit to the cases of the other folds, which are drawn at random.
+    """Recalibrate each case by a fit to the other folds, so that the result can be scored as if each case were new.
 
-    What comes out may be compared with `lists`, or with other models, as if each case were new. Cases that depend
-    on each other are given the same entry in `clusters`, and then stay in one fold.
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        Its clones are fitted.
+    lists : TopLists or anything that `toplist.as_lists` takes
+        The predictions.
+    y : array-like
+        One outcome per case.
+    folds, seed : int
+        The number of folds, 5 by default, and the seed by which they are drawn.
+    clusters : array-like, optional
+        Cases of one cluster, which depend on each other, stay in one fold.
+    sample_weight : array-like, optional
+        One weight per case.
+    space : int, ClassSpace or LabelSets, optional
+        The classes, where `lists` do not say.
 
-    >>> import toplist as tl
-    >>> from toplist.postprocess.recalibration import Temperature
-    >>> lists = tl.TopLists.from_dicts([{"a": 0.8, "b": 0.1}] * 8, 3)
-    >>> cross_fitted(Temperature(), lists, ["a", "a", "b", "c"] * 2, folds=4)
+    Returns
+    -------
+    TopLists
+        Valid lists on the same classes.
+
+    Examples
+    --------
+    >>> from toplist.postprocess import Temperature
+    >>> cross_fitted(Temperature(), [{"a": 0.8, "b": 0.1}] * 8, ["a", "a", "b", "c"] * 2, folds=4, space=3)
     TopLists(8 cases, k = 2, 3 classes)
     """
     recalibrator._check()
-    sample = Sample.of(lists, y, sample_weight)
-    return refitted(recalibrator, sample, as_folds(len(lists), folds, seed, clusters))
+    sample = Sample.of(lists, y, sample_weight, space)
+    return refitted(recalibrator, sample, as_folds(len(sample.lists), folds, seed, clusters))
 
 
-def refitted(recalibrator: Recalibrator, sample: Sample, fold: NDArray[np.int64]) -> TopLists:
-    """The same for a checked sample and given folds."""
+def refitted(recalibrator: Recalibrator, sample: Sample, fold: Ints) -> TopLists:
+    """The lists of a checked sample, those of each fold recalibrated by a fit to the other folds."""
     lists = sample.lists
     t, logs = np.zeros(len(lists.confidences)), np.zeros(len(lists.confidences))
     log_rest, small = np.zeros(len(lists)), False
     case = np.repeat(fold, lists.sizes)
-    for one, others in splits(sample, fold):
-        made = recalibrator.unfitted()
-        made._fit(sample.at(others))
+    for one, others in _splits(sample, fold):
+        made = recalibrator.clone()
+        made._fit(sample.take(others))
         part = made.transform(lists[one])
         entries = case == fold[one[0]]
         if len(part.confidences) != np.count_nonzero(entries):
             raise TopListError(
-                f"{type(recalibrator).__name__} changes how long lists are; that cannot be put together."
+                f"{type(recalibrator).__name__} changes how long lists are; that cannot be cross-fitted."
             )
         values = Logs.of(part)
         t[entries], logs[entries], log_rest[one] = part.normalized_confidences, values.listed, values.rest
@@ -73,7 +97,7 @@ def refitted(recalibrator: Recalibrator, sample: Sample, fold: NDArray[np.int64]
     return revalued(lists, t, log_rest, logs if small else None).repair()
 
 
-def splits(sample: Sample, fold: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def _splits(sample: Sample, fold: Ints) -> Iterator[tuple[Units, Units]]:
     """For each fold its cases, and all others."""
     for one in range(int(fold.max()) + 1):
         others = np.flatnonzero(fold != one)
@@ -82,21 +106,24 @@ def splits(sample: Sample, fold: NDArray[np.int64]) -> Iterator[tuple[NDArray[np
         yield np.flatnonzero(fold == one), others
 
 
-Units = NDArray[np.intp]
-
-
-_MANY = 10_000  # classes from which on powers of shares are of no use
-
-
-_SURE = 2.0  # standard errors by which it must be better to do something than nothing
-
-
 @dataclass(frozen=True, slots=True)
 class CandidateScore:
-    """One line of the table. Scores are of lists that a fit has not seen; `refused` says why there are none.
+    """The cross-validated score of one candidate.
 
-    `score` and `error` are over the cases with a finite score, `difference` and `difference_error` over those with a
-    finite one under the identity too; `infinite` counts the others.
+    Attributes
+    ----------
+    name : str
+        The candidate with its options.
+    parameters : int
+        How many numbers it learns.
+    infinite : int
+        How many cases have an infinite score.
+    score, error : float or None
+        Mean score over the cases with a finite one, and its standard error.
+    difference, difference_error : float or None
+        The same of the score less that of the identity, over the cases where both are finite.
+    refused : str
+        Why there are no scores, or "".
     """
 
     name: str
@@ -111,22 +138,51 @@ class CandidateScore:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Selection:
-    """The chosen recalibrator, fitted to all cases, and what the candidates scored, in their order."""
+    """The selected recalibrator and the scores of all candidates.
+
+    Attributes
+    ----------
+    best : Recalibrator
+        The selected one, fitted to all cases.
+    table : tuple of CandidateScore
+        One row per candidate, in their order.
+    rule : str
+        The name of the scoring rule.
+    folds, seed : int
+        How the cases were split.
+    chosen : int
+        The row of `best` in the table.
+    """
 
     best: Recalibrator
     table: tuple[CandidateScore, ...]
     rule: str
     folds: int
     seed: int
-    chosen: int  # the line of the table
+    chosen: int
 
     def __repr__(self) -> str:
-        head = f"Choice by the {self.rule} score in {self.folds} folds (seed {self.seed}): {self.best!r}"
-        return "\n".join([head, *_lines(self.table, self.chosen)])
+        width = max(len(one.name) for one in self.table)
+        lines = [
+            f"Selection by the {self.rule} score in {self.folds} folds (seed {self.seed}): {self.best!r}",
+            f"  {'':{width}}  numbers  infinite  {'score (error)':>21}  {'less identity (error)':>21}",
+        ]
+        for i, one in enumerate(self.table):
+            score = _with_error(one.score, one.error, "-")
+            difference = _with_error(one.difference, one.difference_error, "+")
+            cells = one.refused or f"{one.parameters:7}  {one.infinite:8}  {score}  {difference}"
+            lines.append(f"{'>' if i == self.chosen else ' '} {one.name:{width}}  {cells}")
+        return "\n".join(lines)
 
 
-def choose_recalibrator(
-    lists: TopLists,
+def _with_error(value: float | None, error: float | None, sign: str) -> str:
+    if value is None:
+        return f"{'none':>21}"
+    return f"{value:{sign}11.6f}" + (" " * 10 if error is None else f" ({error:.5f})")
+
+
+def select_recalibrator(
+    lists: Any,
     y: Any,
     *,
     rule: Any = "brier",
@@ -135,71 +191,88 @@ def choose_recalibrator(
     seed: int = 0,
     clusters: Any = None,
     sample_weight: Any = None,
+    space: Any = None,
 ) -> Selection:
-    """The candidate of least cross-validated score, or a simpler one within a standard error of it.
+    """Select the candidate of least cross-validated score, or a simpler one within a standard error of it.
 
-    The standard error is that of the paired difference to the best; simpler is what learns fewer numbers. Candidates
-    with fewer infinite scores come first, whatever their means. The identity is always among the candidates, and is
-    taken if it is within two standard errors: lists that are fine should not get worse. Invalid lists are repaired by
-    all of them, so that none pays a penalty. Cases of one of the `clusters` stay in one fold, and standard errors are
-    those of clusters.
+    The standard error is that of the paired difference to the best, and simpler is what learns fewer numbers.
+    Candidates with fewer infinite scores come first, whatever their means. The identity is always a candidate, and is
+    selected if it is within two standard errors of the best, so that calibrated lists do not get worse. All candidates
+    repair invalid lists, so that no score has a penalty.
+
+    Parameters
+    ----------
+    lists : TopLists or anything that `toplist.as_lists` takes
+        The predictions.
+    y : array-like
+        One outcome per case.
+    rule : str or Rule, default "brier"
+        The scoring rule.
+    candidates : sequence of Recalibrator, optional
+        By default all of `toplist.postprocess.recalibration.RECALIBRATORS` that suit the number of classes.
+    folds, seed : int
+        The number of folds, 5 by default, and the seed by which they are drawn.
+    clusters : array-like, optional
+        Cases of one cluster stay in one fold, and standard errors are those of clusters.
+    sample_weight : array-like, optional
+        One weight per case.
+    space : int, ClassSpace or LabelSets, optional
+        The classes, where `lists` do not say.
+
+    Returns
+    -------
+    Selection
+        The selected recalibrator, fitted to all cases, and the scores of all candidates.
+
+    Examples
+    --------
+    >>> P = [[0.7, 0.3]] * 6 + [[0.3, 0.7]] * 4
+    >>> select_recalibrator(P, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]).best
+    Identity()
     """
-    sample = Sample.of(lists, y, sample_weight)
-    fold = as_folds(len(lists), folds, seed, clusters)
-    return choose(sample, rule, candidates, fold, int(seed), as_units(clusters, len(lists)))
+    sample = Sample.of(lists, y, sample_weight, space)
+    cases = len(sample.lists)
+    fold = as_folds(cases, folds, seed, clusters)
+    return _select(sample, rule, candidates, fold, int(seed), as_units(clusters, cases))
 
 
-def choose(
-    sample: Sample,
-    rule: Any,
-    candidates: Sequence[Recalibrator] | None,
-    fold: NDArray[np.int64],
-    seed: int,
-    units: Units,
+def _select(
+    sample: Sample, rule: Any, candidates: Sequence[Recalibrator] | None, fold: Ints, seed: int, units: Units
 ) -> Selection:
-    """The same for a checked sample, given folds, and the number of each case's cluster."""
+    """The selection for a checked sample, given folds, and the number of each case's cluster."""
     rule = as_rule(rule)
     tried = as_candidates(candidates, sample.lists.space, "log" if rule.name == "log" else "brier")
-    columns: list[Floats | None] = []
-    made: list[Recalibrator] = []
-    refused: list[str] = []
-    for one in tried:
-        fitted, column, why = one.unfitted(), None, ""
+    made, scores, refused = [one.clone() for one in tried], dict[int, Floats](), dict[int, str]()
+    for i, one in enumerate(tried):
         try:
-            column = plain_scores(refitted(one, sample, fold), sample.codes, rule)
-            fitted._fit(sample)
+            found = plain_scores(refitted(one, sample, fold), sample.codes, rule)
+            made[i]._fit(sample)
+            scores[i] = found
         except TopListError as error:
-            column, why = None, str(error)
-        made.append(fitted)
-        columns.append(column)
-        refused.append(why)
-    plain = next(column for one, column in zip(tried, columns, strict=True) if isinstance(one, Identity))
-    if plain is None:
-        raise TopListError(f"nothing can be compared: {refused[0]}")
+            refused[i] = str(error)
+    identity = next(i for i, one in enumerate(tried) if isinstance(one, Identity))
+    if identity in refused:
+        raise TopListError(f"nothing can be compared: {refused[identity]}")
     table = tuple(
-        _line(one, column, plain, sample.weight, units, why)
-        for one, column, why in zip(made, columns, refused, strict=True)
+        CandidateScore(repr(one.clone()), one.parameters, 0, None, None, None, None, refused[i])
+        if i in refused
+        else _score(one, scores[i], scores[identity], sample.weight, units)
+        for i, one in enumerate(made)
     )
-    chosen = _choose(made, columns, table, sample.weight, units)
+    chosen = _chosen(made, scores, table, sample.weight, units)
     return Selection(made[chosen], table, name_of(rule), int(fold.max()) + 1, seed, chosen)
 
 
 def as_candidates(given: Sequence[Recalibrator] | None, space: ClassSpace, rule: str) -> list[Recalibrator]:
-    """The candidates that were given, checked, with the identity; or the usual ones."""
+    """The candidates that were given, checked, with the identity; or the default ones."""
     if given is None:
-        few = float(space.as_floats[0].max(initial=0.0)) < _MANY
-        heat: list[Recalibrator] = [Temperature(rule=rule)] if few else []
-        hottest = heat[0] if few else BucketTemperature(rule=rule)
-        return [
-            Identity(),
-            *heat,
-            RestFloor(rule=rule),
-            BucketTemperature(rule=rule),
-            *([Chain(steps=(hottest, RestFloor(rule=rule)))] if rule == "log" else []),
-            Beta(),
-            VectorScaling(),
-            Isotonic(),
-        ]
+        kinds = [kind for kind in recalibration.RECALIBRATORS.values() if kind.is_default(space)]
+        tried = [kind(**({"rule": rule} if "rule" in kind._options() else {})) for kind in kinds]
+        if rule == "log":
+            scaled = next(one for one in tried if isinstance(one, Temperature | BucketTemperature))
+            after = kinds.index(BucketTemperature) + 1
+            tried.insert(after, Chain(steps=(scaled, RestFloor(rule=rule))))
+        return tried
     tried = list(given) if isinstance(given, Iterable) else [given]
     for one in tried:
         if not isinstance(one, Recalibrator):
@@ -208,79 +281,78 @@ def as_candidates(given: Sequence[Recalibrator] | None, space: ClassSpace, rule:
     return tried if any(isinstance(one, Identity) for one in tried) else [Identity(), *tried]
 
 
-def _line(
-    one: Recalibrator, column: Floats | None, plain: Floats, weight: Floats, units: Units, why: str
-) -> CandidateScore:
-    name = repr(one.unfitted())
-    if column is None:
-        return CandidateScore(name, one.parameters, 0, None, None, None, None, why)
-    infinite = int(np.count_nonzero(~np.isfinite(column) & (weight > 0)))
-    both = np.isfinite(column) & np.isfinite(plain)
-    away = np.where(both, column, 0.0) - np.where(both, plain, 0.0)
-    score, error = _mean(column, np.isfinite(column), weight, units)
-    difference, difference_error = _mean(away, both, weight, units)
-    return CandidateScore(name, one.parameters, infinite, score, error, difference, difference_error)
+def _score(one: Recalibrator, scores: Floats, identity: Floats, weight: Floats, units: Units) -> CandidateScore:
+    infinite = int(np.count_nonzero(~np.isfinite(scores) & (weight > 0)))
+    both = np.isfinite(scores) & np.isfinite(identity)
+    return CandidateScore(
+        repr(one.clone()), one.parameters, infinite, *_mean(scores, np.isfinite(scores), weight, units),
+        *_mean(_difference(scores, identity, both), both, weight, units),
+    )  # fmt: skip
 
 
-def _mean(values: Floats, of: NDArray[np.bool_], weight: Floats, units: Units) -> tuple[float | None, float | None]:
+def _difference(a: Floats, b: Floats, finite: Bools) -> Floats:
+    return np.where(finite, a, 0.0) - np.where(finite, b, 0.0)
+
+
+def _mean(values: Floats, where: Bools, weight: Floats, units: Units) -> tuple[float | None, float | None]:
     """The weighted mean of some cases, and its standard error over clusters; None where there are too few."""
-    of = of & (weight > 0)
-    if not of.any():
+    where = where & (weight > 0)
+    if not where.any():
         return None, None
-    w, x = weight[of] / weight[of].sum(), values[of]
+    w, x = weight[where] / weight[where].sum(), values[where]
     mean = float(w @ x)
-    _, own = np.unique(units[of], return_inverse=True)
-    sums = np.bincount(own, weights=w * (x - mean))
-    if len(sums) == 1:
-        return mean, None
-    return mean, float(math.sqrt(sums @ sums * len(sums) / (len(sums) - 1)))
+    _, unit = np.unique(units[where], return_inverse=True)
+    sums = np.bincount(unit, weights=w * (x - mean))
+    return mean, float(standard_error(sums @ sums, len(sums))) if len(sums) > 1 else None
 
 
-def _choose(
+def _chosen(
     made: list[Recalibrator],
-    columns: list[Floats | None],
+    scores: dict[int, Floats],
     table: tuple[CandidateScore, ...],
     weight: Floats,
     units: Units,
 ) -> int:
-    """The line of the best, or of a simpler one within a standard error of it, or of the identity within two."""
-    known = [(i, column) for i, column in enumerate(columns) if column is not None]
-    fewest = min(table[i].infinite for i, _ in known)
-    known = [(i, column) for i, column in known if table[i].infinite == fewest]
-    finite = np.logical_and.reduce([np.isfinite(column) for _, column in known])
-    means = {i: _mean(column, finite, weight, units)[0] or 0.0 for i, column in known}
-    best = min(known, key=lambda one: (means[one[0]], made[one[0]].parameters))
-    near = []
-    for i, column in known:
-        away = np.where(finite, column, 0.0) - np.where(finite, best[1], 0.0)
-        difference, error = _mean(away, finite, weight, units)
-        errors = _SURE if isinstance(made[i], Identity) else 1.0
-        if difference is None or difference <= errors * (error or 0.0):
-            near.append(i)
-    return min(near, key=lambda i: (made[i].parameters, means[i]))
-
-
-def _lines(table: tuple[CandidateScore, ...], chosen: int) -> list[str]:
-    width = max(len(one.name) for one in table)
-    lines = [f"  {'':{width}}  numbers  infinite  {'score (error)':>21}  {'less identity (error)':>21}"]
-    for i, one in enumerate(table):
-        mark = ">" if i == chosen else " "
-        if one.refused:
-            lines.append(f"{mark} {one.name:{width}}  {one.refused}")
-            continue
-        score, away = _shown(one.score, one.error, ""), _shown(one.difference, one.difference_error, "+")
-        lines.append(f"{mark} {one.name:{width}}  {one.parameters:7}  {one.infinite:8}  {score}  {away}")
-    return lines
-
-
-def _shown(value: float | None, error: float | None, sign: str) -> str:
-    if value is None:
-        return f"{'none':>21}"
-    return f"{value:{sign or '-'}11.6f}" + (" " * 10 if error is None else f" ({error:.5f})")
+    """The row of the best, or of a simpler one within a standard error of it, or of the identity within two."""
+    fewest = min(table[i].infinite for i in scores)
+    known = [i for i in scores if table[i].infinite == fewest]
+    finite = np.logical_and.reduce([np.isfinite(scores[i]) for i in known])
+    means = {i: _mean(scores[i], finite, weight, units)[0] or 0.0 for i in known}
+    best = min(known, key=lambda i: (means[i], made[i].parameters))
+    gaps = [_mean(_difference(scores[i], scores[best], finite), finite, weight, units) for i in known]
+    found = simplest_as_good(
+        sorted(range(len(known)), key=lambda at: (made[known[at]].parameters, means[known[at]])),
+        np.array([gap or 0.0 for gap, _ in gaps]),
+        np.array([error or 0.0 for _, error in gaps]),
+        errors=np.array([_IDENTITY_ERRORS if isinstance(made[i], Identity) else 1.0 for i in known]),
+        tolerance=0.0,
+    )
+    return best if found is None else known[found]
 
 
 class AutoRecalibrator(Recalibrator):
-    """The recalibrator that `choose_recalibrator` takes, chosen anew in each fit; `choice_` says which and why."""
+    """The recalibrator that `select_recalibrator` selects, anew in each fit.
+
+    Parameters
+    ----------
+    rule : str or Rule, default "brier"
+        The scoring rule.
+    candidates : sequence of Recalibrator, optional
+        By default those of `select_recalibrator`.
+    folds, seed : int
+        The number of folds, 5 by default, and the seed by which they are drawn.
+
+    Attributes
+    ----------
+    choice_ : Selection
+        The selected recalibrator, fitted to all cases, and the scores of all candidates.
+
+    Examples
+    --------
+    >>> P = [[0.7, 0.3]] * 6 + [[0.3, 0.7]] * 4
+    >>> AutoRecalibrator().fit(P, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]).best_
+    Identity()
+    """
 
     learned = ("choice_",)
     choice_: Selection
@@ -295,13 +367,13 @@ class AutoRecalibrator(Recalibrator):
 
     @property
     def best_(self) -> Recalibrator:
-        """What was chosen."""
+        """The selected recalibrator."""
         self.require_fitted()
         return self.choice_.best
 
     @property
     def parameters(self) -> int:
-        """Those of what was chosen."""
+        """Those of the selected recalibrator."""
         return self.best_.parameters if self.is_fitted else 0
 
     def _check(self) -> None:
@@ -312,37 +384,31 @@ class AutoRecalibrator(Recalibrator):
 
     def _fit(self, sample: Sample) -> None:
         fold = as_folds(len(sample.lists), self.folds, self.seed)
-        self.choice_ = choose(sample, self.rule, self.candidates, fold, self.seed, np.arange(len(fold)))
+        self.choice_ = _select(sample, self.rule, self.candidates, fold, self.seed, np.arange(len(fold)))
 
     def _transform(self, lists: TopLists) -> TopLists:
         return self.best_.transform(lists)
 
-    def _kept(self) -> dict[str, Any]:
+    def _learned_values(self) -> dict[str, Any]:
         choice = self.choice_
         return {"best": choice.best.to_dict(), "table": saved_state.plain(choice.table), "chosen": choice.chosen}
 
     def _restore(self, state: saved_state.State) -> None:
-        table = tuple(_candidate(part) for part in state.parts("table"))
-        chosen = state.whole("chosen")
+        table, chosen = tuple(map(_candidate, state.parts("table"))), state.whole("chosen")
         if chosen >= len(table):
             raise state.wrong("chosen", f"{chosen}, which is no line of the table")
         best = Recalibrator.from_dict(state.get("best"))
         self.choice_ = Selection(best, table, name_of(as_rule(self.rule)), self.folds, self.seed, chosen)
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return repr(self.best_)
 
 
 def _candidate(part: saved_state.State) -> CandidateScore:
-    words = {name: part.get(name) for name in ("name", "refused")}
-    for name, value in words.items():
-        if not isinstance(value, str):
+    for name in ("name", "refused"):
+        if not isinstance(part.get(name), str):
             raise part.wrong(name, "not a text")
-    score, error, difference, difference_error = (
-        None if part.get(name) is None else part.number(name)
-        for name in ("score", "error", "difference", "difference_error")
-    )
-    return CandidateScore(
-        words["name"], part.whole("parameters"), part.whole("infinite"), score, error, difference, difference_error,
-        words["refused"],
-    )  # fmt: skip
+    numbers = ("score", "error", "difference", "difference_error")
+    values = {name: None if part.get(name) is None else part.number(name) for name in numbers}
+    parameters, infinite = part.whole("parameters"), part.whole("infinite")
+    return CandidateScore(part.get("name"), parameters, infinite, **values, refused=part.get("refused"))

@@ -1,7 +1,4 @@
-"""Rising maps of confidences: isotonic and beta calibration, of all entries alike or rank by rank.
-
-Beta calibration: from a score to how often it is right (Kull, Silva Filho and Flach, AISTATS 2017).
-"""
+"""Monotone maps of confidences: isotonic and beta calibration, of all entries together or rank by rank."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from toplist._arguments import as_whole
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Bools, Floats
 from toplist.core.isotonic import Steps, grouped, pool
 from toplist.errors import TopListError
@@ -45,7 +42,7 @@ class BetaMap:
 
 
 def fit_beta(p: Floats, y: Bools, weight: Floats | None = None) -> BetaMap:
-    """The slopes and the intercept of least log loss, with a, b >= 0; weights are in cases.
+    """Beta calibration: the slopes and the intercept of least log loss, with a, b >= 0; weights are in cases.
 
     Outcomes are softened as in Platt's calibration, to (s + 1) / (s + 2) for s successes and 1 / (f + 2) for f
     failures, so that the best slopes are finite where scores tell the two apart without a mistake. A score nearer to 0
@@ -126,13 +123,10 @@ Map = Steps | BetaMap
 
 
 class ConfidenceMaps(Recalibrator):
-    """What the two have in common: which entries a map is learned from, and what becomes of the sum.
+    """Base of the maps: which entries a map is learned from, and how confidences are made to add up.
 
-    With `by="pooled"` one map is learned from all listed confidences, with `by="rank"` one for each of the first
-    `ranks` ranks; the last of them also serves all later ranks, and those of fewer than `least` entries.
-
-    The rest has what the new confidences leave, but counts as half a case among all cases learned from, at least: so
-    where they add up to more than one and are divided by the sum, a miss does not become impossible.
+    The rest has what the new confidences leave, but at least half a case among all cases learned from: so where they
+    add up to more than one and are divided by the sum, a miss does not get probability zero.
     """
 
     learned = ("maps_", "least_rest_")
@@ -145,25 +139,33 @@ class ConfidenceMaps(Recalibrator):
         self.least = least
 
     @abstractmethod
-    def _map(self, t: Floats, kept: Bools, weight: Floats | None) -> Map:
+    def _map(self, t: Floats, hit: Bools, weight: Floats | None) -> Map:
         """The map of one group of entries."""
+
+    @abstractmethod
+    def _read_map(self, part: State) -> Any:
+        """A map from a file, checked."""
+
+    def _restore(self, state: State) -> None:
+        self.maps_ = tuple(map(self._read_map, state.parts("maps_")))
+        self.least_rest_ = state.number("least_rest_", 1e-300, 0.5)
 
     def _check(self) -> None:
         if self.by not in ("pooled", "rank"):
-            raise TopListError(f'maps are by "pooled" or by "rank", not {shown(self.by)}.')
+            raise TopListError(f'maps are by "pooled" or by "rank", not {quote(self.by)}.')
         as_whole(self.ranks, "ranks", 1)
         as_whole(self.least, "least", 1)
 
     def _fit(self, sample: Sample) -> None:
         lists = sample.lists
-        t, kept = lists.normalized_confidences, lists.classes == np.repeat(sample.codes, lists.sizes)
+        t, hit = lists.normalized_confidences, lists.classes == np.repeat(sample.codes, lists.sizes)
         weight = np.repeat(sample.weight * sample.counting, lists.sizes)
         counts = weight > 0
         if not counts.all():
-            t, kept, weight = t[counts], kept[counts], weight[counts]
+            t, hit, weight = t[counts], hit[counts], weight[counts]
         even = not len(weight) or bool((weight == weight[0]).all())
         self.maps_ = tuple(
-            self._map(t[of], kept[of], None if even else weight[of]) for of in self._groups(lists, counts)
+            self._map(t[of], hit[of], None if even else weight[of]) for of in self._groups(lists, counts)
         )
         self.least_rest_ = 0.5 / (sample.counting + 1)
 
@@ -202,42 +204,88 @@ class ConfidenceMaps(Recalibrator):
 
 
 class Isotonic(ConfidenceMaps):
-    """Isotonic regression of what was kept on what was promised, with half a case at either end.
+    """Isotonic regression of hits on confidences, with half a case at either end.
 
-    So the lowest and the highest value, of n entries of which s were kept, are (s + 1/2) / (n + 1), and nothing becomes
-    exactly 0 or 1. If the new confidences add up to more than one, or all classes are listed, they are divided by
-    their sum (and the half case that the rest counts at least); else the rest has what is left. Then repair. Straight
-    lines join the steps.
+    The lowest and the highest value, of n entries with s hits, are (s + 1/2) / (n + 1), so that nothing becomes exactly
+    0 or 1; values in between are interpolated. If the new confidences add up to more than one, or all classes are
+    listed, they are divided by their sum; else the rest has what is left. Lists are repaired in the end.
+
+    Parameters
+    ----------
+    by : {"pooled", "rank"}, default "pooled"
+        One map of all listed confidences, or one for each of the first ranks.
+    ranks : int, default 5
+        How many ranks have a map of their own; the last of these maps serves all later ranks as well.
+    least : int, default 200
+        The fewest entries of a rank with a map of its own.
+
+    Attributes
+    ----------
+    maps_ : tuple
+        The fitted step functions, one or one per rank.
+
+    Examples
+    --------
+    >>> Isotonic().fit_transform([{"a": 0.9}] * 4, ["a", "a", "b", "c"], space=3).confidences
+    array([0.5, 0.5, 0.5, 0.5])
     """
 
     maps_: tuple[Steps, ...]
 
     @property
     def parameters(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         return sum(map(len, self.maps_)) if self.is_fitted else 1 << 10
 
-    def _map(self, t: Floats, kept: Bools, weight: Floats | None) -> Steps:
-        groups = grouped(t, kept, weight)
+    def _map(self, t: Floats, hit: Bools, weight: Floats | None) -> Steps:
+        groups = grouped(t, hit, weight)
         more, half = groups.weight.copy(), groups.total.copy()
         for end in (0, -1):
             more[end] += 1.0
             half[end] += 0.5
         return pool(replace(groups, weight=more, total=half))
 
-    def _restore(self, state: State) -> None:
-        self.maps_ = tuple(_steps(part) for part in state.parts("maps_"))
-        self.least_rest_ = state.number("least_rest_", 1e-300, 0.5)
+    def _read_map(self, part: State) -> Steps:
+        low, high, value, weight = (part.floats(name) for name in ("low", "high", "value", "weight"))
+        if not len(low) == len(high) == len(value) == len(weight) or not len(low):
+            raise part.wrong("maps_", "of columns that differ in length, or empty")
+        ends = np.stack((low, high), axis=1).ravel()
+        if (np.diff(ends) < 0).any() or (np.diff(value) < 0).any() or value[0] <= 0 or value[-1] >= 1:
+            raise part.wrong("maps_", "not a rising function between 0 and 1")
+        return Steps(low, high, value, weight)
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return f"{self.parameters} steps" + ("" if self.by == "pooled" else f" in {len(self.maps_)} maps")
 
 
 class Beta(ConfidenceMaps):
-    """Beta calibration: log-odds a log t - b log(1 - t) + c with a, b >= 0, by least log loss of kept or not.
+    """Beta calibration: log-odds a log t - b log(1 - t) + c with a, b >= 0, of least log loss of hits.
 
-    What becomes of the sum is as with `Isotonic`. Confidences nearer to 0 or 1 than half an entry among all are taken
-    as that far (Kull, Silva Filho and Flach, AISTATS 2017).
+    Confidences nearer to 0 or 1 than half an entry among all are taken as that far. The sum is treated as in
+    `Isotonic`.
+
+    Parameters
+    ----------
+    by : {"pooled", "rank"}, default "pooled"
+        One map of all listed confidences, or one for each of the first ranks.
+    ranks : int, default 5
+        How many ranks have a map of their own; the last of these maps serves all later ranks as well.
+    least : int, default 200
+        The fewest entries of a rank with a map of its own.
+
+    Attributes
+    ----------
+    maps_ : tuple
+        The fitted maps with their a, b and c, one or one per rank.
+
+    References
+    ----------
+    Kull, Silva Filho and Flach (2017), Beta calibration, AISTATS.
+
+    Examples
+    --------
+    >>> Beta().fit([[0.8, 0.2]] * 4, [0, 0, 1, 0]).parameters
+    3
     """
 
     maps_: tuple[BetaMap, ...]
@@ -248,27 +296,12 @@ class Beta(ConfidenceMaps):
         maps = len(self.maps_) if self.is_fitted else 1 if self.by == "pooled" else self.ranks
         return 3 * maps
 
-    def _map(self, t: Floats, kept: Bools, weight: Floats | None) -> BetaMap:
-        return fit_beta(t, kept, weight)
+    def _map(self, t: Floats, hit: Bools, weight: Floats | None) -> BetaMap:
+        return fit_beta(t, hit, weight)
 
-    def _restore(self, state: State) -> None:
-        self.maps_ = tuple(_beta(part) for part in state.parts("maps_"))
-        self.least_rest_ = state.number("least_rest_", 1e-300, 0.5)
+    def _read_map(self, part: State) -> BetaMap:
+        a, b = part.number("a", 0.0, MOST), part.number("b", 0.0, MOST)
+        return BetaMap(a, b, part.number("c"), part.number("low", 1e-300, 0.5))
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return "; ".join(f"a {one.a:.4g}, b {one.b:.4g}, c {one.c:.4g}" for one in self.maps_)
-
-
-def _beta(part: State) -> BetaMap:
-    a, b = part.number("a", 0.0, MOST), part.number("b", 0.0, MOST)
-    return BetaMap(a, b, part.number("c"), part.number("low", 1e-300, 0.5))
-
-
-def _steps(part: State) -> Steps:
-    low, high, value, weight = (part.floats(name) for name in ("low", "high", "value", "weight"))
-    if not len(low) == len(high) == len(value) == len(weight) or not len(low):
-        raise part.wrong("maps_", "of columns that differ in length, or empty")
-    ends = np.stack((low, high), axis=1).ravel()
-    if (np.diff(ends) < 0).any() or (np.diff(value) < 0).any() or value[0] <= 0 or value[-1] >= 1:
-        raise part.wrong("maps_", "not a rising function between 0 and 1")
-    return Steps(low, high, value, weight)

@@ -1,13 +1,7 @@
-"""Tempering: confidences to a power, so that lists that are too sure, or not sure enough, are neither.
+"""Scaling: powers of confidences and factors on them, as in temperature scaling, fitted with exact gradients.
 
-Powers of confidences and factors on them: softmax over listed classes and the rest, fitted with exact gradients.
-
-Everything that tempers is of one form. Each listed class, and the rest of a case as one more outcome, has a log weight
+All three recalibrators are of one form. Each listed class, and the rest of a case as one more outcome, has a log weight
 z = base + a x + b[group], where x is the log of its mass; the new masses are the softmax of these over the case.
-
-Scaling by rank: one power for all confidences, and a factor for each rank and for the rest.
-
-The least value of a function of one number: a grid, so that no valley is missed, then Brent's method in it.
 """
 
 from __future__ import annotations
@@ -15,31 +9,37 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 
 from toplist._arguments import as_number, as_whole
 from toplist._typing import Floats
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.log_space import Logs, normalised, ranks
+from toplist.lists.space import ClassSpace
 from toplist.postprocess.recalibration.base import MOST, Recalibrator, Sample, require_fit_rule
 from toplist.postprocess.recalibration.state import State
 from toplist.scoring.rules import as_rule
 
 Indices = NDArray[np.intp]
-Make = Callable[[Sample], Callable[[Floats], tuple[float, Floats]]]  # of some cases: an objective with its slopes
+Make = Callable[[Sample], Callable[[Floats], tuple[float, Floats]]]  # of some cases: an objective with its gradient
 
+HOTTEST = math.exp(4.0)  # a temperature of 55 leaves next to nothing of any difference, one of 1/55 only the largest
+MANY_CLASSES = 10_000  # from which on a power of the share of an unlisted class moves all mass to or from the rest
 _NONE = -1
-_ROUGH_EXPONENTS = 1 << 14  # cases that a first fit sees, so that the fit to all starts near its end
+_ROUGH_GRID = 1 << 13  # cases of a grid
+_ROUGH_FIT = 1 << 14  # cases of a first fit, so that the fit to all starts near its end
+_POINTS = 17  # of a grid, so that no local minimum of the Brier score is missed
+_LEAST_POWER, _LARGEST_POWER = 0.01, 100.0
+_LARGEST_OFFSET = 50.0
 
 
 class Value(NamedTuple):
-    """A mean score, with its slopes in the exponent and in the offset of each group."""
+    """A mean score, and its derivatives in the exponent and in the offset of each group."""
 
     score: float
     exponent: float
@@ -48,7 +48,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScaledOutcomes:
-    """All that can happen in each case and is not impossible, one after the other; the rest comes last."""
+    """The outcomes of positive probability of each case, one after the other; the rest comes last."""
 
     starts: Indices  # where each case begins
     sizes: NDArray[np.int64] | int  # one number where all have as many
@@ -56,14 +56,14 @@ class ScaledOutcomes:
     base: Floats | None
     group: NDArray[np.int64]
     share: Floats  # 1 for a listed class, 1 / n for a rest of n classes
-    happened: Indices  # where what happened stands, or _NONE where it was held impossible
+    happened: Indices  # the place of the outcome, or _NONE where its probability was zero
     weight: Floats
 
     def value(self, exponent: float, offsets: Floats, rule: str) -> Value:
         """The mean score of the softmax.
 
-        For the log score, cases whose outcome was held impossible do not count, since they are infinite whatever is
-        done, and a miss counts as one of the rest as a whole: its share among the unlisted classes is a constant.
+        For the log score, cases whose outcome had probability zero do not count, since they stay infinite, and a miss
+        counts as one of the rest as a whole: its share among the unlisted classes is a constant.
         """
         z = exponent * self.x + offsets[self.group]
         if self.base is not None:
@@ -131,7 +131,7 @@ def outcomes(sample: Sample, *, spread: bool, group: NDArray[np.int64] | None = 
 
 def fit_rough_first(sample: Sample, start: Floats, bounds: list[tuple[float, float]], make: Make) -> Floats:
     """The parameters of least objective: found on some of the cases, then on all, from there."""
-    few = sample.thinned(_ROUGH_EXPONENTS)
+    few = sample.thinned(_ROUGH_FIT)
     theta = start
     for part, close in ((few, 1e-14), (sample, 1e-11)) if few is not sample else ((sample, 1e-14),):
         found = minimize(
@@ -146,22 +146,31 @@ def fit_rough_first(sample: Sample, start: Floats, bounds: list[tuple[float, flo
     return theta
 
 
-HOTTEST = math.exp(4.0)  # a temperature of 55 leaves next to nothing of any difference, one of 1/55 only the largest
-_ROUGH = 1 << 13
-_POINTS = 17  # of a grid, so that no valley of the Brier score is missed
-_STEEP = 50.0
-
-
 class Temperature(Recalibrator):
-    r"""Powers of the padded distribution: t_i to t_i^{1/T} / Z, and the rest of n classes to n (rest / n)^{1/T} / Z.
+    r"""Temperature scaling of the padded distribution.
 
-    A temperature above one makes lists less sure, one below surer; order and validity stay. It is found between 1/55
-    and 55, by the Brier or the log score, and is never worse than one on the cases that it was found on. Where m is in
-    the thousands or more a power of tiny shares moves all mass to or from the rest: take `BucketTemperature` there.
+    Confidences t become :math:`t^{1/T} / Z`, and the rest of n classes :math:`n (rest / n)^{1/T} / Z`. A temperature T
+    above one makes lists less sure, one below surer; order and validity stay. It is found between 1/55 and 55, and is
+    never worse than T = 1 on the cases that it was fitted to. Where there are thousands of classes or more a power of
+    tiny shares moves all mass to or from the rest: take `BucketTemperature` there.
 
-    >>> import toplist as tl
-    >>> lists = tl.TopLists.from_dicts([{"a": 0.8, "b": 0.1}] * 4, 3)
-    >>> Temperature(rule="log").fit(lists, ["a", "a", "b", "c"])
+    Parameters
+    ----------
+    rule : {"brier", "log"}, default "brier"
+        The scoring rule that it is fitted by.
+
+    Attributes
+    ----------
+    temperature_ : float
+        The fitted temperature.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks, ICML.
+
+    Examples
+    --------
+    >>> Temperature(rule="log").fit([{"a": 0.8, "b": 0.1}] * 4, ["a", "a", "b", "c"], space=3)
     Temperature(rule='log') [temperature 3]
     """
 
@@ -175,6 +184,11 @@ class Temperature(Recalibrator):
     def parameters(self) -> int:
         """One."""
         return 1
+
+    @classmethod
+    def is_default(cls, space: ClassSpace) -> bool:
+        """Whether there are few enough classes for powers of their shares."""
+        return float(space.as_floats[0].max(initial=0.0)) < MANY_CLASSES
 
     def _check(self) -> None:
         require_fit_rule(self.rule)
@@ -194,7 +208,7 @@ class Temperature(Recalibrator):
 
             return objective
 
-        rough = make(sample.thinned(_ROUGH))
+        rough = make(sample.thinned(_ROUGH_GRID))
         start = min(np.linspace(-hot, hot, _POINTS), key=lambda log_t: rough(np.array([log_t]))[0])
         log_t = float(fit_rough_first(sample, np.array([start]), [(-hot, hot)], make)[0])
         self.temperature_ = math.exp(log_t)
@@ -208,7 +222,7 @@ class Temperature(Recalibrator):
     def _restore(self, state: State) -> None:
         self.temperature_ = state.number("temperature_", 1e-300)
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return f"temperature {self.temperature_:.5g}"
 
 
@@ -231,11 +245,27 @@ def _require_shares(logs: Logs) -> None:
 
 
 class BucketTemperature(Recalibrator):
-    r"""Powers of confidences and a factor on the rest: t_i^{1/T} against e^b rest^{1/T}, then repair.
+    r"""Temperature scaling with the rest as one outcome, and a factor on the rest.
 
-    Two parameters that do for any number of classes, infinitely many too, since the rest is one outcome among the
-    others here. `ridge`, in cases, holds both to where nothing changes: without it a rest that never happened would
-    vanish. Fitted by the Brier or the log score.
+    Confidences t become :math:`t^{1/T} / Z`, and the rest :math:`e^b rest^{1/T} / Z`; then lists are repaired. The two
+    parameters serve any number of classes, also infinitely many.
+
+    Parameters
+    ----------
+    rule : {"brier", "log"}, default "brier"
+        The scoring rule that it is fitted by.
+    ridge : float, default 1.0
+        The weight, in cases, of a penalty on log T and b: without it the rest would vanish where no case is a miss.
+
+    Attributes
+    ----------
+    temperature_, offset_ : float
+        T and b.
+
+    Examples
+    --------
+    >>> BucketTemperature(ridge=0).fit([{"a": 0.8}] * 4, ["a", "a", "b", "c"], space=3).transform([{"a": 0.8}], space=3)
+    TopLists(1 case, k = 1, 3 classes)
     """
 
     learned = ("temperature_", "offset_")
@@ -269,11 +299,13 @@ class BucketTemperature(Recalibrator):
 
             return objective
 
-        log_t, offset = fit_rough_first(sample, np.zeros(2), [(-hot, hot), (-_STEEP, _STEEP)], make).tolist()
+        log_t, offset = fit_rough_first(
+            sample, np.zeros(2), [(-hot, hot), (-_LARGEST_OFFSET, _LARGEST_OFFSET)], make
+        ).tolist()
         self.temperature_, self.offset_ = math.exp(log_t), offset
         score = as_rule(rule)
         if sample.loss(self.transform(sample.lists), score) > sample.loss(sample.lists, score):
-            self.temperature_, self.offset_ = 1.0, 0.0  # repairs, which the fit does not see, undid it
+            self.temperature_, self.offset_ = 1.0, 0.0  # repairs, which are no part of the objective, undid it
 
     def _transform(self, lists: TopLists) -> TopLists:
         if self.temperature_ == 1.0 and self.offset_ == 0.0:
@@ -284,20 +316,38 @@ class BucketTemperature(Recalibrator):
     def _restore(self, state: State) -> None:
         self.temperature_, self.offset_ = state.number("temperature_", 1e-300), state.number("offset_")
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return f"temperature {self.temperature_:.5g}, rest times e^{self.offset_:.4g}"
 
 
-_FLAT, _STEEP_VECTOR = 0.01, 100.0  # powers
-_FAR = 50.0  # offsets
-
-
 class VectorScaling(Recalibrator):
-    r"""Log weights a log t_r + b_r by rank r, and a log rest + b_0, in a softmax: vector scaling, on ranks.
+    r"""Vector scaling by rank: log weights :math:`a \log t_r + b_r` for rank r, and :math:`a \log rest + b_0`.
 
-    Fitted by maximum likelihood, a convex problem, with a ridge of `ridge` cases to a = 1 and b = 0. Ranks from `ranks`
-    on share an offset. Factors by rank may change the order of a list, and put a class below the share of an unlisted
-    one: such a list is repaired (Guo, Pleiss, Sun and Weinberger, ICML 2017, for classes).
+    Fitted by maximum likelihood, a convex problem. Factors by rank may change the order of a list, and put a class
+    below the share of an unlisted one: such a list is repaired.
+
+    Parameters
+    ----------
+    ranks : int, default 10
+        Ranks from this one on share an offset.
+    ridge : float, default 1.0
+        The weight, in cases, of a penalty on the distance to a = 1 and b = 0.
+
+    Attributes
+    ----------
+    slope_, rest_offset_ : float
+        a and :math:`b_0`.
+    offsets_ : ndarray
+        :math:`b_r` for each rank that occurred.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks, ICML; there for classes.
+
+    Examples
+    --------
+    >>> VectorScaling().fit([[0.8, 0.2]] * 4, [0, 0, 1, 0]).parameters
+    4
     """
 
     learned = ("slope_", "offsets_", "rest_offset_")
@@ -311,7 +361,7 @@ class VectorScaling(Recalibrator):
 
     @property
     def parameters(self) -> int:
-        """The power, and a factor for each rank that was met and for the rest."""
+        """The power, and a factor for each rank that occurred and for the rest."""
         return 2 + len(self.offsets_) if self.is_fitted else 2 + self.ranks
 
     def _check(self) -> None:
@@ -321,7 +371,7 @@ class VectorScaling(Recalibrator):
     def _fit(self, sample: Sample) -> None:
         longest = int(sample.lists.sizes.max(initial=0))
         many = min(self.ranks, longest)
-        bounds = [(_FLAT, _STEEP_VECTOR)] + [(-_FAR, _FAR)] * (many + 1)
+        bounds = [(_LEAST_POWER, _LARGEST_POWER)] + [(-_LARGEST_OFFSET, _LARGEST_OFFSET)] * (many + 1)
         start = np.zeros(many + 2)
         start[0] = 1.0
 
@@ -348,32 +398,5 @@ class VectorScaling(Recalibrator):
         self.slope_, self.rest_offset_ = state.number("slope_", 1e-300, MOST), state.number("rest_offset_")
         self.offsets_ = state.floats("offsets_")
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return f"power {self.slope_:.4g}, {len(self.offsets_)} ranks, rest times e^{self.rest_offset_:.4g}"
-
-
-Curve = Callable[[float], float]
-
-_POINTS = 17
-
-
-def lowest(exact: Curve, low: float, high: float, *, rough: Curve | None = None, close: float = 1e-7) -> float:
-    """Where `exact` is least between two numbers; `rough` is near it and quicker, for the grid.
-
-    >>> round(lowest(lambda x: (x - 0.3) ** 2, -1.0, 1.0), 6)
-    0.3
-    """
-    grid = np.linspace(low, high, _POINTS).tolist()
-    values = [(rough or exact)(x) for x in grid]
-    at = int(np.argmin(values))
-    left, right = grid[max(at - 1, 0)], grid[min(at + 1, _POINTS - 1)]
-    exact = lru_cache(exact)
-    found = _descend(exact, left, right, close)
-    if (left > low and found - left < 10 * close) or (right < high and right - found < 10 * close):
-        found = _descend(exact, low, high, close)  # what is rough misled
-    best: float = min((found, left, right), key=exact)
-    return best
-
-
-def _descend(exact: Curve, low: float, high: float, close: float) -> float:
-    return float(minimize_scalar(exact, bounds=(low, high), method="bounded", options={"xatol": close}).x)

@@ -1,4 +1,4 @@
-"""Recalibrators as records: plain values under a schema, checked one by one when they are read back."""
+"""Saved recalibrators: plain values under a schema, checked one by one when they are read back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._text import shown
+from toplist._text import quote
 from toplist._typing import Floats
 from toplist.errors import TopListError
 from toplist.scoring.rules import RULES, Rule, name_of
@@ -19,7 +19,7 @@ SCHEMA = "toplist.recalibrator/1"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What was learned, as it was saved; every value is checked when it is asked for."""
+    """The saved values of a fitted recalibrator; each is checked when it is read."""
 
     kind: str
     values: Mapping[str, Any]
@@ -28,14 +28,14 @@ class State:
         """A finite number."""
         value = self.get(name)
         if not _is_number(value) or not low <= value <= high:
-            raise self.wrong(name, f"{shown(value)} where a number is expected")
+            raise self.wrong(name, f"{quote(value)} where a number is expected")
         return float(value)
 
     def whole(self, name: str) -> int:
         """A whole number, zero or more."""
         value = self.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong(name, f"{shown(value)} where a whole number is expected")
+            raise self.wrong(name, f"{quote(value)} where a whole number is expected")
         return value
 
     def floats(self, name: str) -> Floats:
@@ -53,7 +53,7 @@ class State:
         return [State(self.kind, one) for one in value]
 
     def get(self, name: str) -> Any:
-        """A value as it is."""
+        """A value as it was saved."""
         if name not in self.values:
             raise self.wrong(name, "missing")
         return self.values[name]
@@ -101,9 +101,9 @@ def read(saved: Any, kinds: Mapping[str, type[Any]]) -> tuple[type[Any], dict[st
         raise TopListError(f"a saved recalibrator is a record with schema {SCHEMA!r}, not {type(saved).__name__}.")
     schema, name = saved.get("schema"), saved.get("kind")
     if schema != SCHEMA:
-        raise TopListError(f"the schema is {shown(schema)}; this version of toplist reads {SCHEMA!r}.")
+        raise TopListError(f"the schema is {quote(schema)}; this version of toplist reads {SCHEMA!r}.")
     if not isinstance(name, str) or name not in kinds:
-        raise TopListError(f"no recalibrator is of kind {shown(name)}; there are {', '.join(sorted(kinds))}.")
+        raise TopListError(f"no recalibrator is of kind {quote(name)}; there are {', '.join(sorted(kinds))}.")
     params, fitted = saved.get("params"), saved.get("fitted")
     if not isinstance(params, Mapping) or not isinstance(fitted, Mapping):
         raise TopListError(f"the saved {name} is damaged: params and fitted are records. Fit and save it again.")

@@ -1,62 +1,15 @@
-"""Tables of a page: what a cell shows, and what it is sorted by.
-
-Intervals without width: where scores do not vary there is nothing to measure precision by.
-"""
+"""Tables of a page: what a cell shows, and what it is sorted by."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from toplist.inference.pairwise import verdicts
-from toplist.inference.results import Comparison, Estimate
-from toplist.report.html.safe_text import Name, Sentence, Words, kind, listed, scores, sentence
-from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, rate
-from toplist.report.text import count
-
-_LITTLE = 1e-9  # of the value, and a thousandth of that of the scale of scores: what rounding leaves
-
-
-def flat(estimate: Estimate | None) -> bool:
-    """Whether an interval has no width to speak of.
-
-    >>> flat(Estimate(0.5, 0.5, 0.5)), flat(Estimate(0.5, 0.49, 0.51)), flat(Estimate(0.5))
-    (True, False, False)
-    """
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return False
-    return estimate.high - estimate.low <= _LITTLE * (abs(estimate.value) + 1e-3)
-
-
-def sentences(results: Comparison, shown: Mapping[str, Name]) -> list[Sentence]:
-    """Whose scores do not vary, and between whom the difference does not."""
-    found, unit = [], results.unit
-    for rule in results.rules:
-        who: list[Words] = [shown[row.name] for row in results.overall.rows if flat(row.scores[rule].mean)]
-        if who:
-            found.append(
-                sentence(
-                    f"The {kind(rule)} scores of ",
-                    listed(who),
-                    f" are the same in every {unit}, so there is no spread",
-                    " to make an interval of. That does not make the mean precise.",
-                )
-            )
-    for rule in results.rules:
-        same = [v.pair for v in verdicts(results, rule) if flat(v.pair.difference) and v.pair.difference.value]
-        if same:
-            two: list[Words] = [sentence(shown[pair.a], " and ", shown[pair.b]) for pair in same]
-            found.append(
-                sentence(
-                    f"Under {scores(rule)}, the difference is the same in every {unit} between ",
-                    listed(two),
-                    ". A test takes that for certainty; it is for the reader to judge.",
-                )
-            )
-    return found
-
+from toplist.inference.results import Estimate
+from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, flat, rate
+from toplist.report.text import Name, Words, count
 
 Kind = Literal["number", "name", "text"]
 _LONG = 30  # rows from which a table has a filter

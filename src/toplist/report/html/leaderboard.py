@@ -11,12 +11,10 @@ from dataclasses import replace
 
 from toplist.inference.pairwise import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Group, ModelRow
-from toplist.report.html.findings import Shown
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
-from toplist.report.html.safe_text import Words, kind, name, names, scores, sentence
 from toplist.report.numbers import decimals, small, value_of
 from toplist.report.tables import alike, shown_metrics
-from toplist.report.text import count, number_of, percent
+from toplist.report.text import Shown, Words, count, kind, name, names, number_of, percent, scores, sentence
 from toplist.scoring.case_scores import METRICS, Metric
 
 _RULE = 30  # characters of a rule's name in a head

@@ -1,36 +1,189 @@
-"""From what was found to the text of a page.
-
-The content security policy: nothing is loaded, and only this style and this script count.
-
-What was found under the names that the page shows, so that figures and sentences speak of the same models.
-
-A page to a file: whole, or not at all.
-"""
+"""From what was found to the text of a page: its sections in order, its figures, its content policy, its file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toplist._files import require_place, write_bytes
 from toplist._optional import load
-from toplist.inference.results import Comparison, ConfidenceSet, Group, ModelDetails
-from toplist.report.html import findings, grid, leaderboard, model_details, setting
-from toplist.report.html.figures import Figures, figures
-from toplist.report.html.leaderboard import pairs
-from toplist.report.html.safe_text import Name, kind, names
-from toplist.report.html.setting import Page
-from toplist.report.plot.colours import STYLE
-from toplist.report.statements import assumed
-from toplist.report.text import plain
+from toplist.inference.results import Comparison, ConfidenceSet, FileRecord, Group, ModelDetails
+from toplist.report import plot, statements
+from toplist.report.html import leaderboard, tables
+from toplist.report.plot import STYLE, Plot
+from toplist.report.text import Shown, kind, names, plain, stripped, visible
+
+if TYPE_CHECKING:
+    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.inference.score_difference import Decided
+
+_REMEDY = "reports need jinja2: pip install 'toplist[report]'"
+_TITLE = 120  # characters
+_GROUPS = 12  # beyond it their table stays folded on paper
+_ACCURACY = "Accuracy looks at the first guess alone, a score at every confidence. So they need not agree."
+_CUT = (
+    "Lists are cut to their k most confident classes and scored again. A curve that falls says that longer lists help; "
+    "where it is flat, the list could be shorter."
+)
+_NO_CURVES = "There are no curves: they need an outcome for each case, and the truth here is a distribution."
+_SHAPES = (
+    "A hard label is a list of one class with confidence 1, and pays dearly where it is wrong; a distribution leaves "
+    "no confidence over. Mean {} scores of predictions of each shape:"
+)
+_RELIABLE = "Among predictions of 0.8, what was predicted should happen 8 times in 10."
+_ANYTIME = (
+    "A confidence sequence holds at all times at once: one may look after every case, and stop when one has seen "
+    "enough. {}"
+)
+_ODD = "What is odd about the predictions as they were scored, though nothing had to be refused:"
+_LOSSES = "The cases with the largest {} scores. Look here for a wrong truth, or a class that is never predicted."
+_UNPRINTED = "The table of all {} groups is not printed; the page itself has it."
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How the numbers came about, so that somebody else can make them again.
+
+    Nothing is looked up here: the same provenance makes the same page, byte for byte.
+
+    Parameters
+    ----------
+    command : str, default ""
+        What was typed.
+    versions : mapping of str to str, default {}
+        What was installed.
+    files : tuple of FileRecord, default ()
+        Which bytes were read.
+    written : str, default ""
+        A date, or nothing.
+
+    """
+
+    command: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[FileRecord, ...] = ()
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that a report shows.
+
+    Parameters
+    ----------
+    results : Comparison
+        What was compared and found.
+    exhibits : tuple of ModelDetails, default ()
+        What the lists of each model show.
+    provenance : Provenance, default Provenance()
+        How the numbers came about.
+    title : str, default "Comparison of predictions"
+        The heading of the page.
+    decided : tuple of Decided, default ()
+        Pairs where accuracy says otherwise, with the cases that decide.
+    judged : mapping of str to CalibrationVerdict, default {}
+        The test of calibration, by model.
+
+    """
+
+    results: Comparison
+    exhibits: tuple[ModelDetails, ...] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+    title: str = "Comparison of predictions"
+    decided: tuple[Decided, ...] = ()
+    judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing as SVG, and its caption."""
+
+    id: str
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: blocks are macros of `parts.html` with what they show, and those that show nothing go."""
+
+    id: str
+    title: str
+    blocks: tuple[tuple[Any, ...], ...]
+
+
+def render(page: Page) -> str:
+    """The page as one HTML document.
+
+    Parameters
+    ----------
+    page : Page
+        All that it shows.
+
+    Returns
+    -------
+    str
+        The document; the same page makes the same text, byte for byte.
+
+    """
+    jinja = load("jinja2", _REMEDY)
+    trusted = load("markupsafe", _REMEDY).Markup  # for what this package made itself: style, script and drawings
+    environment = jinja.Environment(
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        loader=jinja.FunctionLoader(_text),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals["trusted"] = trusted
+    style, script = _text("page.css") + STYLE, _text("page.js")
+    shown = names([row.name for row in page.results.overall.rows])
+    page = replace(page, exhibits=tuple(one for one in page.exhibits if one.name in shown))
+    written = page.provenance.written
+    found: str = environment.get_template("template.html").render(
+        title=plain(page.title, _TITLE),
+        written=plain(written, 40) if written else "",
+        lede=statements.lede(page.results, shown),
+        warnings=statements.doubts(page.results, shown),
+        sections=_sections(page, shown, figures(*renamed(page.results, page.exhibits, shown))),
+        style=trusted(style),
+        script=trusted(script),
+        policy=policy(style, script),
+    )
+    return found
+
+
+def write(page: Page, path: Any) -> None:
+    """Write the page to a file, whole or not at all.
+
+    Parameters
+    ----------
+    page : Page
+        All that it shows.
+    path : str or os.PathLike
+        Where; its folder exists.
+
+    Raises
+    ------
+    TopListError
+        Where there is no such folder, or jinja2 is not installed.
+
+    """
+    require_place(path)
+    write_bytes(path, render(page).encode("utf-8"))
+
+
+def _text(file: str) -> str:
+    return files("toplist.report.html").joinpath(file).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def policy(style: str, script: str) -> str:
-    """What a browser may use of the page, with the digests of its style and its script.
+    """The content security policy: nothing is loaded, and only this style and this script count.
 
     >>> policy("", "").split("; ")[0]
     "default-src 'none'"
@@ -51,9 +204,9 @@ def digest(text: str) -> str:
 
 
 def renamed(
-    results: Comparison, exhibits: Sequence[ModelDetails], shown: Mapping[str, Name]
+    results: Comparison, details: Sequence[ModelDetails], shown: Shown
 ) -> tuple[Comparison, tuple[ModelDetails, ...]]:
-    """Models and groups as they are called on the page: shortened, and numbered where they look alike."""
+    """Models and groups as they are called on the page, so that figures and sentences speak of the same models."""
 
     def called(name: str) -> str:
         return shown[name].text if name in shown else name
@@ -73,112 +226,155 @@ def renamed(
         groups=tuple(section(one, groups[one.group or ""].text) for one in results.groups),
         pairs=tuple(replace(pair, a=called(pair.a), b=called(pair.b)) for pair in results.pairs),
         confidence_set=None if results.confidence_set is None else chosen(results.confidence_set),
-        paths=tuple(
-            replace(path, candidate=called(path.candidate), baseline=called(path.baseline)) for path in results.paths
-        ),
+        paths=tuple(replace(p, candidate=called(p.candidate), baseline=called(p.baseline)) for p in results.paths),
     )
-    return found, tuple(replace(exhibit, name=called(exhibit.name)) for exhibit in exhibits)
+    return found, tuple(replace(one, name=called(one.name)) for one in details)
 
 
-_REMEDY = "reports need jinja2: pip install 'toplist[report]'"
-_TITLE = 120  # characters
-_GROUPS = 12  # beyond it their table stays folded on paper
-
-
-def render(page: Page) -> str:
-    """The page as one HTML document. The same page makes the same text, byte for byte."""
-    jinja = load("jinja2", _REMEDY)
-    trusted = load("markupsafe", _REMEDY).Markup  # for what this package made itself: style, script and drawings
-    environment = jinja.Environment(
-        autoescape=True,
-        undefined=jinja.StrictUndefined,
-        loader=jinja.FunctionLoader(_text),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    style, script = _text("page.css") + STYLE, _text("page.js")
-    shown = names([row.name for row in page.results.overall.rows])
-    page = replace(page, exhibits=tuple(exhibit for exhibit in page.exhibits if exhibit.name in shown))
-    context = _context(page, shown, figures(*renamed(page.results, page.exhibits, shown)))
-    found: str = environment.get_template("template.html").render(
-        **context, trusted=trusted, style=trusted(style), script=trusted(script), policy=policy(style, script)
-    )
+def figures(results: Comparison, details: Sequence[ModelDetails]) -> dict[str, Figure]:
+    """Everything that can be drawn, by name; paths are numbered."""
+    which = "Relative" if results.missing == "pairwise" else "Mean"
+    cases = {row.name: row.cases for row in results.overall.rows}
+    apart = len(set(cases.values())) > 1 or any(one.cases != cases.get(one.name, one.cases) for one in details)
+    own = f"{', each on all its own cases' if apart else ''}{', without weights' if results.weighted else ''}"
+    curved = tuple(one for one in details if one.curve)
+    wanted: list[tuple[Callable[[Any], Plot[Any]], Any, str, int]] = [
+        (plot.intervals, results, f"{which} scores and their intervals", 1),
+        (plot.pairs, results if results.pairs else None, "How far apart, and how sure", 1),
+        (plot.curves, curved, f"Score against k{own}", 1),
+        (plot.shapes, details, f"Mean scores by shape{own}", 1),
+        (plot.reliability, details, f"Confidence and hit rate{own}", 1),
+        (plot.groups, results if results.groups else None, f"{which} scores by group", 1),
+        *((plot.path, path, "The difference as cases come in", i) for i, path in enumerate(results.paths, 1)),
+    ]
+    found = {}
+    for draw, of, caption, i in wanted:
+        called = f"{draw.__name__}-{i}"
+        if of:
+            svg = draw(of).svg(inline=True, prefix=f"drawn-{called}")
+            found[called] = Figure(f"figure-{called}", svg, caption)
     return found
 
 
-def _context(page: Page, shown: Mapping[str, Name], drawn: Figures) -> Mapping[str, Any]:
-    """Everything that the template shows, ready to be escaped."""
-    results, exhibits, provenance = page.results, page.exhibits, page.provenance
-    first = results.rules[0]
-    return {
-        "title": plain(page.title, _TITLE),
-        "written": plain(provenance.written, 40) if provenance.written else "",
-        "sections": _sections(page),
-        "figures": drawn,
-        "lede": setting.lede(results, shown),
-        "warnings": setting.warnings(results, shown),
-        "facts": setting.facts(results, shown),
-        "models": setting.models(results, exhibits, shown),
-        "full_names": setting.full_names(shown),
-        "reading": setting.reading(results),
-        "leaderboard": leaderboard.leaderboard(results, shown),
-        "known": leaderboard.known(results, shown),
-        "reasons": [*findings.sentences(results, shown), *grid.sentences(results, shown)],
-        "against_ranks": findings.against_ranks(results, shown),
-        "infinities": findings.infinities(results, shown),
-        "best": findings.best(results, shown),
-        "chosen": results.confidence_set is not None and bool(results.confidence_set.members),
-        "tally": findings.tally(results, first),
-        "sure": findings.sure(results, shown, first),
-        "unsure": findings.unsure(results, shown, first),
-        "untested": findings.untested(results, shown, first),
-        "against_accuracy": findings.against_accuracy(results, shown),
-        "deciding": findings.deciding(page.decided, shown),
-        "between_rules": findings.between_rules(results, shown),
-        "pairs": pairs(results, shown) if results.pairs else None,
-        "rule": kind(first, 30),
-        "curve": model_details.curve(exhibits, shown),
-        "shapes": model_details.shapes(exhibits, shown),
-        "confidence": model_details.confidence(page.judged, shown),
-        "reliability": model_details.reliability(exhibits, page.judged, shown),
-        "groups": leaderboard.groups(results, shown) if results.groups else None,
-        "unprinted": len(results.groups) if len(results.groups) > _GROUPS else 0,
-        "paths": [(findings.told(path, shown), findings.method(path)) for path in results.paths],
-        "assumed": assumed(results.paths),
-        "faults": setting.faults(results, shown),
-        "fault_sentences": setting.sentences(results, exhibits, shown),
-        "oddities": setting.oddities(exhibits, shown),
-        "losses": model_details.losses(exhibits, shown),
-        "command": setting.command(provenance),
-        "versions": setting.versions(provenance, results),
-        "files": setting.files(provenance),
-    }
+def _sections(page: Page, shown: Shown, drawn: Mapping[str, Figure]) -> list[Section]:
+    """The sections that the page has, in order."""
+    results, details = page.results, page.exhibits
+    rule, provenance = kind(results.rules[0], 30), page.provenance
+    every = [
+        Section("board", "Leaderboard", _board(results, shown, drawn)),
+        Section("sure", "What is sure, and what is not", _sure(page, shown, drawn)),
+        Section(
+            "setting",
+            "What was compared, and how",
+            (
+                ("facts", tables.facts(results, shown)),
+                ("grid", tables.models(results, details, shown)),
+                ("full_names", tables.full_names(shown)),
+            ),
+        ),
+    ]
+    if details:
+        curve = tables.curve(details, shown)
+        cut = (("text", _CUT), _figure(drawn, "curves"), ("grid", curve, True)) if curve else (("text", _NO_CURVES),)
+        confidence = statements.confidence(page.judged, shown)
+        reliability = tables.reliability(details, page.judged, shown)
+        every += [
+            Section("length", "Score against list length", cut),
+            Section(
+                "shape",
+                "Hard labels, lists and distributions",
+                (
+                    ("text", _SHAPES.format(rule)),
+                    _figure(drawn, "shapes"),
+                    ("grid", tables.shapes(details, shown)),
+                ),
+            ),
+            Section(
+                "reliability",
+                "Do the confidences keep their promise?",
+                (
+                    ("text", _RELIABLE),
+                    ("sentences", confidence, "otherwise"),
+                    _figure(drawn, "reliability"),
+                    ("grid", reliability),
+                ),
+            ),
+        ]
+    if results.groups:
+        many = len(results.groups) > _GROUPS
+        grid = ("grid", leaderboard.groups(results, shown), True, many)
+        note = ("text", _UNPRINTED.format(len(results.groups)) if many else "", "paper small")
+        every.append(Section("groups", "Groups of cases", (_figure(drawn, "groups"), grid, note)))
+    if results.paths:
+        every.append(Section("anytime", "Looked at after every case", _paths(results, shown, drawn)))
+    odd = tables.oddities(details, shown)
+    wrong = (
+        ("sentences", tables.fault_sentences(results, details, shown), "otherwise"),
+        ("grid", tables.faults(results, shown)),
+        ("text", _ODD if odd else ""),
+        ("grid", odd),
+    )
+    every.append(Section("faults", "What was wrong in each file", wrong))
+    losses = tables.losses(details, shown)
+    if losses:
+        blocks = (("text", _LOSSES.format(rule)), ("losses", losses))
+        every.append(Section("losses", "The cases that cost most", blocks))
+    versions = [(plain(key), plain(value, 120)) for key, value in provenance.versions.items()]
+    seeds = tables.seeds(results)
+    again = (
+        ("command", visible(provenance.command)),
+        ("facts", [*versions, *([("seed", seeds)] if seeds else [])], "versions"),
+        ("grid", tables.files(provenance.files)),
+    )
+    return [*every, Section("reproduce", "How to reproduce this", again)]
 
 
-def _sections(page: Page) -> Mapping[str, str]:
-    """The sections that the page has, in order, by their ids."""
-    every = {
-        "board": ("Leaderboard", True),
-        "sure": ("What is sure, and what is not", True),
-        "setting": ("What was compared, and how", True),
-        "length": ("Score against list length", bool(page.exhibits)),
-        "shape": ("Hard labels, lists and distributions", bool(page.exhibits)),
-        "reliability": ("Do the confidences keep their promise?", bool(page.exhibits)),
-        "groups": ("Groups of cases", bool(page.results.groups)),
-        "anytime": ("Looked at after every case", bool(page.results.paths)),
-        "faults": ("What was wrong in each file", True),
-        "losses": ("The cases that cost most", any(e.costly for e in page.exhibits)),
-        "reproduce": ("How to reproduce this", True),
-    }
-    return {key: title for key, (title, there) in every.items() if there}
+def _figure(drawn: Mapping[str, Figure], name: str, i: int = 1) -> tuple[Any, ...]:
+    return "figure", drawn.get(f"{name}-{i}")
 
 
-def _text(name: str) -> str:
-    return files("toplist.report.html").joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n")
+def _board(results: Comparison, shown: Shown, drawn: Mapping[str, Figure]) -> tuple[tuple[Any, ...], ...]:
+    missing = statements.missing_intervals(results.overall, shown)
+    return (
+        ("grid", leaderboard.leaderboard(results, shown)),
+        ("sentences", statements.against_ranks(results, shown), "warning"),
+        _figure(drawn, "intervals"),
+        ("reading", tables.reading(results)),
+        ("grid", leaderboard.known(results, shown)),
+        ("sentences", [*missing, *statements.without_spread(results, shown)], "small"),
+    )
 
 
-def write(page: Page, path: Any) -> None:
-    """Write the page to a file: nobody sees half a page."""
-    require_place(path)
-    write_bytes(path, render(page).encode("utf-8"))
+def _sure(page: Page, shown: Shown, drawn: Mapping[str, Figure]) -> tuple[tuple[Any, ...], ...]:
+    results, first = page.results, page.results.rules[0]
+    chosen = results.confidence_set is not None and results.confidence_set.members
+    decided = [one for one in page.decided if one.worse in shown and one.better in shown]
+    otherwise = statements.against_accuracy(results, shown)
+    blocks: list[tuple[Any, ...]] = [
+        ("sentences", statements.infinities(results, shown), "warning"),
+        ("paragraph", statements.best(results, shown), "best" if chosen else ""),
+        ("text", statements.tally(results, first)),
+        ("sentences", statements.sure(results, shown, first), "sure", "Sure"),
+        ("sentences", statements.unsure(results, shown, first), "unsure", "Not sure"),
+        ("sentences", statements.untested(results, shown, first), "untested", "Not tested"),
+    ]
+    if otherwise or decided:
+        blocks += [("subheading", "Where accuracy says otherwise"), ("text", _ACCURACY)]
+        blocks += [("sentences", otherwise, "otherwise")]
+    for i, one in enumerate(decided, 1):
+        blocks += [("sentences", statements.deciding(one, shown), "otherwise")]
+        blocks += [("grid", tables.deciding(one, shown, i))]
+    blocks += [("sentences", statements.between_rules(results, shown), "otherwise", "Under other rules")]
+    if results.pairs:
+        pairs = ("grid", leaderboard.pairs(results, shown))
+        blocks += [("subheading", "Every pair"), _figure(drawn, "pairs"), pairs]
+    return tuple(blocks)
+
+
+def _paths(results: Comparison, shown: Shown, drawn: Mapping[str, Figure]) -> tuple[tuple[Any, ...], ...]:
+    blocks: list[tuple[Any, ...]] = [("text", _ANYTIME.format(statements.assumed(results.paths)))]
+    for i, path in enumerate(results.paths, 1):
+        method = stripped(path.method)
+        blocks += [("sentences", statements.path_story(path, shown), "otherwise"), _figure(drawn, "path", i)]
+        blocks += [("text", f"Method: {method}." if method else "", "small")]
+    return tuple(blocks)

@@ -1,4 +1,7 @@
-"""Figures of what was found: values first, drawing apart."""
+"""Figures of what was found.
+
+Results come in, a `Plot` goes out: plain values first, drawn by matplotlib when it is looked at.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,10 @@ from typing import Any
 
 from toplist.report.plot.base import Plot
 from toplist.report.plot.colours import STYLE
-from toplist.report.plot.decomposition import decomposition
-from toplist.report.plot.leaderboard import groups, intervals
-from toplist.report.plot.list_lengths import shapes, sizes
-from toplist.report.plot.pairwise import pairs
-from toplist.report.plot.reliability import calibration, reliability
-from toplist.report.plot.selective import rejection
+from toplist.report.plot.leaderboard import groups, intervals, pairs
+from toplist.report.plot.lists import curves, rejection, shapes, sizes, truncation
+from toplist.report.plot.reliability import calibration, decomposition, reliability
 from toplist.report.plot.sequential import path, paths
-from toplist.report.plot.truncation_curve import curves, truncation
 
 OF_RESULTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType(
     {"intervals": intervals, "pairs": pairs, "groups": groups}
@@ -35,7 +34,8 @@ OF_LISTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType(
         "truncation": truncation,
     }
 )
-"""Figures of what `toplist.calibration` and `toplist.postprocess` find in lists; of one model, or of several by name."""
+"""Figures of what `toplist.calibration` and `toplist.postprocess` find in lists; of one model, or of several by name.
+"""
 
 __all__ = [
     "OF_EXHIBITS",

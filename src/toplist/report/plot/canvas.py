@@ -1,10 +1,6 @@
-"""Figures to draw on. matplotlib is asked for here and nowhere else; its settings are as before when all is drawn.
+"""What figures are drawn with: sheets and panels, axes with round numbers, labels that fit, legends, small multiples.
 
-Where things stand on an axis: round numbers, ranges, and labels that keep their distance.
-
-Names as a figure writes them: no wider than their room.
-
-Which colour and marker stand for which model.
+matplotlib is asked for here and nowhere else; its settings are as before when all is drawn.
 """
 
 from __future__ import annotations
@@ -12,16 +8,18 @@ from __future__ import annotations
 import math
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from toplist.errors import TopListError
 from toplist.report.numbers import number
-from toplist.report.plot.colours import Theme, marker
+from toplist.report.plot.colours import Theme, dashes, marker
 from toplist.report.text import escaped, numbers, quotes, rule_name, shorten, shown
 
 if TYPE_CHECKING:
@@ -42,6 +40,8 @@ _FONTS = (
     *("Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "PingFang SC"),
     *("Hiragino Sans", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Arial Unicode MS"),
 )
+APART = 15.0  # labels of lines
+_SPAN = 30  # list lengths beyond which their axis is logarithmic
 _LOCK = RLock()  # matplotlib's settings are one for all threads
 
 
@@ -124,6 +124,125 @@ def note(page: Axes, theme: Theme, lines: list[str], *, bottom: float | None = N
     end = page.get_ylim()[0] if bottom is None else bottom
     for i, line in enumerate(reversed(lines)):
         write(page, 8, end - 12 - i * LINE, line, fontsize=SMALL, color=theme["muted"], va="baseline")
+
+
+def frame(
+    theme: Theme, left: float, right: float, top: float, height: float, foot: list[str], *, below: float = 36
+) -> tuple[Figure, Axes, Axes]:
+    """A figure with one panel and small print below it, the panel, and axes over the whole figure in pixels."""
+    figure = sheet(top + height + below + LINE * len(foot), theme)
+    axes, page = panel(figure, theme, left, top, WIDTH - left - right, height), cover(figure, theme)
+    note(page, theme, foot)
+    return figure, axes, page
+
+
+def room(texts: Iterable[str], size: float = SMALL, margin: float = 18.0) -> float:
+    """The width that the widest of these texts takes beside a panel."""
+    return margin + size * max(map(width, texts), default=0)
+
+
+def small_multiples(
+    theme: Theme,
+    names: Sequence[str],
+    foot: list[str],
+    size: Callable[[float], tuple[float, float, float]],
+    most: float,
+) -> tuple[Figure, Axes, list[tuple[Axes, float, float, float]]]:
+    """Square panels under their names, of at most this side: the figure, its page, and axes, left, top, side of each.
+
+    `size` gives the heights above a panel and below it, and the rest of its block, for a side.
+    """
+    count = max(1, len(names))
+    across = count if count <= 3 else 2 if count == 4 else 3 if count <= 9 else 4
+    left, between = 40.0, 18.0
+    side = min(most, (WIDTH - left - 14 - between * (across - 1)) / across)
+    above, under, rest = size(side)
+    block = above + side + under + rest
+    figure = sheet(4 + block * -(-count // across) + LINE * len(foot) + 22, theme)
+    page, start, panels = cover(figure, theme), left if across > 1 else (WIDTH - side) / 2, []
+    for i, text in enumerate(labels(names, side / SIZE)):
+        x, y = start + (side + between) * (i % across), 4 + block * (i // across)
+        write(page, x, y + 13, text, color=theme["ink"], fontsize=SIZE)
+        panels.append((panel(figure, theme, x, y + above, side, side), x, y + above, side))
+        _rule_unit(panels[-1][0], theme, numbers=i % across == 0)
+    note(page, theme, foot)
+    return figure, page, panels
+
+
+def _rule_unit(axes: Axes, theme: Theme, *, numbers: bool) -> None:
+    """Both axes from 0 to 1 with the diagonal, numbers at the left if asked for."""
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
+    rule_x(axes, ticks, ("",) * 5, theme)
+    rule_y(axes, ticks, ("0", "", "0.5", "", "1") if numbers else ("",) * 5, theme)
+    axes.plot([0, 1], [0, 1], color=theme["ink"], linewidth=1, dashes=(4, 3))
+
+
+def rows_down(axes: Axes, scale: Axis, names: list[str], theme: Theme, *, size: float = SIZE) -> None:
+    """Scores across, a row for each name down."""
+    axes.set_xlim(scale.low, scale.high)
+    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
+    rule_x(axes, scale.ticks, scale.texts, theme)
+    axes.set_yticks(range(len(names)), labels=names)
+    axes.tick_params(axis="y", labelsize=size, labelcolor=theme["ink"], pad=8)
+
+
+def rule_k(axes: Axes, ks: Sequence[float], theme: Theme, wide: float, *, margin: float = 0.0) -> None:
+    """An axis of list lengths, logarithmic beyond a span of 30, with the numbers that do not run into the next one."""
+    low, high = (ks[0], ks[-1]) if ks else (1, 1)
+    place: Callable[[float], float] = float
+    ticks = list(ks)  # a round number that no list was cut to is no number to mark
+    if is_long(ks):
+        axes.set_xscale("function", functions=(np.log1p, np.expm1))
+        ticks, place, margin = [k for k in counts(int(high)) if low <= k], math.log1p, 0.0
+    unit = wide / ((place(high) - place(low)) or 1)
+    kept = [high]
+    for k in reversed(ticks):
+        texts = width(f"{k:,.0f}") + width(f"{kept[-1]:,.0f}")
+        if (place(kept[-1]) - place(k)) * unit > 8 + SMALL * texts / 2:
+            kept.append(k)
+    margin = 0.5 if low == high else margin * (high - low)
+    axes.set_xlim(low - margin, high + margin)
+    rule_x(axes, tuple(map(float, kept[::-1])), tuple(f"{k:,.0f}" for k in kept[::-1]), theme)
+
+
+def is_long(ks: Sequence[float]) -> bool:
+    """Whether list lengths span too much for a plain axis."""
+    return bool(ks) and max(ks) - min(ks) > _SPAN
+
+
+def name_lines(
+    page: Axes, axes: Axes, ends: Iterable[tuple[float, float]], names: list[str], theme: Theme, **look: Any
+) -> None:
+    """Labels at the right, as far apart as need be, each tied to the end of its line."""
+    box = axes.bbox.transformed(page.transData.inverted())  # in pixels from the top left corner
+    where = axes.transData + page.transData.inverted()
+    found = [where.transform(end) for end in ends]
+    places = spread([float(y) for _, y in found], APART, min(box.y0, box.y1), max(box.y0, box.y1))
+    for i, ((x, y), place, text) in enumerate(zip(found, places, names, strict=True)):
+        page.plot([x + 4, box.x1 + 8, box.x1 + 18], [y, y, place], color=theme["muted"], linewidth=0.6)
+        page.plot([box.x1 + 24], [place], marker=marker(i), markersize=5, color=theme.cycle(i), **look)
+        write(page, box.x1 + 32, place, text, fontsize=SMALL, color=theme["ink"])
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """The dashes of the line of a model, where it has any."""
+    return {"dashes": dashes(i)} if dashes(i) else {}
+
+
+def drawable(values: Iterable[float]) -> list[float]:
+    """The values of a line, broken where they are infinite."""
+    return [v if math.isfinite(v) else math.nan for v in values]
+
+
+def tiles(axes: Axes, corners: Iterable[tuple[float, float, float, float]], colour: str, **options: Any) -> None:
+    """Rectangles from one corner to the opposite one, as one shape."""
+    xs, ys = [], []
+    for x0, y0, x1, y1 in corners:
+        xs += [x0, x1, x1, x0, x0, math.nan]
+        ys += [y0, y0, y1, y1, y0, math.nan]
+    axes.fill(xs, ys, facecolor=colour, edgecolor="none", linewidth=0, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,20 +457,20 @@ def look_of(i: int, theme: Theme, told_apart: int) -> dict[str, Any]:
     return {"color": theme["muted"], "marker": "."}
 
 
-def columns(names: list[str]) -> int:
+def _columns(names: list[str]) -> int:
     """How many names go side by side."""
     widest = _GAP + SMALL * max(map(width, names), default=1)
     return max(1, min(4, len(names), int((WIDTH - 16) / widest)))
 
 
-def height(names: list[str]) -> float:
+def legend_height(names: list[str]) -> float:
     """How much room the legend takes."""
-    return _LINE * -(-len(names) // columns(names))
+    return _LINE * -(-len(names) // _columns(names))
 
 
-def draw(page: Axes, names: list[str], theme: Theme, top: float, *, told_apart: int) -> None:
+def legend(page: Axes, names: list[str], theme: Theme, top: float, *, told_apart: int) -> None:
     """Names with their markers, down and then across; from some place on, all have the same one."""
-    across = columns(names)
+    across = _columns(names)
     down = -(-len(names) // across)
     for i, name in enumerate(names):
         x, y = 16 + (WIDTH - 16) / across * (i // down), top + _LINE * (i % down + 0.5)

@@ -1,8 +1,6 @@
-"""Mean scores with their intervals, from best to worst; relative ones where models have different cases.
+"""Figures of a leaderboard: mean scores with intervals, means in groups of cases, and every model against every other.
 
-Which rule of a leaderboard is drawn, and in which order models come under it.
-
-Mean scores within each group of cases: who is best where.
+Where models have different cases, scores are relative to the others on the cases of both.
 """
 
 from __future__ import annotations
@@ -12,36 +10,42 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.errors import TopListError
+from toplist.inference.pairwise import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
-from toplist.report.numbers import number
+from toplist.report.numbers import number, signed
 from toplist.report.plot import canvas
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
-    LINE,
     SIZE,
     SMALL,
     WIDTH,
     axis,
-    cover,
     decimals,
+    edges,
     finite,
+    frame,
     label,
     labels,
-    note,
+    level,
     panel,
-    rule_x,
+    room,
+    rows_down,
     said,
     scored,
-    sheet,
-    width,
+    tiles,
     write,
 )
-from toplist.report.plot.colours import CYCLE, Theme
+from toplist.report.plot.colours import CYCLE, STEPS, Theme, over, step
+from toplist.report.statements import different
 from toplist.report.text import listed, number_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+WRITTEN = 14  # models up to which the cells of the matrix hold numbers
+_ROW = 22.0
+_ROWS = ((4, 34.0), (12, 26.0), (40, 20.0), (10**9, 16.0))  # up to so many groups, the height of each
 
 
 def chosen(results: Comparison, rule: str | None) -> str:
@@ -72,12 +76,14 @@ def ordered(results: Comparison, section: Group, rule: str) -> tuple[ModelRow, .
         found = standing.scores[rule]
         mean = standing_of(found, results.missing == "pairwise").value
         mean = mean if math.isfinite(mean) else found.finite
-        return (math.inf, 0.0) if math.isnan(found.mean.value) else (found.infinite, math.inf if mean != mean else mean)
+        if math.isnan(found.mean.value):
+            return math.inf, 0.0
+        return found.infinite, math.inf if math.isnan(mean) else mean
 
     return tuple(sorted(section.rows, key=place))
 
 
-_ROW = 22.0
+# Intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,116 +135,88 @@ class Intervals:
     @property
     def words(self) -> str:
         """What it shows."""
-        digits = self.digits
-        rows = [_intervals_words(row, digits, self.relative) for row in self.rows]
-        text = (
-            f"{self.better.capitalize()}. With {percent(self.level)} intervals, from best to worst: {'; '.join(rows)}."
-        )
+        rows = "; ".join(self._of(row, self.digits) for row in self.rows)
+        text = f"{self.better.capitalize()}. With {percent(self.level)} intervals, from best to worst: {rows}."
         if self.set_level is not None:
             members = [said(row.name) for row in self.rows if row.member]
             text += f" In the {percent(self.set_level)} confidence set of the best: {listed(members, 20) or 'nobody'}."
         return text
 
+    def _of(self, row: IntervalRow, digits: int) -> str:
+        if math.isnan(row.score):
+            return f"{said(row.name)} has {self.nothing(row)}"
+        if math.isinf(row.score):
+            return f"{said(row.name)} has an infinite mean, with {number_of(row.infinite, 'infinite score')}"
+        text = f"{said(row.name)} {number(row.score, digits)}"
+        if row.low is not None and row.high is not None:
+            return f"{text} ({number(row.low, digits)} to {number(row.high, digits)})"
+        return f"{text} (no interval: {label(row.why, 100)})" if row.why else text
+
+    def nothing(self, row: IntervalRow) -> str:
+        """What a row without a score has."""
+        return "no relative score" if self.relative and row.cases else "no cases"
+
     @property
     def digits(self) -> int:
         """How many decimals show the means."""
         halves = [(row.high - row.low) / 2 for row in self.rows if row.low is not None and row.high is not None]
-        means = [row.score for row in self.rows]
         fine = [h for h in finite(halves) if h > 0]
-        return max(decimals(means), min(decimals([min(fine)], digits=1), 6) if fine else 0)
+        return max(decimals(row.score for row in self.rows), min(decimals([min(fine)], digits=1), 6) if fine else 0)
 
 
 def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
     """Mean scores with intervals, best first: dots and whiskers, filled in the confidence set of the best."""
-    name = chosen(results, rule)
-    found = results.confidence_set
+    name, relative, found = chosen(results, rule), results.missing == "pairwise", results.confidence_set
     members = set(found.members) if found is not None and found.rule == name and found.p else None
-    relative = results.missing == "pairwise"
-    rows = tuple(_row(standing, name, members, relative) for standing in ordered(results, results.overall, name))
-    level = found.level if found is not None and members is not None else None
-    return Plot(Intervals(name, results.level, rows, level, relative), draw_intervals)
-
-
-def _row(standing: ModelRow, rule: str, members: set[str] | None, relative: bool) -> IntervalRow:
-    found = standing.scores[rule]
-    score = standing_of(found, relative)
-    member = None if members is None else standing.name in members
-    return IntervalRow(
-        standing.name, score.value, score.low, score.high, found.infinite, standing.cases, member, score.reason
-    )
-
-
-def _intervals_words(row: IntervalRow, digits: int, relative: bool) -> str:
-    if math.isnan(row.score):
-        return f"{said(row.name)} has {_nothing(row, relative)}"
-    if math.isinf(row.score):
-        return f"{said(row.name)} has an infinite mean, with {number_of(row.infinite, 'infinite score')}"
-    text = f"{said(row.name)} {number(row.score, digits)}"
-    if row.low is not None and row.high is not None:
-        text += f" ({number(row.low, digits)} to {number(row.high, digits)})"
-    elif row.why:
-        text += f" (no interval: {label(row.why, 100)})"
-    return text
-
-
-def _nothing(row: IntervalRow, relative: bool) -> str:
-    return "no relative score" if relative and row.cases else "no cases"
+    rows = []
+    for row in ordered(results, results.overall, name):
+        mark, member = row.scores[name], None if members is None else row.name in members
+        score = standing_of(mark, relative)
+        numbers = (score.value, score.low, score.high, mark.infinite, row.cases)
+        rows.append(IntervalRow(row.name, *numbers, member, score.reason))
+    set_level = found.level if found is not None and members is not None else None
+    return Plot(Intervals(name, results.level, tuple(rows), set_level, relative), draw_intervals)
 
 
 def draw_intervals(data: Intervals, theme: Theme) -> Figure:
     """Rows down, scores across."""
-    rows = data.rows
-    names = labels(row.name for row in rows)
+    rows, names, top = data.rows, labels(row.name for row in data.rows), 10.0
     values = [number(row.score, data.digits) if math.isfinite(row.score) else "" for row in rows]
-    left = 16 + SIZE * max(map(width, names), default=0)
-    right = 16 + SIZE * max(map(width, values), default=0)
-    foot = _intervals_foot(data)
-    height = _ROW * max(1, len(rows))
-    figure = sheet(10 + height + 22 + LINE * len(foot) + 14, theme)
-    axes = panel(figure, theme, left, 10, WIDTH - left - right, height)
-    values_and_ends = [x for row in rows if math.isfinite(row.score) for x in (row.score, row.low, row.high)]
-    scale = axis([*values_and_ends, *([data.line] if values_and_ends else [])])
-    axes.set_xlim(scale.low, scale.high)
-    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
-    rule_x(axes, scale.ticks, scale.texts, theme)
-    axes.set_yticks(range(len(rows)), labels=names)
-    axes.tick_params(axis="y", labelsize=SIZE, labelcolor=theme["ink"], pad=8)
-    page = cover(figure, theme)
+    left, right = room(names, SIZE, 16), room(values, SIZE, 16)
+    bars = f"; bars: {percent(data.level)} intervals" * any(row.low is not None for row in rows)
+    foot = [f"{data.kind} {scored(data.rule)} score, {data.better}{bars}"]
+    if data.set_level is not None:
+        foot.append(f"filled: in the {percent(data.set_level)} confidence set of the best; hollow: not")
+    figure, axes, page = frame(theme, left, right, top, _ROW * max(1, len(rows)), foot)
+    ends = [x for row in rows if math.isfinite(row.score) for x in (row.score, row.low, row.high)]
+    scale = axis([*ends, *([data.line] if ends else [])])
+    rows_down(axes, scale, names, theme)
     if data.line is not None:
         axes.axvline(data.line, color=theme["muted"], linewidth=1, dashes=(4, 3))
     for at, (row, value) in enumerate(zip(rows, values, strict=True)):
-        colour = theme["c0"]
         if math.isnan(row.score):
-            write(axes, scale.low, at, f" {_nothing(row, data.relative)}", color=theme["muted"], over=theme["paper"])
-            continue
-        if math.isinf(row.score):
+            write(axes, scale.low, at, f" {data.nothing(row)}", color=theme["muted"], over=theme["paper"])
+        elif math.isinf(row.score):
             axes.plot([scale.high], [at], marker=">", color=theme["c1"], markersize=8, clip_on=False)
             words = f"infinite: {number_of(row.infinite, 'case')}"
             where = scale.high - (scale.high - scale.low) * 14 / (WIDTH - left - right)
             write(axes, where, at, words, color=theme["ink"], ha="right", over=theme["paper"])
-            continue
-        if row.low is not None and row.high is not None:
-            ends = max(row.low, scale.low), min(row.high, scale.high)
-            axes.plot(ends, [at, at], color=colour, linewidth=2, solid_capstyle="butt")
-        filled = row.member is not False
-        face = colour if filled else theme["paper"]
-        axes.plot([row.score], [at], "o", color=colour, markerfacecolor=face, markersize=7.5, markeredgewidth=1.8)
-        write(page, WIDTH - 8, 10 + _ROW * (at + 0.5), value, color=theme["ink"], ha="right")
-    note(page, theme, foot)
+        else:
+            _interval(axes, row, at, (scale.low, scale.high), theme)
+            write(page, WIDTH - 8, top + _ROW * (at + 0.5), value, color=theme["ink"], ha="right")
     return figure
 
 
-def _intervals_foot(data: Intervals) -> list[str]:
-    bars = any(row.low is not None for row in data.rows)
-    lines = [
-        f"{data.kind} {scored(data.rule)} score, {data.better}" + f"; bars: {percent(data.level)} intervals" * bars
-    ]
-    if data.set_level is not None:
-        lines.append(f"filled: in the {percent(data.set_level)} confidence set of the best; hollow: not")
-    return lines
+def _interval(axes: Axes, row: IntervalRow, at: int, limits: tuple[float, float], theme: Theme) -> None:
+    colour = theme["c0"]
+    if row.low is not None and row.high is not None:
+        ends = max(row.low, limits[0]), min(row.high, limits[1])
+        axes.plot(ends, [at, at], color=colour, linewidth=2, solid_capstyle="butt")
+    face = theme["paper"] if row.member is False else colour
+    axes.plot([row.score], [at], "o", color=colour, markerfacecolor=face, markersize=7.5, markeredgewidth=1.8)
 
 
-_ROWS = ((4, 34.0), (12, 26.0), (40, 20.0), (10**9, 16.0))  # up to so many groups, the height of each
+# Groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,19 +277,16 @@ class GroupsData:
 
 def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
     """A row of dots per group, one dot per model; the best of each group is filled."""
-    name = chosen(results, rule)
-    names = tuple(standing.name for standing in ordered(results, results.overall, name))
-    relative = results.missing == "pairwise"
-    found = tuple(_group(section, names, name, relative) for section in results.groups)
-    return Plot(GroupsData(name, results.by or "group", results.level, names, found, relative), draw_groups)
-
-
-def _group(section: Group, names: tuple[str, ...], rule: str, relative: bool) -> GroupPanel:
-    scores = {standing.name: standing_of(standing.scores[rule], relative) for standing in section.rows}
-    means = tuple(scores[name].value if name in scores else math.nan for name in names)
-    leader = scores[names[0]] if names and names[0] in scores else None
-    low, high = (leader.low, leader.high) if leader is not None else (None, None)
-    return GroupPanel("" if section.group is None else section.group, section.cases, means, low, high)
+    name, relative = chosen(results, rule), results.missing == "pairwise"
+    names = tuple(row.name for row in ordered(results, results.overall, name))
+    nothing = Estimate(math.nan)
+    found = []
+    for section in results.groups:
+        scores = {row.name: standing_of(row.scores[name], relative) for row in section.rows}
+        leader = scores.get(names[0], nothing) if names else nothing
+        means = tuple(scores.get(who, nothing).value for who in names)
+        found.append(GroupPanel(section.group or "", section.cases, means, leader.low, leader.high))
+    return Plot(GroupsData(name, results.by or "group", results.level, names, tuple(found), relative), draw_groups)
 
 
 def draw_groups(data: GroupsData, theme: Theme) -> Figure:
@@ -321,41 +296,24 @@ def draw_groups(data: GroupsData, theme: Theme) -> Figure:
         names.append(f"the other {len(data.names) - len(names)}")
     rows = labels((group.name for group in data.groups), 13.0)
     infinite = [sum(map(math.isinf, group.means)) for group in data.groups]
-    left = 16 + SIZE * max(map(width, rows), default=0)
-    right = 60.0 if any(infinite) else 16.0
+    left, right, head = room(rows, SIZE, 16), 60.0 if any(infinite) else 16.0, 18 + canvas.legend_height(names)
     row = next(size for most, size in _ROWS if len(rows) <= most)
-    head = 8 + canvas.height(names) + 10
     height = row * max(1, len(rows))
-    foot = _groups_foot(data)
-    figure = sheet(head + height + 24 + LINE * len(foot) + 12, theme)
-    page = cover(figure, theme)
-    canvas.draw(page, names, theme, 8, told_apart=data.told_apart)
-    axes = panel(figure, theme, left, head, WIDTH - left - right, height)
+    figure, axes, page = frame(theme, left, right, head, height, _groups_foot(data))
+    canvas.legend(page, names, theme, 8, told_apart=data.told_apart)
     scale = axis([x for group in data.groups for x in (*group.means, group.low, group.high)], ticks=6)
-    axes.set_xlim(scale.low, scale.high)
-    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
-    rule_x(axes, scale.ticks, scale.texts, theme)
+    rows_down(axes, scale, rows, theme, size=SIZE if row > _ROWS[-1][1] else SMALL)
     if data.relative:
         axes.axvline(1, color=theme["muted"], linewidth=1, dashes=(4, 3))
-    axes.set_yticks(range(len(rows)), labels=rows)
-    axes.tick_params(axis="y", labelsize=SIZE if row > _ROWS[-1][1] else SMALL, labelcolor=theme["ink"], pad=8)
     for y in range(5, len(rows), 5):  # lines to lead the eye
         axes.axhline(y - 0.5, color=theme["grid"], linewidth=0.6)
     if not rows:
         write(page, left, head + height / 2, "no groups", color=theme["muted"])
     _dots(axes, data, theme)
-    for y, count in enumerate(infinite):
-        if count:
-            write(
-                page,
-                WIDTH - 6,
-                head + row * (y + 0.5),
-                f"{count} inf ▸",
-                fontsize=SMALL,
-                ha="right",
-                color=theme["ink"],
-            )
-    note(page, theme, foot)
+    for y, n in enumerate(infinite):
+        where, text = (WIDTH - 6, head + row * (y + 0.5)), f"{n} inf ▸"
+        if n:
+            write(page, *where, text, fontsize=SMALL, ha="right", color=theme["ink"])
     return figure
 
 
@@ -364,20 +322,13 @@ def _dots(axes: Axes, data: GroupsData, theme: Theme) -> None:
     xs = [x for _, low, high in known for x in (low, high, math.nan)]
     ys = [float(y) for y, _, _ in known for _ in range(3)]
     axes.plot(xs, ys, color=theme.cycle(0), linewidth=1.6, solid_capstyle="butt")
+    look: dict[str, Any] = {"markersize": 5.5, "linestyle": "none", "clip_on": False, "markeredgewidth": 1.2}
     for i in reversed(range(len(data.names))):  # the leader on top
-        look: dict[str, Any] = {
-            **canvas.look_of(i, theme, data.told_apart),
-            "markersize": 5.5,
-            "linestyle": "none",
-            "clip_on": False,
-        }
-        means = [group.means[i] if math.isfinite(group.means[i]) else math.nan for group in data.groups]
-        best = [i == group.best for group in data.groups]
+        own = canvas.look_of(i, theme, data.told_apart)
         for filled in (False, True):
-            chosen_rows = [y for y, b in enumerate(best) if b is filled and not math.isnan(means[y])]
-            face = look["color"] if filled else "none"
-            places = [means[y] for y in chosen_rows]
-            axes.plot(places, chosen_rows, markerfacecolor=face, markeredgewidth=1.2, zorder=4 if filled else 3, **look)
+            rows = [y for y, g in enumerate(data.groups) if (i == g.best) is filled and math.isfinite(g.means[i])]
+            means, face = [data.groups[y].means[i] for y in rows], own["color"] if filled else "none"
+            axes.plot(means, rows, markerfacecolor=face, zorder=4 if filled else 3, **own, **look)
 
 
 def _groups_foot(data: GroupsData) -> list[str]:
@@ -385,6 +336,128 @@ def _groups_foot(data: GroupsData) -> list[str]:
     lines = [f"{data.kind} {scored(data.rule)} score by {label(data.by, 12)}, {better}; filled: best of its group"]
     if any(group.low is not None for group in data.groups):
         lines.append(f"line: {percent(data.level)} interval of {label(data.names[0])}")
-    if any(map(math.isinf, (mean for group in data.groups for mean in group.means))):
+    if any(math.isinf(mean) for group in data.groups for mean in group.means):
         lines.append("inf: so many models have an infinite mean")
     return lines
+
+
+# Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class PairCell:
+    """The model of the row minus that of the column."""
+
+    row: int
+    column: int
+    difference: float  # NaN where there is none
+    adjusted: float | None  # p by Holm's method
+    sure: bool  # that the two are different: p is at most one minus the level
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Models under one rule, best first, and a cell for each two of them, in both orders."""
+
+    rule: str
+    level: float
+    names: tuple[str, ...]
+    cells: tuple[PairCell, ...]
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """Where the steps of the colour scale begin."""
+        return edges([cell.difference for cell in self.cells], STEPS)
+
+    @property
+    def unit(self) -> int:
+        """The power of ten that written differences are multiples of: with it they have at most three digits."""
+        largest = max((abs(x) for x in finite(cell.difference for cell in self.cells)), default=0.0)
+        return int(f"{largest:.0e}".partition("e")[2]) - 2 if largest else 0
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"Differences of mean {scored(self.rule)} scores between {number_of(len(self.names), 'model')}"
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        pairs = [cell for cell in self.cells if cell.row < cell.column]
+        apart, digits = [cell for cell in pairs if cell.sure], max(0, -self.unit)
+        some = [
+            f"{said(self.names[c.row])} minus {said(self.names[c.column])} {signed(c.difference, digits)}"
+            for c in apart
+        ]
+        text = different(sum(cell.adjusted is not None for cell in pairs), len(apart), len(pairs))
+        return f"{text} (Holm, {percent(self.level)}){': ' if some else ''}{listed(some, 30)}."
+
+
+def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
+    """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure."""
+    name = chosen(results, rule)
+    names = tuple(row.name for row in ordered(results, results.overall, name))
+    place = {who: i for i, who in enumerate(names)}
+    cells = [cell for verdict in verdicts(results, name) for cell in _cells(verdict, place)]
+    return Plot(Pairs(name, results.level, names, tuple(sorted(cells, key=lambda c: (c.row, c.column)))), draw_pairs)
+
+
+def _cells(verdict: PairwiseVerdict, place: dict[str, int]) -> tuple[PairCell, PairCell]:
+    pair, difference = verdict.pair, verdict.pair.difference.value
+    a, b, known = place[pair.a], place[pair.b], (pair.adjusted_p, verdict.sure)
+    return PairCell(a, b, difference, *known), PairCell(b, a, 0.0 - difference, *known)
+
+
+def draw_pairs(data: Pairs, theme: Theme) -> Figure:
+    """Rows and columns in the same order; columns bear the numbers of the rows."""
+    count, top, limits, unit = max(1, len(data.names)), 26.0, data.edges, data.unit  # either looks at all cells
+    written = count <= WRITTEN
+    names = labels(data.names, 11.0 if 8 < count <= WRITTEN else 14.0)
+    left = room(names, SIZE, 38)
+    side = min(44.0, (WIDTH - left - 8) / count)
+    size = side * count
+    units = f"numbers in units of {10.0**unit:g}; " * (written and unit != 0)
+    foot = [f"mean {scored(data.rule)} score, row minus column; blue: the row is better"]
+    foot.append(f"{units}dot: surely different (Holm, {percent(data.level)})")
+    figure, axes, page = frame(theme, left, WIDTH - left - size, top, size, foot, below=60)
+    axes.set_xlim(-0.5, count - 0.5)
+    axes.set_ylim(count - 0.5, -0.5)
+    small: dict[str, Any] = {"fontsize": SMALL, "color": theme["muted"]}
+    for i, name in enumerate(names):
+        middle = side * (i + 0.5)
+        write(page, left - 32, top + middle, name, ha="right", color=theme["ink"])
+        write(page, left - 8, top + middle, str(i + 1), ha="right", **small)
+        write(page, left + middle, 14, str(i + 1), ha="center", **small)
+    known = [(cell, level(cell.difference, limits)) for cell in data.cells if not math.isnan(cell.difference)]
+    for shade in range(-STEPS, STEPS + 1):
+        at = [(c.column - 0.48, c.row - 0.48, c.column + 0.48, c.row + 0.48) for c, own in known if own == shade]
+        tiles(axes, at, theme[step(shade)], clip_on=False)
+    for cell, shade in known if written else ():
+        shown = cell.difference / 10.0**unit
+        weight = "bold" if cell.sure else "normal"
+        look: dict[str, Any] = {"fontsize": min(10.0, 0.29 * side), "fontweight": weight, "color": theme[over(shade)]}
+        write(axes, cell.column, cell.row, number(shown, 1 if abs(shown) < 9.95 else 0), ha="center", **look)
+    for cell in data.cells:
+        if math.isnan(cell.difference):
+            write(axes, cell.column, cell.row, "?", fontsize=SMALL, ha="center", color=theme["muted"])
+    shift, dot = (0.36, 3.2) if written else (0.0, 5.0)
+    for shade in range(-STEPS, STEPS + 1):
+        dots = [c for c, own in known if c.sure and own == shade]
+        across, down = [c.column + shift for c in dots], [c.row - shift for c in dots]
+        axes.plot(across, down, "o", color=theme[over(shade)], markersize=dot, markeredgewidth=0, clip_on=False)
+    _key(figure, limits, theme, left, top + size + 12)
+    return figure
+
+
+def _key(figure: Figure, limits: tuple[float, ...], theme: Theme, left: float, top: float) -> None:
+    """The colour scale, with the differences at which its steps begin."""
+    shades = range(-len(limits), len(limits) + 1)
+    side = min(46.0, (WIDTH - 32) / len(shades))
+    axes = panel(figure, theme, min(left, WIDTH - 16 - side * len(shades)), top, side * len(shades), 10)
+    axes.set_xlim(0, len(shades))
+    axes.set_ylim(0, 1)
+    for i, shade in enumerate(shades):
+        axes.fill([i, i + 1, i + 1, i], [0, 0, 1, 1], facecolor=theme[step(shade)], edgecolor="none", linewidth=0)
+    digits = max(0, -int(f"{limits[0]:e}".partition("e")[2])) if limits else 0
+    bounds = [*(-x for x in reversed(limits)), *limits]
+    axes.set_xticks(range(1, len(shades)), labels=[number(x, digits) for x in bounds])

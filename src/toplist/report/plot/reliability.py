@@ -1,32 +1,35 @@
-"""What was promised against what was kept: confidences, and how often what they were given to happened.
+"""Reliability diagrams, and what mean scores are made of.
 
-Reliability curves: how often promises were kept, by isotonic regression, with a band and how many there were.
+A reliability diagram has confidences across and how often they were right up: the bins of a leaderboard's details, or
+the isotonic curve of `toplist.calibration` with its band.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.calibration.reliability_curve import Bin, averages
+from toplist.calibration.bins import Bin, averages
 from toplist.inference.results import ModelDetails
-from toplist.report.numbers import number
+from toplist.report.numbers import number, signed
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
-    LINE,
     SIZE,
     SMALL,
     WIDTH,
-    cover,
+    axis,
+    decimals,
+    frame,
     labels,
-    note,
-    panel,
+    room,
     rule_x,
-    rule_y,
     said,
-    sheet,
+    scored,
+    small_multiples,
+    tiles,
+    width,
     write,
 )
 from toplist.report.plot.colours import Theme
@@ -36,179 +39,88 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from toplist.calibration import Reliability
-
+    from toplist.calibration import Decomposition, Reliability
 
 JOINED = 20  # confidences that a bin needs to be joined to others by a line: fewer are mostly chance
+POINTS = 160  # of a curve or a band in one panel: closer ones cannot be told apart
+_OF = {"listed": "all listed classes", "top": "most confident class", "mass": "listed mass"}
+_AXES = "across: confidence; up: hit rate; on the diagonal both agree"
 
 
 @dataclass(frozen=True, slots=True)
-class BinnedSeries:
-    """One model: all listed confidences, and those of the most confident class; empty bins are left out."""
+class ReliabilityPanel:
+    """One model: bins of the most confident class and of all listed ones, or one curve with its means and its bars."""
 
     name: str
-    listed: tuple[Bin, ...]
-    top: tuple[Bin, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BinnedReliability:
-    """A panel per model."""
-
-    panels: tuple[BinnedSeries, ...]
-
-    @property
-    def title(self) -> str:
-        """What it is."""
-        return f"Confidences against frequencies, {number_of(len(self.panels), 'model')}"
+    top: tuple[Bin, ...] = ()
+    listed: tuple[Bin, ...] = ()
+    of: str = ""  # what the curve is of
+    count: int = 0
+    confidence: float = math.nan
+    hit_rate: float = math.nan
+    curve: tuple[tuple[float, float], ...] = ()
+    band: tuple[tuple[float, float, float], ...] = ()  # confidence, lower end, upper end
+    bars: tuple[Bin, ...] = ()
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return " ".join(_reliability_words(panel) for panel in self.panels) or "There are no models."
+        if self.of:
+            name = said(self.name) if self.name == self.of else f"{said(self.name)}, {self.of}"
+            means = f"{self._means(self.confidence, self.hit_rate)} in {count(self.count)}"
+            return f"{name}: {means if self.count else 'no promises'}."
+        parts = [
+            f"{self._means(*found)} {what}"
+            for bins, what in ((self.top, "at the top"), (self.listed, "over all"))
+            if (found := averages(bins)) is not None
+        ]
+        return f"{said(self.name)}: {', '.join(parts) or 'no confidences'}."
 
+    @staticmethod
+    def _means(confidence: float, hit_rate: float) -> str:
+        return f"confidence {number(confidence, 3)}, hit rate {number(hit_rate, 3)}"
 
-def reliability(exhibits: ModelDetails | Iterable[ModelDetails]) -> Plot[BinnedReliability]:
-    """Promised against kept, with the diagonal where both agree; the area of a marker is the size of its bin."""
-    every = (exhibits,) if isinstance(exhibits, ModelDetails) else tuple(exhibits)
-    return Plot(
-        BinnedReliability(tuple(BinnedSeries(e.name, _filled(e.listed), _filled(e.top)) for e in every)),
-        draw_reliability,
-    )
-
-
-def _filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
-    return tuple(b for b in bins if b.count and math.isfinite(b.promised) and math.isfinite(b.kept))
-
-
-def _reliability_words(panel: BinnedSeries) -> str:
-    said_of = [
-        f"promised {number(found[0], 3)}, kept {number(found[1], 3)} {what}"
-        for bins, what in ((panel.top, "at the top"), (panel.listed, "over all"))
-        if (found := averages(bins)) is not None
-    ]
-    return f"{said(panel.name)}: {', '.join(said_of) or 'no confidences'}."
-
-
-def draw_reliability(data: BinnedReliability, theme: Theme) -> Figure:
-    """Small panels, each with a strip of bin sizes below."""
-    count = max(1, len(data.panels))
-    across = count if count <= 3 else 2 if count == 4 else 3 if count <= 9 else 4
-    down = -(-count // across)
-    left, between = 40.0, 18.0
-    side = min(360.0, (WIDTH - left - 14 - between * (across - 1)) / across)
-    strip = max(16.0, side * 0.12)
-    title = 28.0
-    block = title + side + 4 + strip + 22
-    foot = _reliability_foot()
-    figure = sheet(4 + block * down + LINE * len(foot) + 22, theme)
-    page = cover(figure, theme)
-    start = left if across > 1 else (WIDTH - side) / 2
-    names = labels((one.name for one in data.panels), side / SIZE)
-    for i, promises in enumerate(data.panels):
-        x, y = start + (side + between) * (i % across), 4 + block * (i // across)
-        write(page, x, y + 13, names[i], color=theme["ink"], fontsize=SIZE)
-        axes = panel(figure, theme, x, y + title, side, side)
-        _promises(axes, promises, theme, 3 + min(9.0, 0.05 * side), numbers=i % across == 0)
-        _sizes(page, promises, theme, x, y + title + side + 4 + strip, side, strip)
-    note(page, theme, foot)
-    return figure
-
-
-def _promises(axes: Axes, promises: BinnedSeries, theme: Theme, largest: float, *, numbers: bool) -> None:
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
-    rule_x(axes, ticks, ("",) * 5, theme)
-    rule_y(axes, ticks, ("0", "", "0.5", "", "1") if numbers else ("",) * 5, theme)
-    axes.plot([0, 1], [0, 1], color=theme["ink"], linewidth=1, dashes=(4, 3))
-    solid: dict[str, Any] = {}
-    dashed: dict[str, Any] = {"dashes": (3, 1.5)}
-    for bins, role, shape, style in ((promises.listed, "c1", "s", dashed), (promises.top, "c0", "o", solid)):
-        if not bins:
-            continue
-        colour = theme[role]
-        joined = [b for b in bins if b.count >= JOINED]
-        places = [b.promised for b in joined], [b.kept for b in joined]
-        axes.plot(*places, color=colour, linewidth=1.2, clip_on=False, **style)
-        fullest = max(b.count for b in bins)
-        for b in bins:
-            size = max(2.5, round(2 * largest * math.sqrt(b.count / fullest)) / 2)
-            look: dict[str, Any] = {"color": colour, "markeredgewidth": 0, "clip_on": False}
-            axes.plot([b.promised], [b.kept], marker=shape, markersize=size, **look)
-
-
-def _sizes(
-    page: Axes, promises: BinnedSeries, theme: Theme, left: float, bottom: float, side: float, strip: float
-) -> None:
-    """Bars of how full each bin is: of the most confident class to the left, of all to the right."""
-    page.plot([left, left + side], [bottom, bottom], color=theme["muted"], linewidth=0.8)
-    for x, text in ((0.0, "0"), (0.5, "0.5"), (1.0, "1")):
-        write(page, left + side * x, bottom + 11, text, fontsize=SMALL, ha="center", color=theme["muted"])
-    for bins, role, half in ((promises.top, "c0", 0), (promises.listed, "c1", 1)):
-        fullest = max((b.count for b in bins), default=1)
-        xs, ys = [], []
-        for b in bins:
-            x = left + side * (b.low + (b.high - b.low) * (0.1 + 0.42 * half))
-            end, top = x + side * 0.38 * (b.high - b.low), bottom - strip * math.log1p(b.count) / math.log1p(fullest)
-            xs += [x, x, end, end, x, math.nan]
-            ys += [bottom, top, top, bottom, bottom, math.nan]
-        page.fill(xs, ys, facecolor=theme[role], edgecolor="none", linewidth=0)
-
-
-def _reliability_foot() -> list[str]:
-    return [
-        "across: confidence promised; up: how often it was kept; on the diagonal both agree",
-        "circles, solid: the most confident class; squares, dashed: all listed classes",
-        f"area: how many there are; bars: the same, log scale; bins below {JOINED} are not joined",
-    ]
-
-
-POINTS = 160  # of a curve or a band in one panel: closer ones cannot be told apart
-_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_OF = {"listed": "all listed classes", "top": "most confident class", "mass": "listed mass"}
-
-
-@dataclass(frozen=True, slots=True)
-class HistogramBar:
-    """How many promises there are between two confidences."""
-
-    low: float
-    high: float
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePanel:
-    """One reliability curve: promised against kept, with a band where there is one."""
-
-    name: str
-    of: str
-    count: int
-    promised: float
-    kept: float
-    curve: tuple[tuple[float, float], ...]
-    band: tuple[tuple[float, float, float], ...]  # promised, lower end, upper end
-    bars: tuple[HistogramBar, ...]
+    def under(self, side: float) -> str:
+        """The means below the name of a panel of this side."""
+        if not self.count:
+            return "no confidences"
+        if side < 150:
+            return f"{number(self.confidence, 2)} → {number(self.hit_rate, 2)}"
+        return self._means(self.confidence, self.hit_rate)
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityData:
-    """A panel per curve; `kind` is what their bands are, and nothing where there are none."""
+    """A panel per model or curve; `band` is the kind of the bands of curves, and nothing where there are none."""
 
-    panels: tuple[CurvePanel, ...]
-    kind: str
-    level: float
+    panels: tuple[ReliabilityPanel, ...]
+    curves: bool = False
+    band: str = ""
+    level: float = math.nan
 
     @property
     def title(self) -> str:
         """What it is."""
-        return f"Reliability, {number_of(len(self.panels), 'curve')}"
+        many = len(self.panels)
+        if self.curves:
+            return f"Reliability, {number_of(many, 'curve')}"
+        return f"Confidences against frequencies, {number_of(many, 'model')}"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return " ".join(map(_calibration_words, self.panels)) or "There are no curves."
+        return " ".join(one.words for one in self.panels) or f"There are no {'curves' if self.curves else 'models'}."
+
+
+def reliability(details: ModelDetails | Iterable[ModelDetails]) -> Plot[ReliabilityData]:
+    """Bins of confidences against how often they were right; the area of a marker is the size of its bin."""
+
+    def filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
+        return tuple(b for b in bins if b.count and math.isfinite(b.mean_confidence) and math.isfinite(b.hit_rate))
+
+    every = (details,) if isinstance(details, ModelDetails) else tuple(details)
+    panels = tuple(ReliabilityPanel(one.name, filled(one.top), filled(one.listed)) for one in every)
+    return Plot(ReliabilityData(panels), draw_reliability)
 
 
 def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliability]) -> Plot[ReliabilityData]:
@@ -220,11 +132,11 @@ def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliab
     if isinstance(found, Mapping):
         every = [(str(name), one) for name, one in found.items()]
     else:
-        curves = list(found) if isinstance(found, Iterable) else [found]
-        every = [(of_words(one.of), one) for one in curves]
+        every = [(of_words(one.of), one) for one in (found if isinstance(found, Iterable) else [found])]
     bands = [one.band for _, one in every if one.band is not None]
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
-    return Plot(ReliabilityData(tuple(_panel(name, one) for name, one in every), kind, level), draw_calibration)
+    panels = tuple(_curve_panel(name, one) for name, one in every)
+    return Plot(ReliabilityData(panels, True, kind, level), draw_reliability)
 
 
 def of_words(of: str | int) -> str:
@@ -236,23 +148,21 @@ def of_words(of: str | int) -> str:
     return _OF.get(of, of) if isinstance(of, str) else f"rank {of}"
 
 
-def _panel(name: str, one: Reliability) -> CurvePanel:
-    steps = one.steps
+def _curve_panel(name: str, one: Reliability) -> ReliabilityPanel:
+    steps, band = one.steps, one.band
     ends = zip(steps.low.tolist(), steps.high.tolist(), steps.value.tolist(), strict=True)
     curve = [(x, value) for low, high, value in ends for x in ([low] if low == high else [low, high])]
-    band = one.band
-    x = [] if band is None else [float(v) for v in one.x]
-    low, high = ([], []) if band is None else ([float(v) for v in band.low], [float(v) for v in band.high])
-    chosen = thinned(x)
-    return CurvePanel(
+    columns = () if band is None else (one.x.tolist(), band.low.tolist(), band.high.tolist())
+    around = list(zip(*columns, strict=True))
+    return ReliabilityPanel(
         name,
-        of_words(one.of),
-        int(one.count),
-        float(one.promised),
-        float(one.kept),
-        tuple(curve[i] for i in thinned([x for x, _ in curve])),
-        tuple((x[i], low[i], high[i]) for i in chosen),
-        tuple(HistogramBar(b.low, b.high, b.count) for b in one.histogram if b.count),
+        of=of_words(one.of),
+        count=int(one.count),
+        confidence=float(one.mean_confidence),
+        hit_rate=float(one.hit_rate),
+        curve=tuple(curve[i] for i in thinned([x for x, _ in curve])),
+        band=tuple(around[i] for i in thinned([x for x, _, _ in around])),
+        bars=tuple(b for b in one.histogram if b.count),
     )
 
 
@@ -272,91 +182,223 @@ def thinned(x: Sequence[float], points: int = POINTS) -> list[int]:
     return kept
 
 
-def _calibration_words(one: CurvePanel) -> str:
-    name = said(one.name) if one.name == one.of else f"{said(one.name)}, {one.of}"
-    if not one.count:
-        return f"{name}: no promises."
-    return f"{name}: promised {number(one.promised, 3)}, kept {number(one.kept, 3)} in {count(one.count)}."
+def draw_reliability(data: ReliabilityData, theme: Theme) -> Figure:
+    """Small panels, each with a strip below of how many confidences there are."""
+    least, part, gap = (18.0, 0.14, 5.0) if data.curves else (16.0, 0.12, 4.0)
 
+    def size(side: float) -> tuple[float, float, float]:
+        return 44.0 if data.curves else 28.0, gap + max(least, side * part), 22.0
 
-def draw_calibration(data: ReliabilityData, theme: Theme) -> Figure:
-    """Square panels, each with a strip below of how many promises there are."""
-    many = max(1, len(data.panels))
-    across = many if many <= 3 else 2 if many == 4 else 3 if many <= 9 else 4
-    down = -(-many // across)
-    left, between = 40.0, 18.0
-    side = min(320.0, (WIDTH - left - 14 - between * (across - 1)) / across)
-    strip, title = max(18.0, side * 0.14), 44.0
-    block = title + side + 5 + strip + 22
-    foot = _calibration_foot(data)
-    figure = sheet(4 + block * down + LINE * len(foot) + 22, theme)
-    page = cover(figure, theme)
-    start = left if across > 1 else (WIDTH - side) / 2
-    names = labels((one.name for one in data.panels), side / SIZE)
-    for i, one in enumerate(data.panels):
-        x, y = start + (side + between) * (i % across), 4 + block * (i // across)
-        write(page, x, y + 13, names[i], color=theme["ink"], fontsize=SIZE)
-        write(page, x, y + 29, _under(one, side), color=theme["muted"], fontsize=SMALL - 1)
-        axes = panel(figure, theme, x, y + title, side, side)
-        _curve(axes, one, data.kind, theme, numbers=i % across == 0)
-        _strip(page, one, theme, x, y + title + side + 5 + strip, side, strip)
-    note(page, theme, foot)
+    names, foot = [one.name for one in data.panels], _reliability_foot(data)
+    figure, page, panels = small_multiples(theme, names, foot, size, 320.0 if data.curves else 360.0)
+    for one, (axes, x, y, side) in zip(data.panels, panels, strict=True):
+        strip = x, y + side + size(side)[1], side, size(side)[1] - gap
+        if data.curves:
+            write(page, x, y - 15, one.under(side), color=theme["muted"], fontsize=SMALL - 1)
+            _curve(axes, one, data.band, theme)
+            _strip(page, theme, *strip, {"c0": (one.bars, 0.06, 0.94)}, math.sqrt)
+        else:
+            _bins(axes, one, theme, 3 + min(9.0, 0.05 * side))
+            _strip(page, theme, *strip, {"c0": (one.top, 0.1, 0.48), "c1": (one.listed, 0.52, 0.9)}, math.log1p)
     return figure
 
 
-def _under(one: CurvePanel, side: float) -> str:
-    if not one.count:
-        return "no promises"
-    if side < 150:
-        return f"{number(one.promised, 2)} → {number(one.kept, 2)}"
-    return f"promised {number(one.promised, 3)}, kept {number(one.kept, 3)}"
+def _bins(axes: Axes, one: ReliabilityPanel, theme: Theme, largest: float) -> None:
+    solid: dict[str, Any] = {}
+    dashed: dict[str, Any] = {"dashes": (3, 1.5)}
+    for bins, role, shape, style in ((one.listed, "c1", "s", dashed), (one.top, "c0", "o", solid)):
+        joined, fullest = [b for b in bins if b.count >= JOINED], max((b.count for b in bins), default=1)
+        if bins:
+            places = [b.mean_confidence for b in joined], [b.hit_rate for b in joined]
+            axes.plot(*places, color=theme[role], linewidth=1.2, clip_on=False, **style)
+        look: dict[str, Any] = {"color": theme[role], "markeredgewidth": 0, "clip_on": False, "marker": shape}
+        for b in bins:
+            size = max(2.5, round(2 * largest * math.sqrt(b.count / fullest)) / 2)
+            axes.plot([b.mean_confidence], [b.hit_rate], markersize=size, **look)
 
 
-def _curve(axes: Axes, one: CurvePanel, kind: str, theme: Theme, *, numbers: bool) -> None:
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    rule_x(axes, _TICKS, ("",) * 5, theme)
-    rule_y(axes, _TICKS, ("0", "", "0.5", "", "1") if numbers else ("",) * 5, theme)
+def _curve(axes: Axes, one: ReliabilityPanel, band: str, theme: Theme) -> None:
     if one.band:
         x, low, high = zip(*one.band, strict=True)
-        role = "muted" if kind == "consistency" else "c0"
-        axes.fill([*x, *reversed(x)], [*low, *reversed(high)], color=theme[role], alpha=0.22, linewidth=0)
-    axes.plot([0, 1], [0, 1], color=theme["ink"], linewidth=1, dashes=(4, 3))
+        colour = theme["muted" if band == "consistency" else "c0"]
+        axes.fill([*x, *reversed(x)], [*low, *reversed(high)], color=colour, alpha=0.22, linewidth=0)
     if one.curve:
         xs, ys = zip(*one.curve, strict=True)
         axes.plot(xs, ys, color=theme["c0"], linewidth=2, clip_on=False, solid_joinstyle="round")
     if len(one.curve) == 1:  # a point has no length
         axes.plot(xs, ys, "o", color=theme["c0"], markersize=6, clip_on=False)
-    if one.count and math.isfinite(one.promised) and math.isfinite(one.kept):
+    if one.count and math.isfinite(one.confidence) and math.isfinite(one.hit_rate):
         look: dict[str, Any] = {"markersize": 7, "markeredgewidth": 1.6, "clip_on": False}
-        axes.plot([one.promised], [one.kept], "D", color=theme["c1"], markerfacecolor=theme["paper"], **look)
+        axes.plot([one.confidence], [one.hit_rate], "D", color=theme["c1"], markerfacecolor=theme["paper"], **look)
 
 
-def _strip(page: Axes, one: CurvePanel, theme: Theme, left: float, bottom: float, side: float, strip: float) -> None:
+def _strip(
+    page: Axes,
+    theme: Theme,
+    left: float,
+    bottom: float,
+    side: float,
+    height: float,
+    bars: Mapping[str, tuple[tuple[Bin, ...], float, float]],
+    scale: Callable[[float], float],
+) -> None:
+    """Bars of how full each bin is, by colour, each within a part of the width of its bin."""
     page.plot([left, left + side], [bottom, bottom], color=theme["muted"], linewidth=0.8)
     for x, text in ((0.0, "0"), (0.5, "0.5"), (1.0, "1")):
         write(page, left + side * x, bottom + 11, text, fontsize=SMALL, ha="center", color=theme["muted"])
-    fullest = max((b.count for b in one.bars), default=1)
-    xs: list[float] = []
-    ys: list[float] = []
-    for b in one.bars:
-        gap = 0.06 * (b.high - b.low)
-        start, end = left + side * (b.low + gap), left + side * (b.high - gap)
-        top = bottom - strip * math.sqrt(b.count / fullest)
-        xs += [start, start, end, end, start, math.nan]
-        ys += [bottom, top, top, bottom, bottom, math.nan]
-    page.fill(xs, ys, facecolor=theme["c0"], edgecolor="none", linewidth=0)
+    for role, (bins, start, end) in bars.items():
+        fullest = max((b.count for b in bins), default=1)
+        corners = []
+        for b in bins:
+            xs = [left + side * (b.low + part * (b.high - b.low)) for part in (start, end)]
+            corners.append((xs[0], bottom, xs[1], bottom - height * scale(b.count) / scale(fullest)))
+        tiles(page, corners, theme[role])
 
 
-def _calibration_foot(data: ReliabilityData) -> list[str]:
-    lines = [
-        "across: confidence promised; up: how often it was kept; on the diagonal both agree",
-        "line: isotonic regression; diamond: both means; bars: how many there are, root scale",
-    ]
-    if data.kind == "consistency":
-        lines.append(
-            f"band: where the line of calibrated predictions would be, {percent(data.level)} at each confidence"
-        )
-    elif data.kind:
-        lines.append(f"band: {percent(data.level)} {data.kind} band of the line, at each confidence")
+def _reliability_foot(data: ReliabilityData) -> list[str]:
+    if not data.curves:
+        return [
+            _AXES,
+            "circles, solid: the most confident class; squares, dashed: all listed classes",
+            f"area: how many there are; bars: the same, log scale; bins below {JOINED} are not joined",
+        ]
+    lines = [_AXES, "line: isotonic regression; diamond: both means; bars: how many there are, root scale"]
+    level = percent(data.level)
+    if data.band == "consistency":
+        lines.append(f"band: where the line of calibrated predictions would be, {level} at each confidence")
+    elif data.band:
+        lines.append(f"band: {level} {data.band} band of the line, at each confidence")
     return lines
+
+
+# Decomposition
+
+_BAR, _GAP, _HEAD = 16.0, 16.0, 8.0
+_ROLES = {  # the steps from zero to the score, in order
+    "uncertainty": "muted",
+    "misses": "c3",
+    "discrimination": "c0",
+    "miscalibration": "c1",
+    "penalty": "c4",
+    "within": "c6",
+}
+_ALWAYS = ("uncertainty", "discrimination", "miscalibration")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of a score: from where it goes, and how far, with its sign."""
+
+    name: str
+    start: float
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecompositionRow:
+    """One model; a score that has no parts, because it is infinite, has no steps."""
+
+    name: str
+    score: float
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The steps to the mean score of each model."""
+
+    rule: str
+    rows: tuple[DecompositionRow, ...]
+
+    @property
+    def digits(self) -> int:
+        """How many decimals show the small parts beside the large ones."""
+        return max(3, decimals(row.score for row in self.rows))
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"What the mean {scored(self.rule)} score is made of, {number_of(len(self.rows), 'model')}"
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        return " ".join(self._of(row) for row in self.rows) or "There are no models."
+
+    def _of(self, row: DecompositionRow) -> str:
+        parts = (f"{step.name} {signed(step.change, self.digits)}" for step in row.steps)
+        return f"{said(row.name)}: {', '.join(parts) or 'no parts'}, score {number(row.score, self.digits)}."
+
+
+def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Parts]:
+    """Bars from zero to the score: what nobody knows, what confidence achieves, what miscalibration costs."""
+    every = found if isinstance(found, Mapping) else {"": found}
+    rows = tuple(_row(str(name), one) for name, one in every.items())
+    return Plot(Parts(next((one.rule for one in every.values()), ""), rows), draw_decomposition)
+
+
+def _row(name: str, one: Decomposition) -> DecompositionRow:
+    steps, at = [], 0.0
+    for part in _ROLES:
+        value = getattr(one, part)
+        if value is None or not math.isfinite(value):
+            return DecompositionRow(name, float(one.score), ())
+        change = -float(value) if part == "discrimination" else float(value)
+        if change or part in _ALWAYS:
+            steps.append(Step(part, at, change))
+            at += change
+    return DecompositionRow(name, float(one.score), tuple(steps))
+
+
+def draw_decomposition(data: Parts, theme: Theme) -> Figure:
+    """A block of bars per model, the parts and their sizes named to the right."""
+    names = labels((row.name for row in data.rows), 9.5) if any(row.name for row in data.rows) else [""]
+    left, right = room(names, SIZE, 16), 20 + SMALL * width("miscalibration +0.0000")
+    blocks = [_BAR * (len(row.steps) + 1) for row in data.rows]
+    height = sum(blocks) + _GAP * max(0, len(blocks) - 1) or _BAR
+    figure, axes, page = frame(theme, left, right, _HEAD, height, _decomposition_foot(data), below=38)
+    ends = [x for row in data.rows for step in row.steps for x in (step.start, step.start + step.change)]
+    scale = axis([0.0, *ends, *(row.score for row in data.rows)])
+    low = min([0.0, *ends])
+    axes.set_xlim(low, scale.high)
+    axes.set_ylim(height, 0)
+    kept = [(tick, text) for tick, text in zip(scale.ticks, scale.texts, strict=True) if tick >= low]
+    rule_x(axes, tuple(tick for tick, _ in kept), tuple(text for _, text in kept), theme)
+    top = 0.0
+    for row, name, block in zip(data.rows, names, blocks, strict=False):
+        write(page, left - 8, _HEAD + top + _BAR / 2, name, ha="right", color=theme["ink"])
+        _block(axes, page, row, data.digits, theme, top, WIDTH - right + 14)
+        top += block + _GAP
+    return figure
+
+
+def _decomposition_foot(data: Parts) -> list[str]:
+    parts = {step.name for row in data.rows for step in row.steps}
+    lines = [
+        f"bars from left to right and back: how the mean {scored(data.rule)} score comes about; lower is better",
+        "uncertainty: knowing only frequencies; discrimination: what the confidences tell apart;",
+        "miscalibration: what is lost because they are not frequencies; line: the score",
+    ]
+    if "misses" in parts:
+        lines.append("misses: what unlisted outcomes cost whatever the rest mass is")
+    if "within" in parts:
+        lines.append("within: what bins hide")
+    if any(not row.steps for row in data.rows):
+        lines.append("a score that is infinite has no parts")
+    return lines
+
+
+def _block(axes: Axes, page: Axes, row: DecompositionRow, digits: int, theme: Theme, top: float, x: float) -> None:
+    half = _BAR * 0.36
+    ink: dict[str, Any] = {"fontsize": SMALL, "color": theme["ink"]}
+    for i, step in enumerate(row.steps):
+        y, end = top + _BAR * (i + 0.5), step.start + step.change
+        xs = [step.start, end, end, step.start]
+        axes.fill(xs, [y - half, y - half, y + half, y + half], facecolor=theme[_ROLES[step.name]], linewidth=0)
+        axes.plot([end, end], [y + half, y + _BAR - half], color=theme["muted"], linewidth=0.8)
+        write(page, x, _HEAD + y, f"{step.name} {signed(step.change, digits)}", **ink)
+    y = top + _BAR * (len(row.steps) + 0.5)
+    if row.steps:
+        axes.plot([row.score] * 2, [y - _BAR / 2, y + _BAR / 2], color=theme["ink"], linewidth=2.2)
+    text = "no score" if math.isnan(row.score) else f"score {number(row.score, digits)}"
+    write(page, x, _HEAD + y, text, fontweight="bold", **ink)

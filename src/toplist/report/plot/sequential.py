@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import SequentialPath
-from toplist.report.numbers import power_of_ten, signed
+from toplist.report.numbers import power_of_ten
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LINE,
@@ -17,23 +17,23 @@ from toplist.report.plot.canvas import (
     Axis,
     axis,
     cover,
-    decimals,
+    drawable,
     finite,
     label,
     labels,
     note,
     panel,
+    room,
     rule_x,
     rule_y,
     said,
     scored,
     sheet,
-    width,
     write,
 )
 from toplist.report.plot.colours import Theme
-from toplist.report.statements import ended, ending, findings, reason
-from toplist.report.text import number_of, percent
+from toplist.report.statements import path_story
+from toplist.report.text import Name, number_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,35 +47,28 @@ _POINTS = 160  # more add nothing that can be seen
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The path, with e-values as powers of ten; the columns have one entry for each number of cases in `at`."""
+    """A path, with e-values as powers of ten, one for each number of cases in `of.at`."""
 
-    rule: str
-    candidate: str
-    baseline: str
-    level: float
-    at: tuple[int, ...]
-    mean: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    of: SequentialPath
     better: tuple[float, ...]
     worse: tuple[float, ...]
-    separated: int | None
-    shown_better: int | None
-    shown_worse: int | None
-    why: str
-    words: str  # what it shows
-    unit: str = "case"  # what it is looked at after
 
     @property
     def threshold(self) -> float:
         """The power of ten that an e-value has to reach: of 1 / (1 - level)."""
-        return -math.log10(1 - self.level)
+        return -math.log10(1 - self.of.level)
 
     @property
     def title(self) -> str:
         """What it is."""
-        two, step = f"{said(self.candidate)} minus {said(self.baseline)}", f"{self.unit} by {self.unit}"
-        return f"Mean {scored(self.rule)} score of {two}, {step}"
+        two = f"{said(self.of.candidate)} minus {said(self.of.baseline)}"
+        return f"Mean {scored(self.of.rule)} score of {two}, {self.of.unit} by {self.of.unit}"
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        shown = {who: Name(said(who)) for who in (self.of.candidate, self.of.baseline)}
+        return " ".join(map(str, path_story(self.of, shown))) if self.of.at else "There are no cases."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,60 +95,26 @@ def path(sequential_path: SequentialPath) -> Plot[Path]:
 
 def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
     """The same for several pairs, one below the other."""
-    return Plot(Paths(tuple(map(_path, sequential_paths))), draw_all)
+    return Plot(Paths(tuple(map(_path, sequential_paths))), draw_paths)
 
 
-def _path(s: SequentialPath) -> Path:
+def _path(of: SequentialPath) -> Path:
     tens = 1 / math.log(10)
-    return Path(
-        rule=s.rule,
-        candidate=s.candidate,
-        baseline=s.baseline,
-        level=s.level,
-        at=s.at,
-        mean=s.mean,
-        low=s.low,
-        high=s.high,
-        better=tuple(x * tens for x in s.log_evidence_better),
-        worse=tuple(x * tens for x in s.log_evidence_worse),
-        separated=s.separated,
-        shown_better=s.shown_better,
-        shown_worse=s.shown_worse,
-        why=s.reason,
-        words=_path_words(s),
-        unit=s.unit,
-    )
-
-
-def _path_words(s: SequentialPath) -> str:
-    if not s.at:
-        return "There are no cases."
-    end = ending(s)
-    digits = decimals([end.value])
-    ends = [signed(x, digits) for x in (end.low, end.high) if x is not None]
-    between = f"{' and '.join(ends)} at {percent(s.level)}" if ends else ""
-    parts = [ended(s, said, scored(s.rule), signed(end.value, digits), between), *findings(s, said)]
-    every = ["".join(one) for one in parts] + ([label(reason(s), 200)] if s.reason else [])
-    return " ".join(f"{one[:1].upper()}{one[1:]}." for one in every)
+    return Path(of, tuple(x * tens for x in of.log_evidence_better), tuple(x * tens for x in of.log_evidence_worse))
 
 
 def draw_path(data: Path, theme: Theme) -> Figure:
-    """Cases across; the difference above, the evidence below."""
-    return _stack((data,), theme)
+    """One path alone."""
+    return draw_paths(Paths((data,)), theme)
 
 
-def draw_all(data: Paths, theme: Theme) -> Figure:
-    """One path below the other."""
-    return _stack(data.paths, theme)
-
-
-def _stack(paths: tuple[Path, ...], theme: Theme) -> Figure:
-    feet = [_path_foot(one) for one in paths]
+def draw_paths(data: Paths, theme: Theme) -> Figure:
+    """Cases across; the difference above, the evidence below, one path below the other."""
+    feet = [_path_foot(one) for one in data.paths]
     heights = [_HEAD + _UPPER + _BETWEEN + _LOWER + 36 + LINE * len(foot) for foot in feet]
-    figure = sheet(sum(heights, 14 * max(0, len(paths) - 1)) or _HEAD, theme)
-    page = cover(figure, theme)
-    top = 0.0
-    for one, foot, height in zip(paths, feet, heights, strict=True):
+    figure = sheet(sum(heights, 14 * max(0, len(feet) - 1)) or _HEAD, theme)
+    page, top = cover(figure, theme), 0.0
+    for one, foot, height in zip(data.paths, feet, heights, strict=True):
         _draw(figure, page, one, theme, top)
         note(page, theme, foot, bottom=top + height)
         top += height + 14
@@ -163,74 +122,69 @@ def _stack(paths: tuple[Path, ...], theme: Theme) -> Figure:
 
 
 def _draw(figure: Figure, page: Axes, data: Path, theme: Theme, top: float) -> None:
-    differences = _differences(data)
+    at, differences = data.of.at, _differences(data.of)
     powers, texts = _powers(data)
-    left = 18 + SMALL * max(map(width, (*differences.texts, *texts)), default=0)
-    room = WIDTH - left - 20
-    upper = panel(figure, theme, left, top + _HEAD, room, _UPPER)
-    lower = panel(figure, theme, left, top + _HEAD + _UPPER + _BETWEEN, room, _LOWER)
-    cases = axis([0, *data.at[-1:]] if data.at else [], ticks=6, margin=0.0)
-    keep = max(1, math.ceil(len(data.at) / _POINTS))
-    chosen = [i for i in range(len(data.at)) if (len(data.at) - 1 - i) % keep == 0]
-    for axes in (upper, lower):
-        axes.set_xlim(0, max(data.at, default=1))
-        rule_x(axes, cases.ticks, cases.texts if axes is lower else ("",) * len(cases.ticks), theme)
+    left = room((*differences.texts, *texts))
+    middle = top + _HEAD + _UPPER + _BETWEEN
+    upper = panel(figure, theme, left, top + _HEAD, WIDTH - left - 20, _UPPER)
+    lower = panel(figure, theme, left, middle, WIDTH - left - 20, _LOWER)
+    cases = axis([0, *at[-1:]] if at else [], ticks=6, margin=0.0)
+    for axes, numbers in ((upper, ("",) * len(cases.ticks)), (lower, cases.texts)):
+        axes.set_xlim(0, max(at, default=1))
+        rule_x(axes, cases.ticks, numbers, theme)
+    keep = max(1, math.ceil(len(at) / _POINTS))
+    chosen = [i for i in range(len(at)) if (len(at) - 1 - i) % keep == 0]
     upper.set_ylim(differences.low, differences.high)
     rule_y(upper, differences.ticks, differences.texts, theme)
-    _difference(upper, data, chosen, theme)
+    _difference(upper, data.of, chosen, theme)
     lower.set_ylim(powers[0] - 0.2, powers[-1] + 0.2)
     rule_y(lower, powers, texts, theme)
     _evidence(lower, data, chosen, theme, powers[0])
-    who, other = labels((data.candidate, data.baseline), 14)
-    said_above = f"{who} minus {other}: difference so far"
-    write(page, left, top + 13, said_above, fontsize=SMALL, color=theme["ink"])
-    between = top + _HEAD + _UPPER + _BETWEEN / 2
-    write(page, left, between, "e-value: evidence that one is better", fontsize=SMALL, color=theme["ink"])
+    who, other = labels((data.of.candidate, data.of.baseline), 14)
+    for y, text in (
+        (top + 13, f"{who} minus {other}: difference so far"),
+        (middle - _BETWEEN / 2, "e-value: evidence that one is better"),
+    ):
+        write(page, left, y, text, fontsize=SMALL, color=theme["ink"])
 
 
-def _difference(axes: Axes, data: Path, chosen: list[int], theme: Theme) -> None:
-    at = [data.at[i] for i in chosen]
-    if data.low:
+def _difference(axes: Axes, of: SequentialPath, chosen: list[int], theme: Theme) -> None:
+    at, colour = [of.at[i] for i in chosen], theme["c0"]
+    if of.low:
         low, high = axes.get_ylim()
         far = 10 * (high - low)  # infinite bounds become far ones, and both lie outside the axes
-        floor = [max(data.low[i], low - far) for i in chosen]
-        ceiling = [min(data.high[i], high + far) for i in chosen]
-        axes.fill([*at, *reversed(at)], [*floor, *reversed(ceiling)], color=theme["c0"], alpha=0.2, linewidth=0)
+        floor = [max(of.low[i], low - far) for i in chosen]
+        ceiling = [min(of.high[i], high + far) for i in chosen]
+        axes.fill([*at, *reversed(at)], [*floor, *reversed(ceiling)], color=colour, alpha=0.2, linewidth=0)
         for edge in (floor, ceiling):
-            axes.plot(at, edge, color=theme["c0"], linewidth=0.8)
+            axes.plot(at, edge, color=colour, linewidth=0.8)
     axes.axhline(0, color=theme["ink"], linewidth=1)
-    axes.plot(
-        at,
-        [data.mean[i] if math.isfinite(data.mean[i]) else math.nan for i in chosen],
-        color=theme["c0"],
-        linewidth=1.8,
-    )
-    if data.separated is not None:
-        axes.axvline(data.separated, color=theme["muted"], linewidth=1, dashes=(2, 2))
+    axes.plot(at, drawable(of.mean[i] for i in chosen), color=colour, linewidth=1.8)
+    if of.separated is not None:
+        axes.axvline(of.separated, color=theme["muted"], linewidth=1, dashes=(2, 2))
 
 
 def _evidence(axes: Axes, data: Path, chosen: list[int], theme: Theme, floor: float) -> None:
-    at = [data.at[i] for i in chosen]
-    top = axes.get_ylim()[1]
+    at, top = [data.of.at[i] for i in chosen], axes.get_ylim()[1]
     axes.axhline(data.threshold, color=theme["ink"], linewidth=1, dashes=(5, 3))
     solid: dict[str, Any] = {}
     dashed: dict[str, Any] = {"dashes": (4, 1.5)}
     for column, colour, style in ((data.worse, "c1", dashed), (data.better, "c0", solid)):
         values = [min(max(column[i], floor), top) for i in chosen] if column else []
         axes.plot(at[: len(values)], values, color=theme[colour], linewidth=1.8, **style)
-    for when, colour in ((data.shown_better, "c0"), (data.shown_worse, "c1")):
+    for when, colour in ((data.of.shown_better, "c0"), (data.of.shown_worse, "c1")):
         if when is not None:
             axes.axvline(when, color=theme["muted"], linewidth=1, dashes=(2, 2))
             axes.plot([when], [data.threshold], "o", color=theme[colour], markersize=6)
 
 
-def _differences(data: Path) -> Axis:
+def _differences(of: SequentialPath) -> Axis:
     """Zero, the means, and the band as far as it is no wider than a few times the later half of the means and band."""
-    half = len(data.at) // 2
-    late = finite([0.0, *data.mean[half:], *data.low[half:], *data.high[half:]])
+    half = len(of.at) // 2
+    late = finite([0.0, *of.mean[half:], *of.low[half:], *of.high[half:]])
     low, high = min(late), max(late)
     reach = 1.5 * (high - low) or 1.0
-    early = [x for x in finite([*data.mean, *data.low, *data.high]) if low - reach <= x <= high + reach]
+    early = [x for x in finite([*of.mean, *of.low, *of.high]) if low - reach <= x <= high + reach]
     return axis([low, high, *early])
 
 
@@ -250,15 +204,15 @@ def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
 
 
 def _path_foot(data: Path) -> list[str]:
-    who, other = labels((data.candidate, data.baseline), 11)
-    band = f"band: {percent(data.level)} at all times together; " if data.low else ""
+    of, axes = data.of, _differences(data.of)
+    who, other = labels((of.candidate, of.baseline), 11)
+    band = f"band: {percent(of.level)} at all times together; " if of.low else ""
     lines = [
-        f"across: {data.unit}s; {band}below zero {who} is better" if data.at else "no cases",
-        f"solid: for {who}; dashed: for {other}; line across: {1 / (1 - data.level):.3g}",
+        f"across: {of.unit}s; {band}below zero {who} is better" if of.at else "no cases",
+        f"solid: for {who}; dashed: for {other}; line across: {1 / (1 - of.level):.3g}",
     ]
-    axes = _differences(data)
-    if any(not axes.low <= x <= axes.high for x in (*data.mean, *data.low, *data.high)):
+    if any(not axes.low <= x <= axes.high for x in (*of.mean, *of.low, *of.high)):
         lines.append("the start runs beyond the upper axis")
-    if data.why:
-        lines.append(label(data.why, 46))
+    if of.reason:
+        lines.append(label(of.reason, 46))
     return lines

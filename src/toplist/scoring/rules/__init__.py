@@ -1,11 +1,11 @@
-"""Scoring rules: one family per file. A rule is a value; names are for convenience."""
+"""Scoring rules, one family per file. A rule is a frozen value; the usual ones also go by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from toplist._text import meant
+from toplist._text import did_you_mean
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import Rule, SumRule
 from toplist.scoring.rules.log import Log
@@ -38,7 +38,7 @@ def as_rule(rule: Any) -> Rule:
         raise RuleError(f"{rule.__name__} is a family of rules; call it: {rule.__name__}(...).")
     if isinstance(rule, str) and rule in RULES:
         return RULES[rule]()
-    raise RuleError(f"no rule is called {rule!r}; there are {', '.join(RULES)}.{meant(str(rule), RULES)}")
+    raise RuleError(f"no rule is called {rule!r}; there are {', '.join(RULES)}.{did_you_mean(str(rule), RULES)}")
 
 
 def name_of(rule: Rule) -> str:

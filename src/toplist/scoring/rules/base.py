@@ -1,4 +1,4 @@
-"""What a scoring rule is: a value with a name that turns cases into scores, lower is better."""
+"""Base classes of scoring rules: a rule turns cases into scores, lower is better."""
 
 from __future__ import annotations
 
@@ -20,7 +20,22 @@ MANY = 83.0  # from exp(83), about 1e36, classes on powers of confidences may un
 class Rule(ABC):
     """A symmetric proper scoring rule, extended to top lists by padding.
 
-    Rules are frozen values: two of the same kind with the same parameters are equal.
+    Rules are frozen values: two of the same kind with the same parameters are equal. A rule that is a closed form of
+    one sum derives from `SumRule`, one that needs every confidence at once from `TableRule`; `Separable` and `Savage`
+    make a rule of a function.
+
+    Attributes
+    ----------
+    name : str
+        Name of the family.
+    strict : bool
+        Whether the rule is known to be strictly proper.
+
+    Examples
+    --------
+    >>> from toplist.scoring.rules import Brier, Log
+    >>> Brier() == Brier(), Log().bounds()
+    (True, (0.0, inf))
     """
 
     __slots__ = ()

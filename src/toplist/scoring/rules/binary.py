@@ -1,4 +1,4 @@
-"""Binary proper scores in the forms that keep their digits: for one class, and for all that are not listed."""
+"""Binary proper scores in numerically stable forms: for one class, and for all unlisted classes together."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What rules sum: a function of the confidence, over the listed classes and over those that are not.
+"""Sums over classes: a function of the confidence, over the listed classes and over the unlisted ones.
 
-The unlisted classes all get the proxy, so their part is `unlisted * f(proxy)`: written so that it survives
-m = 2**10000 and m = infinity, where neither factor is a number that a computer has.
+The unlisted classes all get the proxy, so their part is `unlisted * f(proxy)`: written so that it holds for
+m = 2**10000 and m = infinity, where neither factor is a double.
 """
 
 from __future__ import annotations

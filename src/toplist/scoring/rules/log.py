@@ -19,9 +19,15 @@ def _surprise(xp: Any, t: Array, lack: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Log(SumRule):
-    """Logarithmic score, minus the log of the outcome's padded confidence (paper, eq. 2).
+    """Logarithmic score: minus the log of the outcome's padded confidence (paper, eq. 2).
 
-    Infinite where the outcome has confidence zero: nothing is clipped. It has no limit for infinitely many classes.
+    Infinite where the outcome has confidence zero; nothing is clipped. There is no limit for infinitely many classes.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.score([[0.5, 0.25, 0.25]], [0], rule=Log()).round(4)
+    array([0.6931])
     """
 
     name: ClassVar[str] = "log"

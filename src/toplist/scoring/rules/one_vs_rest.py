@@ -19,10 +19,21 @@ Array = Any
 
 @dataclass(frozen=True, slots=True)
 class OneVsRest(SumRule):
-    """Sum over the classes of a binary proper score of "this class or not".
+    """One-vs-rest score: the sum over the classes of a binary proper score of "this class or not".
 
-    S = s1(q) + sum over the other classes of s0(t). `binary` is "log", "brier", "boosting", or a pair of
-    functions (s1, s0): the score of confidence p if the class happens, and if not, with s0(0) = 0.
+    S = s1(q) + sum over the other classes of s0(t).
+
+    Parameters
+    ----------
+    binary : {"log", "brier", "boosting"} or pair of callables, default "log"
+        The binary score, by name or as functions (s1, s0): the score of confidence p if the class occurs, and if it
+        does not, with s0(0) = 0.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.score([[0.5, 0.25, 0.25]], [0], rule=OneVsRest("brier"))
+    array([0.375])
     """
 
     binary: str | tuple[Callable[[Array], Array], Callable[[Array], Array]] = "log"

@@ -1,4 +1,4 @@
-"""The power family, with the Brier score in its middle."""
+"""The power family of scores, which contains the Brier score."""
 
 from __future__ import annotations
 
@@ -19,11 +19,21 @@ _NODES, _WEIGHTS = (x.tolist() for x in np.polynomial.legendre.leggauss(5))
 
 @dataclass(frozen=True, slots=True)
 class Brier(SumRule):
-    """Quadratic score of the padded distribution, from 0 to 2 (paper, eq. 3 and 11).
+    """Brier score: the quadratic score of the padded distribution, from 0 to 2 (paper, eq. 3 and 11).
 
-    S(t, y) = (1 - q)**2 + sum over the other classes of their confidence squared, q that of the outcome.
-    `scale_by_half` halves it, the other convention. Summing the others alone keeps the last digit where a list
-    is nearly sure and right.
+    S(t, y) = (1 - q)**2 + sum over the other classes of their confidence squared, where q is that of the outcome.
+    Summing the other classes alone keeps the last digit where a list is nearly certain and right.
+
+    Parameters
+    ----------
+    scale_by_half : bool, default False
+        Halve the score, the other convention.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.score([[0.5, 0.25, 0.25]], [0], rule=Brier())
+    array([0.375])
     """
 
     scale_by_half: bool = False
@@ -64,10 +74,21 @@ class PowerRule(SumRule):
 
 @dataclass(frozen=True, slots=True)
 class Power(PowerRule):
-    """Power score, also Tsallis score, for an exponent a > 0 other than 1: a = 2 is Brier, a -> 1 is log.
+    """Power score, also called Tsallis score: a = 2 is the Brier score, the limit a -> 1 the logarithmic score.
 
-    S = (1 - a q**(a - 1)) / (a - 1) + sum of t**a, written as a * integral from q to 1 of x**(a - 2) (1 - x)
+    S = (1 - a q**(a - 1)) / (a - 1) + sum of t**a, computed as a * integral from q to 1 of x**(a - 2) (1 - x)
     plus the sum over the other classes: two parts that never cancel.
+
+    Parameters
+    ----------
+    a : float
+        Exponent above 0, other than 1.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.score([[0.5, 0.25, 0.25]], [0], rule=Power(2.0))
+    array([0.375])
     """
 
     a: float

@@ -1,4 +1,4 @@
-"""Is a rule that somebody brings proper? A search for the pair of distributions that shows it is not."""
+"""A check that a rule given as a function is proper: a search for two distributions that show it is not."""
 
 from __future__ import annotations
 

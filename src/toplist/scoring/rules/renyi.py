@@ -16,10 +16,21 @@ Array = Any
 
 @dataclass(frozen=True, slots=True)
 class Renyi(PowerRule):
-    """Score of Renyi's entropy log(sum of t**a) / (1 - a), for 0 < a < 1.
+    """Score of Renyi's entropy log(sum of t**a) / (1 - a).
 
-    S = [log M + a q**(a - 1) / M - a] / (1 - a). For a > 1 the entropy is not concave with many classes, so that
-    there is no proper score.
+    S = [log M + a q**(a - 1) / M - a] / (1 - a), M the sum of t**a. For a > 1 the entropy is not concave with many
+    classes, so that there is no proper score.
+
+    Parameters
+    ----------
+    a : float
+        Exponent between 0 and 1.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.entropy([[0.5, 0.5]], rule=Renyi(0.5)).round(4)
+    array([0.6931])
     """
 
     a: float

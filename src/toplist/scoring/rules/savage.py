@@ -1,4 +1,4 @@
-"""Rules that people bring as an entropy: the Savage representation (paper, eq. 7)."""
+"""Scoring rules given by an entropy: the Savage representation (paper, eq. 7)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,25 @@ Rise = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Savage(TableRule):
-    """The rule of a symmetric concave entropy G, with its supergradient or without.
+    """The rule of a symmetric concave entropy G: S(p, y) = G(p) - <G'(p), p> + G'_y(p).
 
-    S(p, y) = G(p) - <G'(p), p> + G'_y(p). G takes `values` and `counts`, arrays of shape (cases, blocks): a
-    distribution in which `counts` classes have probability `values` each, as padded lists are; it returns one
-    number per case. dG returns, in the shape of `values`, the supergradient's entry for a class of each block.
-    It is averaged over classes of equal probability, which makes it symmetric (Proposition 4.1). Without dG, which an
-    entropy with kinks needs,
-    the derivative is taken numerically, with an error of about 1e-9, and 1e-15 / p where a probability p is small.
+    Parameters
+    ----------
+    G : callable
+        Entropy of `values` and `counts`, arrays of shape (cases, blocks): distributions in which `counts` classes have
+        probability `values` each, as padded lists are. Returns one number per case.
+    dG : callable, optional
+        Supergradient, in the shape of `values`: its entry for a class of each block. It is averaged over classes of
+        equal probability, which makes it symmetric (paper, Proposition 4.1). Without it, which an entropy with kinks
+        needs, the derivative is taken numerically, with an error of about 1e-9, and 1e-15 / p where a probability p is
+        small.
 
-    >>> import numpy as np
-    >>> Savage(lambda v, n: 1 - (n * v * v).sum(axis=-1), lambda v, n: -2 * v).name
-    'savage'
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> brier = Savage(lambda v, n: 1 - (n * v * v).sum(axis=-1), lambda v, n: -2 * v)
+    >>> tl.score([[0.5, 0.25, 0.25]], [0], rule=brier)
+    array([0.375])
     """
 
     G: Callable[[Array, Array], Array]

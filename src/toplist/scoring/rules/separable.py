@@ -1,4 +1,4 @@
-"""Rules that people bring as a function of one probability."""
+"""Scoring rules given by a function of one probability."""
 
 from __future__ import annotations
 
@@ -17,14 +17,24 @@ Array = Any
 
 @dataclass(frozen=True, slots=True)
 class Separable(SumRule):
-    """The rule with entropy sum of g(t), for a concave g with g(0) = 0 and derivative dg.
+    """The rule with the entropy sum of g(t), for a concave g with g(0) = 0.
 
-    S = g(q) + (1 - q) dg(q) + sum over the other classes of g(t) - t dg(t). Both functions take and return arrays.
-    A pair that is not proper is refused with the distributions that show it.
+    S = g(q) + (1 - q) dg(q) + sum over the other classes of g(t) - t dg(t). A pair of functions that is not proper is
+    refused with the distributions that show it.
 
-    >>> import numpy as np
-    >>> Separable(lambda x: x * (1 - x), lambda x: 1 - 2 * x)  # the Brier score  # doctest: +ELLIPSIS
-    Separable(...)
+    Parameters
+    ----------
+    g : callable
+        The function, of arrays.
+    dg : callable
+        Its derivative.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> brier = Separable(lambda x: x * (1 - x), lambda x: 1 - 2 * x)
+    >>> tl.score([[0.5, 0.25, 0.25]], [0], rule=brier)
+    array([0.375])
     """
 
     g: Callable[[Array], Array]

@@ -19,10 +19,22 @@ _TINY = 1e-260  # sums of powers up to the eighth below this underflow; they tak
 
 @dataclass(frozen=True, slots=True)
 class PseudoSpherical(PowerRule):
-    """Pseudospherical score for an exponent a > 1, from 0 to 1; a = 2 is the spherical score.
+    """Pseudospherical score, from 0 to 1; a = 2 is the spherical score.
 
-    S = 1 - (q / N)**(a - 1) with N the a-norm of the padded distribution. `normalized` divides by a - 1, so that
-    the logarithmic score is the limit at a = 1 (Arimoto's entropy is a times this one's).
+    S = 1 - (q / N)**(a - 1), where N is the a-norm of the padded distribution.
+
+    Parameters
+    ----------
+    a : float
+        Exponent above 1.
+    normalized : bool, default False
+        Divide by a - 1, so that the logarithmic score is the limit at a = 1 (Arimoto's entropy is a times this one's).
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.score([[0.5, 0.5]], [0], rule=PseudoSpherical(2.0)).round(4)
+    array([0.2929])
     """
 
     a: float
@@ -147,7 +159,21 @@ class PseudoSpherical(PowerRule):
 
 @dataclass(frozen=True, slots=True)
 class Spherical(PseudoSpherical):
-    """Spherical score: 1 - q / norm of the padded distribution, from 0 to 1."""
+    """Spherical score: 1 - q / norm of the padded distribution, from 0 to 1.
+
+    Parameters
+    ----------
+    a : float, default 2.0
+        Exponent; 2 for the spherical score.
+    normalized : bool, default False
+        Divide by a - 1, which is 1 here.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.score([[0.5, 0.5]], [0], rule=Spherical()).round(4)
+    array([0.2929])
+    """
 
     a: float = 2.0
     name: ClassVar[str] = "spherical"

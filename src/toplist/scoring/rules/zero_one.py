@@ -1,4 +1,4 @@
-"""The zero-one score: what accuracy is of lists."""
+"""The zero-one score: misclassification of lists."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ Array = Any
 
 @dataclass(frozen=True, slots=True)
 class ZeroOne(SumRule):
-    """Misclassification of the most confident class, shared among ties; proper, not strictly (paper, section 2).
+    """Zero-one score: misclassification of the most confident class, shared among ties; proper, not strictly.
 
-    S = 1 - 1{q is largest} / number of classes that are. In the empty list all classes tie.
+    S = 1 - 1{q is largest} / number of classes with the largest confidence. In the empty list all classes tie.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.score([[0.5, 0.25, 0.25], [0.5, 0.5, 0.0]], [1, 1], rule=ZeroOne())
+    array([1. , 0.5])
     """
 
     name: ClassVar[str] = "zero-one"

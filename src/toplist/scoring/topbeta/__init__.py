@@ -10,7 +10,7 @@ from toplist.scoring.topbeta.functional import top_beta, true_top_beta
 from toplist.scoring.topbeta.image import REASONS, Image, in_image
 from toplist.scoring.topbeta.levels import longest
 from toplist.scoring.topbeta.scores import bound, score
-from toplist.scoring.topbeta.summary import TopBetaSummary, diagnose
+from toplist.scoring.topbeta.summary import TopBetaSummary, summarize
 
 __all__ = [
     "REASONS",
@@ -22,7 +22,7 @@ __all__ = [
     "bound",
     "conditioning",
     "constants",
-    "diagnose",
+    "summarize",
     "in_image",
     "longest",
     "ratio",

@@ -1,4 +1,4 @@
-"""Whether a top-beta score can be seen in doubles at all: how far the weights of its ranks are apart."""
+"""How far apart the weights of the ranks of a top-beta score are, and how many ranks doubles resolve."""
 
 from __future__ import annotations
 
@@ -16,12 +16,29 @@ RESOLVED: Final = 8
 
 
 class ConditioningWarning(UserWarning):
-    """The weights of the ranks are too far apart: the score hardly sees what is listed last."""
+    """The weights of the ranks are too far apart: classes listed last hardly change the score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditioning:
-    """How far apart the weights of the ranks 1 to `cap` are, in powers of ten, and how many ranks doubles resolve."""
+    """How far apart the weights of the ranks 1 to `cap` are, and how many ranks doubles resolve.
+
+    Attributes
+    ----------
+    m, beta, cap, form : int, float, int, str
+        The score.
+    log10 : float
+        Decimal logarithm of C_1 / C_cap.
+    resolved : int
+        Largest cap whose weights are within 1e8.
+    verdict : str
+        The same as a sentence.
+
+    Examples
+    --------
+    >>> conditioning(10, 0.9).fine
+    True
+    """
 
     m: int
     beta: float
@@ -42,8 +59,28 @@ class Conditioning:
 
 
 def conditioning(m: Any, beta: Any, cap: int | None = None, form: str = "M", *, a: Any = 2.0) -> Conditioning:
-    """How far the weights of the ranks are apart, log10 C_1 / C_K, and what to make of it; experimental.
+    """How far the weights of the ranks are apart, log10 C_1 / C_K, with a verdict; experimental.
 
+    Parameters
+    ----------
+    m : int
+        Number of classes.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list.
+    form : {"M", "A"}, default "M"
+        Form of the score.
+    a : float or Fraction, default 2.0
+        Parameter of form "A".
+
+    Returns
+    -------
+    Conditioning
+        The spread of the weights.
+
+    Examples
+    --------
     >>> conditioning(10, 0.9).verdict
     'the last rank weighs 1 in 10^6.0; doubles resolve it, but any difference at rank 1 hides it.'
     >>> conditioning(100, 0.9, 10).verdict

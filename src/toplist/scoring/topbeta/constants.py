@@ -23,7 +23,22 @@ _MANY: Final = 100_000  # ranks
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Weights C_1 = 1, C_2, ..., C_K whose ratios C_i / C_{i+1} are `ratios`; any multiple of them does as well."""
+    """Weights C_1 = 1, C_2, ..., C_K of the ranks; any positive multiple of them does as well.
+
+    Attributes
+    ----------
+    m, beta, cap, form, kind, a : int, Fraction, int, str, str, Fraction
+        The score.
+    ratios : tuple of Fraction
+        C_i / C_{i+1}.
+    exact, floats, log10 : tuple
+        The weights as fractions, as doubles, and their decimal logarithms.
+
+    Examples
+    --------
+    >>> constants(3, 0.5).floats[0]
+    1.0
+    """
 
     m: int
     beta: Fraction
@@ -52,8 +67,30 @@ class Constants:
 def constants(
     m: Any, beta: Any, cap: int | None = None, form: str = "M", *, a: Any = 2.0, kind: str = "minimal"
 ) -> Constants:
-    """The weights of the ranks for m classes: the most even ones ("minimal"), or simple ones that do too; experimental.
+    """Weights of the ranks for m classes; experimental.
 
+    Parameters
+    ----------
+    m : int
+        Number of classes.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list.
+    form : {"M", "A"}, default "M"
+        Form of the score.
+    a : float or Fraction, default 2.0
+        Parameter of form "A".
+    kind : {"minimal", "simple"}, default "minimal"
+        The most even weights, or weights in a simple form that are sufficient too.
+
+    Returns
+    -------
+    Constants
+        The weights.
+
+    Examples
+    --------
     >>> found = constants(4, 0.9)
     >>> [str(ratio) for ratio in found.ratios]
     ['23569/8100', '25/7', '3']
@@ -69,11 +106,33 @@ def constants(
 
 
 def ratio(m: Any, beta: Any, i: int, form: str = "M", *, a: Any = 2.0, kind: str = "minimal") -> Fraction:
-    """What C_i / C_{i+1} must be at least, rho_i, for ranks 1 <= i < ceil(beta m).
+    """Least ratio C_i / C_{i+1} for which the score is consistent, rho_i, for ranks 1 <= i < ceil(beta m).
 
-    With n = m - i + 1 classes from rank i on, in form M the simple bound is (2n - 1)**2 / (4n - 5), and in form A
-    1 + 2a(m - i) / (1 - beta).
+    With n = m - i + 1 classes from rank i on, the simple bound is (2n - 1)**2 / (4n - 5) in form M, and
+    1 + 2a(m - i) / (1 - beta) in form A.
 
+    Parameters
+    ----------
+    m : int
+        Number of classes.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    i : int
+        Rank.
+    form : {"M", "A"}, default "M"
+        Form of the score.
+    a : float or Fraction, default 2.0
+        Parameter of form "A".
+    kind : {"minimal", "simple"}, default "minimal"
+        The exact ratio, or the simple bound.
+
+    Returns
+    -------
+    Fraction
+        The ratio.
+
+    Examples
+    --------
     >>> ratio(100, 0.9, 2), ratio(100, 0.9, 2, kind="simple")
     (Fraction(38809, 391), Fraction(38809, 391))
     """

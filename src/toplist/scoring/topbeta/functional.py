@@ -1,4 +1,4 @@
-"""The top-beta functional: as few of the most likely classes as it takes to reach the mass beta."""
+"""The top-beta functional: the fewest most likely classes whose mass reaches beta."""
 
 from __future__ import annotations
 
@@ -15,12 +15,27 @@ from toplist.scoring.topbeta.levels import as_level
 
 
 def top_beta(lists: Any, beta: Any, *, cap: int | None = None) -> Any:
-    """The top-beta list of each case, from its full distribution or from a longer list; experimental.
+    """Top-beta list of each case, from its full distribution or from a longer list; experimental.
 
-    With a `cap` no list is longer than that, and those that reach it may have less mass. A list that has too little
-    mass and ends before the cap does not say which its top-beta list is, and is an error. Ties go to the class that
-    stands first.
+    A list with too little mass that ends before the cap does not determine its top-beta list, and is an error. Ties go
+    to the class that stands first.
 
+    Parameters
+    ----------
+    lists : TopLists or TopList
+        The lists.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list. Lists that reach it may have less mass.
+
+    Returns
+    -------
+    TopLists or TopList
+        The top-beta lists.
+
+    Examples
+    --------
     >>> import toplist as tl
     >>> top_beta(tl.TopLists.from_proba([[0.2, 0.5, 0.3], [0.0, 0.1, 0.9]]), 0.8).sizes
     array([2, 1])
@@ -56,10 +71,30 @@ def top_beta(lists: Any, beta: Any, *, cap: int | None = None) -> Any:
 
 
 def true_top_beta(p: Any, beta: Any, cap: int | None = None, *, tol: float = 0.0, space: Any = None) -> TrueLists:
-    """All true top-beta lists of one distribution, enumerated only as far as one asks; experimental.
+    """All true top-beta lists of one distribution, enumerated only as far as they are iterated; experimental.
 
-    There are several if classes tie at the cut. Sums within 1e-12 of beta reach it, as in `tl.top_mass`.
+    There are several if classes tie at the cut. Sums within 1e-12 of beta reach it, as in `top_mass`.
 
+    Parameters
+    ----------
+    p : array-like, mapping or TopList
+        One distribution.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list.
+    tol : float, default 0.0
+        Probabilities this close to each other at the cut count as tied.
+    space : ClassSpace, int or sequence of labels, optional
+        The classes; by default those of `p`.
+
+    Returns
+    -------
+    TrueLists
+        The true lists.
+
+    Examples
+    --------
     >>> [t.classes for t in true_top_beta([0.5, 0.2, 0.2, 0.1], 0.7)]
     [(0, 1), (0, 2)]
     >>> [t.classes for t in true_top_beta([0.5, 0.2, 0.2, 0.1], 0.7, cap=1)]

@@ -1,4 +1,4 @@
-"""Which lists are top-beta lists of some distribution, and why the others are not."""
+"""The image of the top-beta functional: which lists are top-beta lists, and why others are not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,22 @@ REASONS: Final = ("invalid", "longer than the cap", "not minimal", "mass below b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Image:
-    """Per case: whether the list is in the image of the functional, and else the first of `REASONS` why not."""
+    """Per case: whether the list is in the image of the functional, and if not, the first of `REASONS`.
+
+    Attributes
+    ----------
+    beta, cap : float, int or None
+        The functional.
+    code : ndarray
+        -1 inside, else an index into `REASONS`.
+    inside : ndarray
+        Which lists are a true top-beta list of some distribution.
+
+    Examples
+    --------
+    >>> in_image(TopLists.from_dicts([{"a": 0.6}], 5), 0.8).counts()["mass below beta"]
+    1
+    """
 
     beta: float
     cap: int | None
@@ -45,11 +60,27 @@ class Image:
 
 
 def in_image(lists: Any, beta: Any, cap: int | None = None) -> Image:
-    """Is each list a top-beta list of some distribution? If not, why; experimental.
+    """Whether each list is a top-beta list of some distribution, and if not, the reason; experimental.
 
-    It is if it is valid and its mass reaches beta, but not without its last class. With a cap K, lists of K classes
+    It is one if it is valid and its mass reaches beta, but not without its last class. With a cap K, lists of K classes
     may have less mass, and none may have more classes.
 
+    Parameters
+    ----------
+    lists : TopLists or TopList
+        The lists.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list.
+
+    Returns
+    -------
+    Image
+        The result per case.
+
+    Examples
+    --------
     >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6}, {"a": 0.9, "b": 0.05}, {}], 5)
     >>> in_image(lists, 0.8).why
     ('', 'mass below beta', 'not minimal', 'mass below beta')

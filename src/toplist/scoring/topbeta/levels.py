@@ -72,7 +72,7 @@ def as_finite(m: Any) -> int:
     if size == math.inf:
         raise SpaceError(
             "the scores of top-beta lists need finitely many classes, because their constants grow with that number. "
-            "Score such lists with tl.score, and look at them with topbeta.diagnose."
+            "Score such lists with tl.score, and look at them with topbeta.summarize."
         )
     return int(size)
 

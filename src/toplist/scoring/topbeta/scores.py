@@ -1,4 +1,4 @@
-"""Strictly consistent scores of top-beta lists: they are least in expectation for true lists, and for no others."""
+"""Strictly consistent scores of top-beta lists: least in expectation for true lists, and for no others."""
 
 from __future__ import annotations
 
@@ -93,16 +93,41 @@ def score(
     outside: float | None = None,
     ties: str = "fixed",
 ) -> Any:
-    """One score per case, strictly consistent for top-beta lists of at most `cap` classes; experimental.
+    """Score each case, strictly consistently for top-beta lists of at most `cap` classes; experimental.
 
     With sorted confidences t_j, T_j = t_1 + ... + t_j, w_j = (beta - T_{j-1}) / L_j, L_j = 2 (1 - T_{j-1}) - t_j in
     form "M" and a - t_j in form "A", the score is the sum over ranks of C_j [w_j**2 l_j - 2 w_j (beta - h_j)]: h_j is 1
     if the outcome stands before rank j, and l_j what L_j is if the outcome is certain (docs/topbeta.md). C_1 = 1, and
-    the others fall fast: a `ConditioningWarning` says when doubles do not resolve them.
+    the others fall fast: a `ConditioningWarning` is issued where doubles do not resolve them.
 
-    Lists that are no top-beta list of any distribution score `outside`, by default more than any other list can.
-    Classes that tie within a list count as they stand there; `ties="average"` averages over their orders.
+    Parameters
+    ----------
+    lists : TopLists or TopList
+        The lists.
+    y : array-like
+        Outcomes: codes, labels or label sets, one per case.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    form : {"M", "A"}, default "M"
+        Form of the score.
+    cap : int, optional
+        Largest length of a list.
+    a : float or Fraction, default 2.0
+        Parameter of form "A".
+    constants : {"minimal", "simple"} or sequence of float, default "minimal"
+        Weights of the ranks.
+    outside : float, optional
+        Score of lists that are no top-beta list of any distribution; by default more than any other list can score.
+    ties : {"fixed", "average"}, default "fixed"
+        Classes that tie within a list count in their order there, or averaged over their orders.
 
+    Returns
+    -------
+    ndarray or float
+        One score per case; a float for a single `TopList`.
+
+    Examples
+    --------
     >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6, "b": 0.3}, {"a": 0.4}], 5)
     >>> score(lists, ["a", "c", "a"], 0.8, cap=2).round(4)
     array([-0.5408, -0.3551,  0.0944])
@@ -137,10 +162,32 @@ def bound(
     a: Any = 2.0,
     constants: str | Sequence[Any] = "minimal",
 ) -> float:
-    """A number that no top-beta score of a list in the image exceeds; experimental.
+    """Upper bound on the top-beta score of a list in the image; experimental.
 
     In form M it is 2 (1 - beta) times the sum over ranks j > 1 of C_j s_j / (1 - beta + s_j), s_j = beta - (j - 1) / m.
 
+    Parameters
+    ----------
+    m : int
+        Number of classes.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list.
+    form : {"M", "A"}, default "M"
+        Form of the score.
+    a : float or Fraction, default 2.0
+        Parameter of form "A".
+    constants : {"minimal", "simple"} or sequence of float, default "minimal"
+        Weights of the ranks.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
     >>> bound(5, 0.8, 1), round(bound(5, 0.8, 2), 4)
     (0.0, 0.088)
     """

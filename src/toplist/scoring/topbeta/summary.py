@@ -1,4 +1,4 @@
-"""What top-beta lists are like: how often they hold what happens, how long they are, whether they are such lists."""
+"""Summary of top-beta lists: coverage, length, share in the image, mean scores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,28 @@ from toplist.scoring.topbeta.scores import score
 
 @dataclass(frozen=True, slots=True)
 class TopBetaSummary:
-    """Coverage beside beta, the size of the lists, the share outside the image by reason, and two mean scores."""
+    """Coverage against beta, mean length, share outside the image by reason, and two mean scores.
+
+    Attributes
+    ----------
+    beta, cap, cases, level : float, int or None, int, float
+        What was asked for.
+    coverage, low, high : float
+        Share of cases whose outcome is listed, with a Wilson interval.
+    mass, size : float
+        Mean listed mass and mean number of classes.
+    outside : mapping
+        Share of cases outside the image, by reason.
+    brier, score : float, float or None
+        Mean padded Brier score and mean top-beta score.
+    why : str
+        Why there is no top-beta score, or a caution about it.
+
+    Examples
+    --------
+    >>> summarize(TopLists.from_dicts([{"a": 1.0}], 3), ["a"], 0.8).coverage
+    1.0
+    """
 
     beta: float
     cap: int | None
@@ -55,7 +76,7 @@ class TopBetaSummary:
         return "\n".join([*lines, self.why] if self.why else lines)
 
 
-def diagnose(
+def summarize(
     lists: TopLists,
     y: Any,
     beta: Any,
@@ -66,12 +87,38 @@ def diagnose(
     level: float = 0.95,
     sample_weight: Any = None,
 ) -> TopBetaSummary:
-    """Coverage against beta with an interval, size, share outside the image by reason, mean scores; experimental.
+    """Summarize top-beta lists: coverage with an interval, length, share outside the image, mean scores; experimental.
 
-    True top-beta lists cover at least beta, and as much as they claim. The interval takes cases as independent.
+    True top-beta lists cover at least beta, and as much as their mass. The interval takes cases as independent.
 
+    Parameters
+    ----------
+    lists : TopLists
+        The lists.
+    y : array-like
+        Outcomes, one per case.
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list.
+    form : {"M", "A"}, default "M"
+        Form of the score.
+    a : float or Fraction, default 2.0
+        Parameter of form "A".
+    level : float, default 0.95
+        Level of the interval.
+    sample_weight : array-like, optional
+        Weight of each case.
+
+    Returns
+    -------
+    TopBetaSummary
+        The summary; `print` it.
+
+    Examples
+    --------
     >>> lists = TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.9}, {"a": 0.7}, {"b": 1.0}], 3)
-    >>> print(diagnose(lists, ["a", "a", "c", "b"], 0.8))
+    >>> print(summarize(lists, ["a", "a", "c", "b"], 0.8))
     4 cases: 75.0% covered (30.1% to 95.4%), 80.0% asked for, 87.5% claimed.
     1.25 classes on average.
     Not top-beta lists: 25.0% mass below beta.

@@ -1,4 +1,4 @@
-"""What is odd about predictions: every kind by name, counted as plain Python counts, however the cases are split."""
+"""Data-quality issues: every kind by name, counted as plain Python counts, however the cases are split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import toplist as tl
 from toplist.core.kernel import Rows
 from toplist.errors import TopListError
 from toplist.lists import from_logs
-from toplist.lists.checks import SERIOUS, Issue, QualityCounts
+from toplist.lists.checks import BLOCKING, Issue, QualityCounts
 from toplist.lists.converters import raw_rows
 from toplist.lists.flatten import to_rows
 
@@ -39,8 +39,8 @@ def found(predictions: Any, space: Any = None, y: Any = None, **options: Any) ->
     rows, known = raw_rows(predictions, space)
     if y is not None:
         lists = tl.TopLists.from_ragged(rows.offsets, rows.classes, rows.confidences, known)
-        return {one.kind: one for one in QualityCounts.at(lists, y=y).findings()}
-    return {one.kind: one for one in QualityCounts.of(rows, known, **options).findings()}
+        return {one.kind: one for one in QualityCounts.at(lists, y=y).issues()}
+    return {one.kind: one for one in QualityCounts.of(rows, known, **options).issues()}
 
 
 @law
@@ -53,7 +53,7 @@ def test_how_the_cases_were_split_never_shows(drawn: Any, m: Any, data: Any) -> 
     for part in data.draw(st.permutations(range(4))):
         mine = at[np.array(parts, dtype=np.int64) == part]
         made = made + QualityCounts.of(rows_of([drawn[i] for i in mine], m), tl.ClassSpace(m), position=mine)
-    assert made.findings() == whole.findings()
+    assert made.issues() == whole.issues()
     assert made == whole or not drawn
 
 
@@ -94,16 +94,16 @@ def test_counts_are_those_of_plain_python(drawn: Any, m: Any) -> None:
     expected = slow(drawn, m)
     made = QualityCounts.of(rows_of(drawn, m), tl.ClassSpace(m))
     assert {kind: made.count(kind).cases for kind in expected} == expected
-    told = {one.kind: one.cases for one in made.findings()}
+    told = {one.kind: one.cases for one in made.issues()}
     assert {kind: told[kind] for kind in expected} == expected
-    assert all(told[kind] == expected[kind] for kind in SERIOUS & set(told))
+    assert all(told[kind] == expected[kind] for kind in set(BLOCKING) & set(told))
 
 
 @law
 @given(cases, sizes)
 def test_the_door_refuses_what_has_a_serious_oddity_and_nothing_else(drawn: Any, m: Any) -> None:
     rows = rows_of(drawn, m)
-    serious = any(one.serious for one in QualityCounts.of(rows, tl.ClassSpace(m)).findings())
+    serious = any(one.blocking for one in QualityCounts.of(rows, tl.ClassSpace(m)).issues())
     try:
         with np.errstate(invalid="ignore"):  # of the kernel without a compiler, where values are infinite
             lists = tl.TopLists.from_ragged(rows.offsets, rows.classes, rows.confidences, m)
@@ -111,7 +111,7 @@ def test_the_door_refuses_what_has_a_serious_oddity_and_nothing_else(drawn: Any,
         assert serious
     else:
         assert not serious
-        assert not any(one.serious for one in QualityCounts.at(lists).findings())
+        assert not any(one.blocking for one in QualityCounts.at(lists).issues())
 
 
 rng = np.random.default_rng(0)
@@ -121,13 +121,13 @@ LONG = [dict(enumerate(p[p > 0.05].tolist())) for p in np.sort(rng.dirichlet(np.
 
 NAMED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "not finite": ([{"a": math.nan}, {"a": 0.5}], 3, {}, "not finite"),
-    "sentinel": ([{"a": 0.5, "b": -9999}] * 4, 3, {}, "-9999 comes back 4 times"),
-    "looks like percent": ([{"a": 60.0, "b": 30.0}] * 3, 3, {}, 'units="percent"'),
-    "looks like log-probabilities": ([{"a": -0.2, "b": -2.5}] * 3, 3, {}, 'units="log"'),
-    "looks like probabilities": (DISTRIBUTIONS, 6, {"units": "percent"}, 'units="percent" may be wrong'),
+    "sentinel": ([{"a": 0.5, "b": -9999}] * 4, 3, {}, "-9999 occurs 4 times"),
+    "looks like percent": ([{"a": 60.0, "b": 30.0}] * 3, 3, {}, "units='percent'"),
+    "looks like log-probabilities": ([{"a": -0.2, "b": -2.5}] * 3, 3, {}, "units='log'"),
+    "looks like probabilities": (DISTRIBUTIONS, 6, {"units": "percent"}, "units='percent' may be wrong"),
     "looks like marginals": (rng.random((50, 6)), None, {}, "best_sets"),
     "looks like label sets": ((rng.random((50, 6)) < 0.5).astype(float), None, {}, "LabelSets"),
-    "class twice": (([["a", "a"]], [[0.3, 0.2]]), 5, {}, 'duplicates="sum"'),
+    "class twice": (([["a", "a"]], [[0.3, 0.2]]), 5, {}, "duplicates='sum'"),
     "class outside the space": ([{"x": 0.5}], tl.ClassSpace(labels=["a", "b"]), {}, "not in the space"),
     "too many classes": ([{0: 0.1, 1: 0.1, 2: 0.1}], 2, {}, "more classes than there are"),
     "incomplete distribution": (np.array([[0.5, 0.4], [0.5, 0.5]]), None, {}, "normalize=True"),
@@ -135,7 +135,7 @@ NAMED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "not in falling order": (([[0, 1]] * 3, [[0.6, 0.3], [0.2, 0.5], [0.5, 0.5]]), 5, {"ranked": True}, "case 1"),
     "rounded": (np.round(TOP[:, :2], 2), None, {}, "multiples of 0.01"),
     "cut at a threshold": (LONG, 40, {}, "below 0.05"),
-    "hard labels only": (["a", "b", "a", "c", "a"], 5, {}, "no doubt"),
+    "hard labels only": (["a", "b", "a", "c", "a"], 5, {}, "every confidence is 1"),
     "all lists equal": ([{"a": 0.5, "b": 0.3}] * 6, 5, {}, "All 6 cases"),
     "list of zeros": ([{"a": 0.0}], 5, {}, "nothing but zeros"),
     "listed zero": ([{"a": 0.6, "b": 0.0}], 5, {}, "infinite"),
@@ -149,21 +149,21 @@ def test_every_kind_is_named_with_its_remedy(kind: str) -> None:
     predictions, space, options, words = NAMED[kind]
     told = found(predictions, space, **options)
     assert kind in told
-    assert words in told[kind].words
-    assert told[kind].words.endswith(".")
+    assert words in told[kind].message
+    assert told[kind].message.endswith(".")
 
 
 def test_votes_out_of_a_few_are_told_by_their_number() -> None:
     votes = rng.multinomial(7, np.ones(6) / 6, 60) / 7
-    assert "multiples of 1/7" in found(votes)["rounded"].words
+    assert "multiples of 1/7" in found(votes)["rounded"].message
     fifths = rng.multinomial(20, np.ones(6) / 6, 60) / 20
-    assert "multiples of 0.05" in found(fifths)["rounded"].words
+    assert "multiples of 0.05" in found(fifths)["rounded"].message
 
 
 def test_masses_that_rounding_explains_are_counted() -> None:
     told = found(np.round(rng.dirichlet(np.ones(6), 400), 2))
     off = told["incomplete distribution"]
-    assert f"Rounding explains {off.cases} of" in off.words
+    assert f"Rounding explains {off.cases} of" in off.message
 
 
 def test_plain_predictions_are_not_odd() -> None:
@@ -180,13 +180,13 @@ def test_plain_predictions_are_not_odd() -> None:
 def test_a_mark_is_an_impossible_number_that_comes_back(values: list[float], mark: str) -> None:
     told = found([{"a": value} for value in values], 5)
     assert ("sentinel" in told) == bool(mark)
-    assert not mark or f"The number {mark} comes back 2 times" in told["sentinel"].words
+    assert not mark or f"The number {mark} occurs 2 times" in told["sentinel"].message
 
 
 def test_counts_are_no_percentages() -> None:
     told = found(rng.multinomial(50, np.ones(6) / 6, 40))
     assert set(told) == {"above one"}
-    assert "normalize=True" in told["above one"].words
+    assert "normalize=True" in told["above one"].message
     assert "looks like percent" in found(100 * DISTRIBUTIONS)
 
 
@@ -199,19 +199,19 @@ def test_logarithms_are_judged_as_what_they_stand_for() -> None:
     logs = np.log(DISTRIBUTIONS)
     assert not found(logs, units="log")
     marked = np.where(rng.random(logs.shape) < 0.1, -9999.0, logs)
-    assert "-9999" in found(marked, units="log")["sentinel"].words
+    assert "-9999" in found(marked, units="log")["sentinel"].message
     lists = from_logs([0, 2], [0, 1], [-2000.0, -2001.0], 2**10000, log_rest=[0.0])
-    assert not QualityCounts.at(lists).findings()  # too small for a number, and no zero
+    assert not QualityCounts.at(lists).issues()  # too small for a number, and no zero
     nothing = from_logs([0, 2], [0, 1], [-2000.0, -math.inf], 2**10000, log_rest=[0.0])
-    assert "listed zero" in {one.kind for one in QualityCounts.at(nothing).findings()}
+    assert "listed zero" in {one.kind for one in QualityCounts.at(nothing).issues()}
 
 
 def test_classes_on_one_side_only_are_named_with_their_cases() -> None:
     lists = ([{"a": 0.6, "b": 0.3}] * 3 + [{"c": 0.9}] * 2) * 40
     told = found(lists, 6, y=["a", "b", "d", "a", "d"] * 40)
     assert (told["never happens"].cases, told["never listed"].cases) == (80, 80)
-    assert "'c'" in told["never happens"].words
-    assert "'d'" in told["never listed"].words
+    assert "'c'" in told["never happens"].message
+    assert "'d'" in told["never listed"].message
     assert not {"never happens", "never listed"} & set(found(lists, 6, y=["a", "b", "c", "a", "b"] * 40))
 
 
@@ -228,8 +228,8 @@ def test_rare_classes_of_calibrated_lists_are_not_odd(n: int, k: int) -> None:
     p = mine.gamma(mine.dirichlet(np.full(300, 0.5)) * 3, size=(n, 300)) + 1e-9
     p /= p.sum(axis=1, keepdims=True)
     y = np.minimum((p.cumsum(axis=1) < mine.random((n, 1))).sum(axis=1), 299)
-    assert not QualityCounts.at(tl.TopLists.from_proba(p).truncate(k), y=y).findings()
-    hard = QualityCounts.at(tl.TopLists.from_labels(p.argmax(axis=1), 300), y=y).findings()
+    assert not QualityCounts.at(tl.TopLists.from_proba(p).truncate(k), y=y).issues()
+    hard = QualityCounts.at(tl.TopLists.from_labels(p.argmax(axis=1), 300), y=y).issues()
     assert [one.kind for one in hard] == ["hard labels only"]
 
 
@@ -251,26 +251,26 @@ def test_classes_of_parts_add_up() -> None:
 
 def test_what_is_not_in_the_rows_is_counted_too() -> None:
     rows, space = raw_rows([{"a": 0.5}] * 3, 5)
-    told = QualityCounts.of(rows, space, also={"case twice": np.array([False, False, True])}).findings()
+    told = QualityCounts.of(rows, space, also={"case twice": np.array([False, False, True])}).issues()
     (twice,) = [one for one in told if one.kind == "case twice"]
-    assert (twice.cases, twice.of, twice.first, twice.serious) == (1, 3, "2", True)
+    assert (twice.cases, twice.of, twice.first, twice.blocking) == (1, 3, "2", True)
 
 
 def test_what_was_repaired_is_odd_but_not_serious() -> None:
     look = QualityCounts.of(*raw_rows([{"a": 0.7, "b": 0.6}], 5))
-    assert [one.serious for one in look.findings()] == [True]
-    assert [one.serious for one in look.findings(repaired={"mass above one"})] == [False]
+    assert [one.blocking for one in look.issues()] == [True]
+    assert [one.blocking for one in look.issues(repaired={"mass above one"})] == [False]
 
 
 def test_no_cases_are_not_odd() -> None:
-    assert QualityCounts().findings() == ()
-    assert QualityCounts.of(*raw_rows(np.zeros((0, 4)))).findings() == ()
-    assert QualityCounts.of(*raw_rows([], 4)).findings() == ()
+    assert QualityCounts().issues() == ()
+    assert QualityCounts.of(*raw_rows(np.zeros((0, 4)))).issues() == ()
+    assert QualityCounts.of(*raw_rows([], 4)).issues() == ()
 
 
 def test_sizes_may_differ_per_case() -> None:
     rows, space = raw_rows([{0: 0.5, 1: 0.4}, {0: 0.5, 1: 0.4}], tl.ClassSpace(np.array([2, 3])))
-    told = {one.kind: one for one in QualityCounts.of(rows, space, local=True).findings()}
+    told = {one.kind: one for one in QualityCounts.of(rows, space, local=True).issues()}
     assert told["incomplete distribution"].cases == 1
 
 
@@ -282,9 +282,9 @@ def test_what_was_to_be_normalised_does_not_stand_against_a_diagnosis(tmp_path: 
     (tmp_path / "weights.csv").write_text("\n".join(["case,a,b,c", *lines, ""]))
     (tmp_path / "y.csv").write_text("case,outcome\n0,a\n1,b\n2,b\n3,c\n")
     for found in (
-        tl.diagnose(weights, [0, 1, 1, 2], normalize=True),
-        tl.diagnose(tmp_path / "weights.csv", tmp_path / "y.csv", normalize=True),
+        tl.diagnose(weights, [0, 1, 1, 2], read=tl.ReadOptions(normalize=True)),
+        tl.diagnose(tmp_path / "weights.csv", tmp_path / "y.csv", read=tl.ReadOptions(normalize=True)),
     ):
-        assert not found.serious
-        assert "looks like percent" in {one.kind for one in found.oddities}
-    assert tl.diagnose(weights, [0, 1, 1, 2]).serious
+        assert not found.blocking
+        assert "looks like percent" in {one.kind for one in found.issues}
+    assert tl.diagnose(weights, [0, 1, 1, 2]).blocking

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.lists.libraries import Library
+from tests.lists.device.libraries import Library
 
 T = tl.TopLists
 

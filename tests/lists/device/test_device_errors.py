@@ -10,7 +10,7 @@ import pytest
 
 import toplist as tl
 from tests.lists.bad_lists import CODES, TWICE, VALUES, Bad
-from tests.lists.libraries import Library
+from tests.lists.device.libraries import Library
 
 T = tl.TopLists
 BAD = {**VALUES, **CODES, **TWICE}
@@ -164,8 +164,8 @@ def test_what_lists_on_a_device_cannot_do_is_said(lib: Library) -> None:
         lambda: tl.curve(device),
         lambda: tl.accuracy(device, lib.array([0, 1, 2])),
         lambda: tl.ranks(device, lib.array([0, 1, 2])),
-        lambda: tl.worst_excess(device),
-        lambda: tl.excess_bound(device),
+        lambda: tl.scoring.worst_excess(device),
+        lambda: tl.scoring.excess_bound(device),
     ):
         with pytest.raises(tl.TopListError):
             use()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.lists.libraries import LIBRARIES, Library, library
+from tests.lists.device.libraries import LIBRARIES, Library, library
 
 
 @pytest.fixture(params=LIBRARIES)

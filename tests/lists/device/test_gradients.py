@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.lists.libraries import library
+from tests.lists.device.libraries import library
 
 T = tl.TopLists
 N, K, M = 80, 4, 11

@@ -1,4 +1,4 @@
-"""What is promised, what is kept, and outcomes drawn from what is promised."""
+"""Pairs of confidence and hit, and outcomes sampled from lists."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from hypothesis import given
 import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, special
 from tests.properties.cases import law
-from toplist.calibration.pairs import MISSED, OutcomeSampler, drawn, promises
+from toplist.calibration.pairs import MISSED, OutcomeSampler, calibration_pairs, sample_outcomes
 
 
 @given(batch=anything)
 @law
-def test_every_entry_of_what_is_scored_is_a_promise(batch):
+def test_every_entry_of_what_is_scored_is_a_pair(batch):
     lists, y = batch
-    made = promises(lists, y)
+    made = calibration_pairs(lists, y)
     scored = lists.strictly_valid().ordered()
     assert np.array_equal(made.confidence, scored.normalized_confidences)
     assert np.array_equal(np.bincount(made.case, minlength=len(lists)), scored.sizes)
     for i, one in enumerate(scored):
         mine = made.case == i
         assert made.rank[mine].tolist() == list(range(len(one.classes)))
-        assert made.kept[mine].tolist() == [c == y[i] for c in one.classes]
-        assert made.missed[i] == (y[i] not in list(one.classes))
+        assert made.hit[mine].tolist() == [c == y[i] for c in one.classes]
+        assert made.miss[i] == (y[i] not in list(one.classes))
 
 
-def test_drawn_outcomes_are_as_frequent_as_promised():
+def test_sampled_outcomes_are_as_frequent_as_their_confidences():
     lists = tl.TopLists.from_dicts([{0: 0.5, 1: 0.2}, {}, {0: 1.0}, {2: 0.25, 0: 0.25}], 4).ordered()
     drawing, rng = OutcomeSampler.of(lists), np.random.default_rng(5)
     places = np.array([drawing.places(rng) for _ in range(4000)])
@@ -39,11 +39,11 @@ def test_drawn_outcomes_are_as_frequent_as_promised():
 
 @pytest.mark.parametrize("name", SPECIAL)
 def test_nothing_is_drawn_that_has_no_mass(name):
-    made = promises(*special()[name])
+    made = calibration_pairs(*special()[name])
     lists, rng = made.lists, np.random.default_rng(1)
     t = lists.normalized_confidences
     for _ in range(200):
-        place = drawn(lists, rng)
+        place = sample_outcomes(lists, rng)
         hit = place != MISSED
         assert (t[lists.offsets[:-1][hit] + place[hit]] > 0).all()
         assert (lists.rest[~hit] > 0).all()
@@ -57,15 +57,15 @@ def test_rounding_draws_nothing_from_no_mass():
         def random(self, size):
             return np.full(size, 1 - 2.0**-53)
 
-    assert set(drawn(lists, Highest(np.random.PCG64(0)))) == {2}
+    assert set(sample_outcomes(lists, Highest(np.random.PCG64(0)))) == {2}
 
 
 def test_the_same_seed_draws_the_same():
     lists = known(50).lists
-    first, again = (drawn(lists, np.random.default_rng(3)) for _ in range(2))
+    first, again = (sample_outcomes(lists, np.random.default_rng(3)) for _ in range(2))
     assert np.array_equal(first, again)
 
 
-def test_a_distribution_of_outcomes_keeps_no_promise():
+def test_a_distribution_of_outcomes_is_refused():
     with pytest.raises(tl.OutcomeError, match="one outcome per case"):
-        promises(tl.TopLists.from_proba([[0.5, 0.5]]), [[0.5, 0.5]])
+        calibration_pairs(tl.TopLists.from_proba([[0.5, 0.5]]), [[0.5, 0.5]])
