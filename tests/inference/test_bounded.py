@@ -47,7 +47,7 @@ def test_no_interval_of_a_leaderboard_leaves_the_range_of_its_score(
         ):
             if found is not None and found.low is not None:
                 assert low <= found.low <= found.value <= found.high <= top
-    for pair in board.pairs:
+    for pair in board.pairwise:
         if pair.difference.low is not None:
             assert -ends[pair.rule] <= pair.difference.low <= pair.difference.high <= ends[pair.rule]
 
