@@ -109,7 +109,7 @@ def test_the_order_of_the_cases_does_not_show(seed: int, n: int) -> None:
         one = flat.compare(made, y, space=M, **options)
         other = flat.compare(again, y[order], space=M, **{k: v[order] for k, v in options.items()})
         assert one.to_dict() == other.to_dict()
-        assert one.tallies == other.tallies
+        assert one._aggregates == other._aggregates
 
 
 @few

@@ -146,6 +146,7 @@ class Leaderboard:
         Returns
         -------
         CaseDetails
+            Scores side by side, the details of every model, and the files with their digests.
 
         Raises
         ------
