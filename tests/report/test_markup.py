@@ -13,8 +13,8 @@ from hypothesis import example as such_as
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.examples import example
-from tests.report.factories import EVERY_NAME, clean, law, results
+from tests.report.results import example
+from tests.report.strategies import EVERY_NAME, clean, law, results
 from toplist.inference.results import Comparison
 from toplist.report.columns import TextTable
 from toplist.report.markup import as_html, as_latex, as_markdown

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from toplist.inference.results import SequentialPath
 from toplist.report import plot
 from toplist.report.statements import conclusions, ending, findings, path_story
 from toplist.report.text import names
 
-FOUND = made.results(("new", "old"), cases=300, paths=1).paths[0]
+FOUND = made.drawn(("new", "old"), cases=300, paths=1).paths[0]
 SHOWN = names([FOUND.candidate, FOUND.baseline])
 PATHS = {
     "as it is": FOUND,

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import example as such_as
 from hypothesis import given
 
-from tests.report.examples import example
-from tests.report.factories import EVERY_NAME, clean, law, results
+from tests.report.results import example
+from tests.report.strategies import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
 from toplist.inference.results import Comparison, Group
 from toplist.report.export import as_csv, as_dict, as_json, as_pandas, as_polars, rows, schema

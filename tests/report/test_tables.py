@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.examples import example
-from tests.report.factories import HOSTILE, clean, law, names, results
+from tests.report.results import example
+from tests.report.strategies import HOSTILE, clean, law, names, results
 from toplist.inference.results import Comparison, Estimate, Group
 from toplist.report.columns import TextTable
 from toplist.report.numbers import decimals, fixed, spans

@@ -15,8 +15,8 @@ from hypothesis import assume, given
 from hypothesis import example as such_as
 from hypothesis import strategies as st
 
-from tests.report.examples import example
-from tests.report.factories import EVERY_NAME, clean, law, results
+from tests.report.results import example
+from tests.report.strategies import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
 from toplist.inference.results import Comparison
 from toplist.report.tables import tables

@@ -215,7 +215,7 @@ def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> 
 
 
 def without_spread(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Whose scores do not vary, and between whom the difference does not."""
+    """Models whose scores do not vary, and pairs whose difference does not."""
     found, unit = [], results.unit
     for i, rule in enumerate(results.rules):
         who = [shown[row.name] for row in results.overall.rows if flat(row.scores[results.rules[i]].mean)]
@@ -259,7 +259,7 @@ def lede(results: Comparison, shown: Shown) -> list[Sentence]:
         said.append(sentence(few, *([", while ", *series(equal, 3), " may be as good"] if equal else []), "."))
     if ahead:
         said.append(sentence("On the cases of both it is surely worse than ", *series(ahead, 3), "."))
-    said += [  # nobody should overlook infinite scores under another rule
+    said += [  # infinite scores under another rule
         sentence(f"Under {scores(m.rule)} its mean is infinite, because of {_of_cases(m.infinite, first)}.")
         for m in list(first.scores.values())[1:]
         if m.infinite
@@ -296,7 +296,7 @@ def _over(results: Comparison) -> str:
 
 
 def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Who has infinite scores, by rule."""
+    """Models with infinite scores, by rule."""
     found = []
     for i, rule in enumerate(results.rules):
         hit = [row for row in results.overall.rows if row.scores[results.rules[i]].infinite]
@@ -313,7 +313,7 @@ def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
 
 
 def best(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Among whom the best one is by the confidence set, or why there is no such set."""
+    """The members of the confidence set of the best model, or why there is no such set."""
     chosen = results.confidence_set
     if chosen is None:
         return []
@@ -347,10 +347,10 @@ def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Senten
 
 
 def different(tested: int, sure: int, pairs: int) -> str:
-    """How many pairs are surely different, of those that can be tested.
+    """How many pairs differ significantly, of those that can be tested.
 
-    >>> different(9, 1, 10), different(10, 4, 10), different(0, 0, 3)
-    ('1 of 9 pairs that can be tested is surely different', '4 of 10 pairs are surely different', 'No pair can be tested')
+    >>> different(9, 1, 10), different(10, 4, 10)
+    ('1 of 9 pairs that can be tested is surely different', '4 of 10 pairs are surely different')
     """
     if not tested:
         return "No pair can be tested"
@@ -359,7 +359,7 @@ def different(tested: int, sure: int, pairs: int) -> str:
 
 
 def _apart(results: Comparison) -> list[str]:
-    """How many pairs are surely different, and what it would take where the first two are not."""
+    """How many pairs differ significantly, and how many more units the first pair would need."""
     found = verdicts(results, results.rules[0])
     tested, sure = sum(v.tested for v in found), sum(v.sure for v in found)
     how = f"under {scores(results.rules[0])} (Holm, {percent(results.level)})"
@@ -411,7 +411,7 @@ def tally(results: Comparison, rule: str) -> str:
 
 
 def sure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
-    """Who is surely better than whom: a sentence for each model that beats anybody."""
+    """The models that each model is significantly better than, a sentence for each that beats any."""
     wins: dict[str, set[str]] = {}
     for better, worse in _wins(results, rule):
         wins.setdefault(better, set()).add(worse)
@@ -479,7 +479,7 @@ def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
 
 
 def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Pairs whose lower one is surely better on the cases of both: ranks go by all others, pairs by two."""
+    """Pairs whose lower ranked model is significantly better on the cases of both, where ranks go by all others."""
     place = {row.name: i for i, row in enumerate(results.overall.rows)}
     wins = [v for v in verdicts(results, results.rules[0]) if v.sure and v.better is not None and v.worse is not None]
     found = [v for v in wins if place.get(v.better or "", 0) > place.get(v.worse or "", len(place))]
@@ -568,7 +568,7 @@ def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Senten
 
 
 def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
-    """What each further rule says of the leader, and who wins surely under one rule and loses surely under another."""
+    """The leader under each further rule, and pairs that two rules order in opposite ways, both significantly."""
     said = [_leader(results, shown, i) for i in range(1, len(results.rules)) if len(results.overall.rows) > 1]
     wins = {rule: _wins(results, rule) for rule in results.rules}
     for one, other in combinations(results.rules, 2):
@@ -651,7 +651,7 @@ def deciding(one: Decided, shown: Shown) -> list[Sentence]:
 
 
 def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
-    """Who is over- or underconfident by the test of calibration, adjusted for as many models as are tested."""
+    """Models that are over- or underconfident by the test of calibration, adjusted for the number of tested models."""
     from toplist.calibration.testing import SIGNIFICANT  # noqa: PLC0415  terminals do without
 
     tested = {who: one for who, one in judged.items() if who in shown and one.test is not None}
@@ -699,7 +699,7 @@ def assumed(paths: Sequence[SequentialPath]) -> str:
 
 
 def ending(path: SequentialPath) -> Estimate:
-    """The mean difference after all cases, with the interval that holds however often one looks."""
+    """The mean difference after all cases, with its anytime-valid interval."""
     if not path.mean:
         return Estimate(math.nan, reason=path.reason or "there are no cases")
     low, high = (path.low[-1], path.high[-1]) if path.low else (None, None)

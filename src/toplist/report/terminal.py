@@ -1,7 +1,4 @@
-"""Leaderboards in plain text, for any terminal.
-
-Leaderboards in colour, as wide as the terminal is.
-"""
+"""Leaderboards in plain text for any terminal, and in colour, as wide as the terminal is."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from toplist.report.columns import TextTable
 from toplist.report.tables import GAP, details, fit, tables, widths
 from toplist.report.text import pad, wrap
 
-PAGE = 100  # where notes are wrapped if nobody says how wide the page is
+PAGE = 100  # where notes are wrapped unless a width is given
 
 
 def as_text(results: Comparison, width: int | None = None, *, detail: bool = False) -> str:

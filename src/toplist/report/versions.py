@@ -31,6 +31,13 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print what is installed, and which kernel is in use."""
+    """Print what is installed, and which kernel is in use, for a bug report.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.show_versions()  # doctest: +ELLIPSIS
+               toplist: ...
+    """
     for name, what in versions().items():
         print(f"{name:>18}: {what}")

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from tests.report.html.hostile import HOSTILE
 from toplist.inference.results import FileRecord, WorstCase
 from toplist.report.html import Page, Provenance, render
@@ -19,12 +19,12 @@ PAGES = {
     "two": lambda: made.page(names=("a", "b"), rules=("brier",), paths=0),
     "pairwise": lambda: made.page(
         made.apart(
-            made.results(groups=2, reference="random forest", rules=("log", "brier"), paths=2),
+            made.drawn(groups=2, reference="random forest", rules=("log", "brier"), paths=2),
             (1200, 1100, 1000, 900, 800, 700),
         )
     ),
-    "bare": lambda: Page(made.results(paths=0)),
-    "strangers": lambda: Page(made.results(paths=2), made.exhibits(made.results(("x", "y"))), Provenance()),
+    "bare": lambda: Page(made.drawn(paths=0)),
+    "strangers": lambda: Page(made.drawn(paths=2), made.exhibits(made.drawn(("x", "y"))), Provenance()),
 }
 
 
@@ -37,7 +37,7 @@ def text(which: str) -> str:
 
 def everywhere(name: str) -> Page:
     """A page with the name wherever a name can be."""
-    found = made.results((name, name + "2", "plain"), cases=30, groups=2, zeros=False)
+    found = made.drawn((name, name + "2", "plain"), cases=30, groups=2, zeros=False)
     groups = tuple(replace(section, group=name + str(section.group)) for section in found.groups)
     origins = tuple(replace(o, source=name, layout=name, repairs={name: 2}) for o in found.origins)
     found = replace(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate
@@ -17,7 +17,7 @@ from toplist.report.html import Page, Provenance, leaderboard, tables
 from toplist.report.html.grid import Cell, Grid, estimated
 from toplist.report.text import Name, names
 
-FOUND = made.results(tuple("ABCD"), cases=200, paths=0)
+FOUND = made.drawn(tuple("ABCD"), cases=200, paths=0)
 NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", None, "no case has all models")
 
 
@@ -103,7 +103,7 @@ def test_lengths_are_told_as_all_of_a_few_or_as_their_range() -> None:
 
 
 def test_missing_intervals_are_told_in_the_names_of_the_page() -> None:
-    found = made.results(("a" * 50 + "b" * 50, "plain"), cases=700)
+    found = made.drawn(("a" * 50 + "b" * 50, "plain"), cases=700)
     infinite = next(row.name for row in found.overall.rows if row.scores["log"].infinite)
     (said,) = statements.missing_intervals(found.overall, shown(found))
     who = shown(found)[infinite]
@@ -118,7 +118,7 @@ def test_the_first_sentence_says_on_how_many_cases() -> None:
 
 
 def test_an_infinite_mean_comes_with_the_number_of_scores_that_made_it_so() -> None:
-    found = made.results(cases=1400)
+    found = made.drawn(cases=1400)
     cells = column(leaderboard.leaderboard(found, shown(found)), "log")
     expected = [row.scores["log"].infinite for row in found.overall.rows]
     assert [cell.below for cell in cells if cell.text == "inf"] == [f"{n} infinite" for n in expected if n]
@@ -158,7 +158,7 @@ def test_adjusted_for_as_many_pairs_as_have_a_p_value() -> None:
 
 
 def test_faults_that_nobody_has_take_no_room() -> None:
-    clean = made.results(("A", "B"), cases=50, zeros=False)
+    clean = made.drawn(("A", "B"), cases=50, zeros=False)
     clean = replace(clean, origins=tuple(replace(o, filled=0, repairs={}) for o in clean.origins))
     assert tables.faults(clean, shown(clean)) is None
     assert 'id="table-faults"' not in render_undrawn(Page(clean))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from tests.report.html.browser import PHONE, WIDE, Visit, browser
 from tests.report.html.files import drawn, text
 from tests.report.html.hostile import HOSTILE
@@ -199,8 +199,8 @@ def test_what_is_wider_than_its_frame_says_so_until_its_end(visit: Visit) -> Non
 @pytest.mark.parametrize("which", ["three rules", "pairwise"])
 def test_the_leaderboard_fits_twelve_hundred_pixels(context: Any, folder: Path, which: str) -> None:
     found = {
-        "three rules": lambda: made.results(cases=2000, rules=("brier", "log", "spherical")),
-        "pairwise": lambda: made.apart(made.results(cases=2000), (2000, 1999, 1800, 1500, 900, 20)),
+        "three rules": lambda: made.drawn(cases=2000, rules=("brier", "log", "spherical")),
+        "pairwise": lambda: made.apart(made.drawn(cases=2000), (2000, 1999, 1800, 1500, 900, 20)),
     }[which]()
     (folder / "wide.html").write_text(render_undrawn(Page(found)), encoding="utf-8")
     seen = Visit(context, folder / "wide.html")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.report.html import factories as made
+from tests.report import results as made
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.no_figures import render_undrawn
 from toplist.inference.score_difference import Decided, split
@@ -59,7 +59,7 @@ def test_sentences_add_up_to_the_difference_of_the_means() -> None:
 
 def test_pairs_of_models_that_are_not_on_the_page_are_left_out() -> None:
     pytest.importorskip("jinja2", reason="reports need jinja2")
-    found = made.results(("worse", "better"), cases=30, paths=0)
+    found = made.drawn(("worse", "better"), cases=30, paths=0)
     assert "table-deciding" not in render_undrawn(Page(found, decided=(one("worse", "stranger"),)))
 
 
@@ -93,7 +93,7 @@ def test_files_name_the_deciding_cases_by_their_ids(tmp_path) -> None:
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_names_of_cases_stay_text(kind) -> None:
     pytest.importorskip("jinja2", reason="reports need jinja2")
-    found = made.results(("worse", "better"), cases=30, paths=0)
+    found = made.drawn(("worse", "better"), cases=30, paths=0)
     text = render_undrawn(Page(found, decided=(one(called=HOSTILE[kind]),)))
     assert 'id="table-deciding-1"' in text
     assert "<script>alert" not in text

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from toplist.inference.results import Comparison, Estimate, Pair, RuleScore
 from toplist.report import statements
 from toplist.report.text import Name, Sentence, names
 
-BASE = made.results(tuple("ABC"), cases=40, rules=("brier",), zeros=False, paths=0)
+BASE = made.drawn(tuple("ABC"), cases=40, rules=("brier",), zeros=False, paths=0)
 ORDER = [row.name for row in BASE.overall.rows]
 PLACES = ((0, 1), (0, 2), (1, 2))
 

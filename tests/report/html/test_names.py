@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from tests.report.html.files import drawn, everywhere
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.no_figures import render_undrawn
@@ -69,7 +69,7 @@ def test_names_that_look_alike_when_shortened_are_told_apart() -> None:
 def test_figures_number_alike_names_as_the_page_does() -> None:
     pytest.importorskip("matplotlib", reason="drawings need matplotlib")
     alike = tuple("a" * 40 + middle + "b" * 40 for middle in "123")
-    found = made.results((*alike, "other"), cases=60, groups=2, paths=3)
+    found = made.drawn((*alike, "other"), cases=60, groups=2, paths=3)
     shown = names(row.name for row in found.overall.rows)
     board, exhibits = renamed(found, made.exhibits(found), shown)
     called = [shown[row.name].text for row in found.overall.rows]

@@ -9,7 +9,7 @@ import pytest
 for library in ("jinja2", "matplotlib"):
     pytest.importorskip(library, reason="reports are an extra")
 
-from tests.report.html import factories as made  # noqa: E402
+from tests.report import results as made  # noqa: E402
 from tests.report.html.hostile import HOSTILE  # noqa: E402
 from tests.report.html.parse_page import read  # noqa: E402
 from toplist.lists.checks import Issue  # noqa: E402

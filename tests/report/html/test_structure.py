@@ -163,7 +163,7 @@ def test_captions_say_where_models_have_their_own_cases() -> None:
     own = {
         "Score against k, each on all its own cases",
         "Mean scores by shape, each on all its own cases",
-        "What was promised, and what was kept, each on all its own cases",
+        "Confidence and hit rate, each on all its own cases",
     }
     assert own | {"Relative scores and their intervals", "Relative scores by group"} <= captions("pairwise")
     assert not any("own cases" in one or "Relative" in one for one in captions("six"))

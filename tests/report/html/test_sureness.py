@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Pair
 from toplist.report import statements
 from toplist.report.html.leaderboard import pairs as pair_table
 from toplist.report.text import Name, Sentence, names, sentence, series
 
-BASE = {n: made.results(tuple("ABCDEFG"[:n]), cases=40, rules=("brier",), zeros=False, paths=0) for n in range(1, 8)}
+BASE = {n: made.drawn(tuple("ABCDEFG"[:n]), cases=40, rules=("brier",), zeros=False, paths=0) for n in range(1, 8)}
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -144,14 +144,14 @@ def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison)
 
 
 def test_nothing_is_sure_where_models_are_alike() -> None:
-    alike = made.results(cases=60, apart=0.0, zeros=False, seed=5)
+    alike = made.drawn(cases=60, apart=0.0, zeros=False, seed=5)
     assert str(statements.tally(alike, "brier")).startswith("No difference is sure")
     assert not statements.sure(alike, shown(alike), "brier")
     assert "not surely better than any other" in " ".join(map(str, statements.lede(alike, shown(alike))))
 
 
 def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:
-    found = made.results()
+    found = made.drawn()
     (said, why) = map(str, statements.infinities(found, shown(found)))
     assert said.startswith("Under the log score, some scores are infinite: hard labels (1 of 1,200 cases).")
     assert why == "A score is infinite where what happened was given no chance at all."
@@ -197,7 +197,7 @@ def test_who_alone_is_finite_was_not_tested() -> None:
 
 
 def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> None:
-    found = made.results(("A", "B"), zeros=True, apart=0.0)
+    found = made.drawn(("A", "B"), zeros=True, apart=0.0)
     rows = tuple(sorted(found.overall.rows, key=lambda row: -row.scores["log"].infinite))
     found = replace(found, overall=replace(found.overall, rows=rows), confidence_set=None)
     assert "Under the log score its mean is infinite, because of 1 of 1,200 cases." in map(
@@ -220,7 +220,7 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
             f"About 12 more {unit}s like these would tell them apart 4 times in 5, looked at alone, "
             "if there are as many."
         )
-        assert f"more {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
+        assert f"extra {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
     assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5, looked at alone.")
     assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5, looked at alone.")
     far = replace(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.html import factories as made
+from tests.report import results as made
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
 from toplist.errors import TopListError
@@ -93,7 +93,7 @@ def test_importing_the_page_needs_no_jinja() -> None:
 
 
 def test_what_is_not_known_of_the_origin_is_left_out() -> None:
-    found = made.results(cases=50)
+    found = made.drawn(cases=50)
     text = render_undrawn(Page(found, provenance=Provenance()))
     assert "<pre" not in text
     assert 'id="table-files"' not in text

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from tests.report.plot import factories as made
+from tests.report import results as made
 from toplist.calibration import Band, Bin, Decomposition, Reliability
 from toplist.core.isotonic import pav
 from toplist.report import plot

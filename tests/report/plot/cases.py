@@ -3,8 +3,8 @@
 import math
 from dataclasses import replace
 
+from tests.report import results as made
 from tests.report.plot import calibration_factories as diagnosed
-from tests.report.plot import factories as made
 from toplist.inference.results import PredictionType
 from toplist.report import plot
 
@@ -15,24 +15,24 @@ LONG = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 def _boards():
     inf, nan = math.inf, math.nan
     return {
-        "one": made.results(("alone",)),
-        "two": made.results(("a", "b")),
-        "twenty": made.results(TWENTY, members=4),
-        "infinite": made.results(("a", "b", "c", "d"), [0.3, inf, inf, 0.4], members=2, groups=("x", "y")),
-        "all infinite": made.results(("a", "b"), [inf, inf], groups=("x",)),
-        "not a number": made.results(("a", "b", "c"), [0.3, nan, nan], groups=("x",)),
-        "nothing but that": made.results(("a", "b"), [nan, nan], groups=("x",)),
-        "no intervals": made.results(half=None, groups=("x", "y")),
-        "equal": made.results(("a", "b", "c"), [0.3, 0.3, 0.3], half=0.0),
-        "zero": made.results(("a", "b"), [0.0, 0.0], half=None, groups=("x",)),
-        "tiny": made.results(("a", "b"), [1e-300, 3e-300], half=None, groups=("x",)),
-        "huge": made.results(("a", "b"), [1e15, 3e15], half=1e14, groups=("x",)),
-        "wide intervals": made.results(("a", "b"), half=1e6),
-        "hostile": made.results(made.HOSTILE, members=3, groups=made.HOSTILE),
-        "hostile rule": made.results(rules=(made.HOSTILE[0], made.HOSTILE[5]), members=1, groups=("x",)),
-        "hundred groups": made.results(TWENTY, groups=tuple(f"group {i}" for i in range(100))),
-        "another rule": made.results(rules=("brier", "log"), groups=("x",)),
-        "pairwise": made.related(made.results(("a", "b", "c", "d"), [0.3, 0.4, inf, nan], groups=("x",)), 0.8),
+        "one": made.board(("alone",)),
+        "two": made.board(("a", "b")),
+        "twenty": made.board(TWENTY, members=4),
+        "infinite": made.board(("a", "b", "c", "d"), [0.3, inf, inf, 0.4], members=2, groups=("x", "y")),
+        "all infinite": made.board(("a", "b"), [inf, inf], groups=("x",)),
+        "not a number": made.board(("a", "b", "c"), [0.3, nan, nan], groups=("x",)),
+        "nothing but that": made.board(("a", "b"), [nan, nan], groups=("x",)),
+        "no intervals": made.board(half=None, groups=("x", "y")),
+        "equal": made.board(("a", "b", "c"), [0.3, 0.3, 0.3], half=0.0),
+        "zero": made.board(("a", "b"), [0.0, 0.0], half=None, groups=("x",)),
+        "tiny": made.board(("a", "b"), [1e-300, 3e-300], half=None, groups=("x",)),
+        "huge": made.board(("a", "b"), [1e15, 3e15], half=1e14, groups=("x",)),
+        "wide intervals": made.board(("a", "b"), half=1e6),
+        "hostile": made.board(made.HOSTILE, members=3, groups=made.HOSTILE),
+        "hostile rule": made.board(rules=(made.HOSTILE[0], made.HOSTILE[5]), members=1, groups=("x",)),
+        "hundred groups": made.board(TWENTY, groups=tuple(f"group {i}" for i in range(100))),
+        "another rule": made.board(rules=("brier", "log"), groups=("x",)),
+        "pairwise": made.related(made.board(("a", "b", "c", "d"), [0.3, 0.4, inf, nan], groups=("x",)), 0.8),
     }
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toplist as tl
-from tests.report.plot import factories as made
+from tests.report import results as made
 from toplist.calibration.bins import Bin
 from toplist.errors import TopListError
 from toplist.inference.results import PredictionType
@@ -26,7 +26,7 @@ def boards(draw):
     half = draw(st.one_of(st.none(), st.floats(1e-6, 1)))
     members = draw(st.one_of(st.none(), st.integers(0, len(means))))
     groups = draw(st.lists(st.text(max_size=4), max_size=4, unique=True))
-    return made.results(who, means, half=half, members=members, groups=groups)
+    return made.board(who, means, half=half, members=members, groups=groups)
 
 
 def same(a, b):
@@ -54,13 +54,13 @@ def test_members_are_those_of_the_confidence_set(board):
 
 
 def test_a_confidence_set_of_another_rule_is_not_shown():
-    board = made.results(rules=("brier", "log"), members=2)
+    board = made.board(rules=("brier", "log"), members=2)
     assert plot.intervals(board).data.set_level == 0.95
     assert plot.intervals(board, "log").data.set_level is None
 
 
 def test_under_another_rule_models_come_in_its_order():
-    board = made.results(("a", "b"), rules=("brier", "log"))
+    board = made.board(("a", "b"), rules=("brier", "log"))
     first, second = board.overall.rows
     worse = replace(first, scores={**first.scores, "log": made.mark("log", 9.0)})
     infinite = replace(second, scores={**second.scores, "log": made.mark("log", math.inf)})
@@ -73,7 +73,7 @@ def test_under_another_rule_models_come_in_its_order():
 @pytest.mark.parametrize("kind", plot.OF_RESULTS)
 def test_an_unknown_rule_is_named_beside_those_that_are_there(kind):
     with pytest.raises(TopListError, match="'spam' is no rule of this leaderboard: there are 'brier'"):
-        plot.PLOTS[kind](made.results(), "spam")
+        plot.PLOTS[kind](made.board(), "spam")
 
 
 @given(board=boards())
@@ -122,7 +122,7 @@ def test_groups_hold_the_mean_of_every_model_in_the_order_of_the_table(board):
 
 
 def test_a_model_without_cases_in_a_group_has_no_mean_there():
-    board = made.results(groups=("x",))
+    board = made.board(groups=("x",))
     short = replace(board.groups[0], rows=board.groups[0].rows[1:])
     (group,) = plot.groups(replace(board, groups=(short,))).data.groups
     assert math.isnan(group.means[0])
@@ -171,7 +171,7 @@ def test_shares_of_shapes_add_up_to_one(cases):
 
 
 def test_plots_and_their_values_are_frozen():
-    drawn = plot.intervals(made.results())
+    drawn = plot.intervals(made.board())
     with pytest.raises(FrozenInstanceError):
         drawn.data = None
     with pytest.raises(FrozenInstanceError):
@@ -179,7 +179,7 @@ def test_plots_and_their_values_are_frozen():
 
 
 def test_words_say_what_is_infinite_missing_and_in_the_set():
-    board = made.results(("a", "b", "c"), [0.3, math.inf, math.nan], members=1)
+    board = made.board(("a", "b", "c"), [0.3, math.inf, math.nan], members=1)
     words = plot.intervals(board).data.words
     assert "a 0.300 (0.296 to 0.304)" in words
     assert "b has an infinite mean, with 17 infinite scores" in words
@@ -198,13 +198,13 @@ def test_words_of_a_path_say_when_something_was_shown():
 
 
 def test_an_estimate_without_an_interval_has_none_in_the_figure():
-    board = made.results(("a",), half=None)
+    board = made.board(("a",), half=None)
     (row,) = plot.intervals(board).data.rows
     assert (row.low, row.high) == (None, None)
 
 
 def test_what_does_not_exist_says_why():
-    assert "a 0.300 (no interval: no interval)" in plot.intervals(made.results(("a",), half=None)).data.words
+    assert "a 0.300 (no interval: no interval)" in plot.intervals(made.board(("a",), half=None)).data.words
     assert "Scores have no known bound." in plot.path(made.path(band=False)).data.words
 
 
@@ -228,7 +228,7 @@ def pairwise(board, ratios):
 
 
 def test_where_cases_differ_what_is_drawn_is_relative_to_the_others_on_the_cases_of_both():
-    board = pairwise(made.results(("a", "b", "c"), [0.3, 0.2, math.inf], groups=("x",)), (0.8, 1.3, None))
+    board = pairwise(made.board(("a", "b", "c"), [0.3, 0.2, math.inf], groups=("x",)), (0.8, 1.3, None))
     data = plot.intervals(board).data
     assert [row.score for row in data.rows] == [0.8, 1.3, math.inf]
     assert (data.rows[0].low, data.rows[0].high) == (pytest.approx(0.796), pytest.approx(0.804))
@@ -241,23 +241,23 @@ def test_where_cases_differ_what_is_drawn_is_relative_to_the_others_on_the_cases
 
 
 def test_elsewhere_means_are_drawn_and_the_leader_is_the_line():
-    data = plot.intervals(made.results(("a", "b"), [0.3, 0.4])).data
+    data = plot.intervals(made.board(("a", "b"), [0.3, 0.4])).data
     assert (data.line, data.relative) == (0.3, False)
 
 
 def test_who_has_no_relative_score_is_not_placed_by_another():
-    data = plot.intervals(pairwise(made.results(("a", "b"), [0.3, 0.4]), (0.8, None))).data
+    data = plot.intervals(pairwise(made.board(("a", "b"), [0.3, 0.4]), (0.8, None))).data
     assert math.isnan(data.rows[1].score)
     assert "b has no relative score" in data.words
 
 
 def test_under_another_rule_models_come_by_their_relative_scores():
-    board = pairwise(made.results(("a", "b"), rules=("brier", "log")), (1.2, 0.7))
+    board = pairwise(made.board(("a", "b"), rules=("brier", "log")), (1.2, 0.7))
     assert [row.name for row in plot.intervals(board, "log").data.rows] == ["b", "a"]
 
 
 def test_a_confidence_set_without_p_values_is_not_shown():
-    board = made.results(members=2)
+    board = made.board(members=2)
     board = replace(board, confidence_set=replace(board.confidence_set, members=(), p={}, reason="no case has all"))
     data = plot.intervals(board).data
     assert data.set_level is None

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.report.plot import factories as made
+from tests.report import results as made
 from tests.report.plot.cases import LONG, PLOTS, TWENTY
 from tests.report.plot.parse_svg import parsed
 from toplist.report import plot
@@ -90,10 +90,10 @@ def test_dollars_and_backslashes_are_shown_and_not_obeyed(kind):
 @pytest.mark.parametrize(
     ("drawn", "limit"),
     [
-        (plot.intervals(made.results(TWENTY, members=4)), 40_000),
-        (plot.pairs(made.results(TWENTY)), 120_000),
-        (plot.pairs(made.results(TWENTY[:14])), 120_000),
-        (plot.groups(made.results(TWENTY, groups=tuple(f"group {i}" for i in range(100)))), 500_000),
+        (plot.intervals(made.board(TWENTY, members=4)), 40_000),
+        (plot.pairs(made.board(TWENTY)), 120_000),
+        (plot.pairs(made.board(TWENTY[:14])), 120_000),
+        (plot.groups(made.board(TWENTY, groups=tuple(f"group {i}" for i in range(100)))), 500_000),
         (plot.curves([made.exhibit(name, place=i, ks=LONG) for i, name in enumerate(TWENTY)]), 80_000),
         (plot.reliability([made.exhibit(name) for name in TWENTY]), 250_000),
         (plot.shapes([made.exhibit(name, place=i) for i, name in enumerate(TWENTY)]), 80_000),
@@ -112,7 +112,7 @@ def test_an_infinite_mean_is_an_arrow_with_the_count_in_words():
 
 def test_cells_hold_numbers_up_to_fourteen_models():
     for count, written in ((14, True), (15, False)):
-        svg = plot.pairs(made.results(TWENTY[:count])).svg()
+        svg = plot.pairs(made.board(TWENTY[:count])).svg()
         assert ("numbers in units of" in svg) is written
 
 
@@ -146,7 +146,7 @@ def test_relative_scores_are_drawn_against_one():
 def test_names_that_look_alike_when_shortened_are_numbered():
     alike = ["a" * 40 + middle + "b" * 40 for middle in "12"]
     for kind, draw in plot.OF_RESULTS.items():
-        drawn = draw(made.results(alike, groups=("x",)))
+        drawn = draw(made.board(alike, groups=("x",)))
         texts = [e.text for e in parsed(drawn.svg()).iter(NAMESPACE + "text")]
         assert sum(text.endswith("b (1)") for text in texts) == 1, kind
         assert sum(text.endswith("b (2)") for text in texts) == 1, kind
@@ -154,7 +154,7 @@ def test_names_that_look_alike_when_shortened_are_numbered():
 
 def test_few_groups_have_more_room_each_than_many():
     def height(n):
-        drawn = plot.groups(made.results(("a", "b"), groups=tuple(f"group {i}" for i in range(n))))
+        drawn = plot.groups(made.board(("a", "b"), groups=tuple(f"group {i}" for i in range(n))))
         return float(parsed(drawn.svg()).get("viewBox").split()[3])
 
     each = [height(n + 1) - height(n) for n in (2, 6, 20, 60)]
@@ -165,7 +165,7 @@ def test_few_groups_have_more_room_each_than_many():
 
 @pytest.mark.parametrize(("count", "own"), [(2, 2), (9, 9), (10, 8), (20, 8)])
 def test_of_many_models_in_groups_the_first_ones_are_told_apart(count, own):
-    drawn = plot.groups(made.results(TWENTY[:count], groups=("x", "y")))
+    drawn = plot.groups(made.board(TWENTY[:count], groups=("x", "y")))
     texts = [e.text for e in parsed(drawn.svg()).iter(NAMESPACE + "text")]
     assert sum(text.startswith("model") for text in texts) == own
     assert (f"the other {count - own}" in texts) == (own < count)

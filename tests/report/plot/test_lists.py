@@ -63,9 +63,11 @@ def test_panels_are_named_by_model_or_by_what_they_are_of():
     assert [one.name for one in diagnosed.PLOTS["calibration without bands"].data.panels] == ["a", "b"]
 
 
-def test_the_words_say_promised_and_kept():
+def test_the_words_say_confidence_and_hit_rate():
     one = diagnosed.reliability()
-    assert f"promised {one.mean_confidence:.3f}, kept {one.hit_rate:.3f} in 400" in plot.calibration(one).data.words
+    assert (
+        f"confidence {one.mean_confidence:.3f}, hit rate {one.hit_rate:.3f} in 400" in plot.calibration(one).data.words
+    )
 
 
 def test_the_choice_of_validation_is_said():

@@ -7,13 +7,13 @@ import warnings
 
 import pytest
 
-from tests.report.plot import factories as made
+from tests.report import results as made
 from tests.report.plot.cases import PLOTS
 from tests.report.plot.parse_svg import parsed
 from toplist.errors import TopListError
 from toplist.report import plot
 
-BOARD = made.results(made.HOSTILE, members=3)
+BOARD = made.board(made.HOSTILE, members=3)
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def test_importing_plots_does_not_import_matplotlib():
 def test_drawing_does_not_import_pyplot(tmp_path):
     code = f"""
 import sys
-from tests.report.plot import factories as made
+from tests.report import results as made
 from toplist.report import plot
-drawn = plot.intervals(made.results())
+drawn = plot.intervals(made.board())
 drawn.svg(), drawn.figure()
 for suffix in ("svg", "pdf", "png"):
     drawn.save({str(tmp_path)!r} + "/board." + suffix)
@@ -84,7 +84,7 @@ def test_the_same_values_give_the_same_bytes(name):
 
 @pytest.mark.usefixtures("matplotlib")
 def test_ids_differ_from_figure_to_figure_and_may_be_chosen():
-    one, other = plot.intervals(BOARD).svg(), plot.intervals(made.results()).svg()
+    one, other = plot.intervals(BOARD).svg(), plot.intervals(made.board()).svg()
     ids = [{e.get("id") for e in parsed(svg).iter() if e.get("id")} for svg in (one, other)]
     assert not ids[0] & ids[1]
     chosen = parsed(plot.intervals(BOARD).svg(prefix="board-1"))
@@ -95,7 +95,7 @@ def test_ids_differ_from_figure_to_figure_and_may_be_chosen():
 
 @pytest.mark.usefixtures("matplotlib")
 def test_a_figure_within_a_page_has_no_header_and_no_paper():
-    svg = plot.intervals(made.results()).svg()
+    svg = plot.intervals(made.board()).svg()
     assert svg.startswith("<svg ")
     assert "<!DOCTYPE" not in svg
     assert "f-paper" not in svg
@@ -138,7 +138,7 @@ def test_an_unknown_theme_is_refused_before_anything_is_drawn():
 
 @pytest.mark.usefixtures("matplotlib")
 def test_notebooks_show_a_figure_with_paper():
-    drawn = plot.intervals(made.results())
+    drawn = plot.intervals(made.board())
     assert drawn._repr_svg_() == drawn.svg(inline=False)
     assert drawn._repr_svg_() in drawn._repr_html_()
 
@@ -146,7 +146,7 @@ def test_notebooks_show_a_figure_with_paper():
 def test_a_figure_is_one_of_matplotlib(matplotlib):
     from matplotlib.figure import Figure
 
-    figure = plot.intervals(made.results()).figure("dark")
+    figure = plot.intervals(made.board()).figure("dark")
     assert isinstance(figure, Figure)
     assert matplotlib.colors.to_hex(figure.get_facecolor()) == "#161a20"
 

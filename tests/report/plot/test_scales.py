@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.report.plot import factories as made
+from tests.report import results as made
 from toplist.report.numbers import number
 from toplist.report.plot.canvas import ROOM, axis, edges, label, level, spread, width
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -206,7 +206,7 @@ def digest(text: str) -> str:
 def renamed(
     results: Comparison, details: Sequence[ModelDetails], shown: Shown
 ) -> tuple[Comparison, tuple[ModelDetails, ...]]:
-    """Models and groups as they are called on the page, so that figures and sentences speak of the same models."""
+    """Models and groups as they are called on the page, so that figures and sentences have the same names."""
 
     def called(name: str) -> str:
         return shown[name].text if name in shown else name
@@ -256,125 +256,129 @@ def figures(results: Comparison, details: Sequence[ModelDetails]) -> dict[str, F
     return found
 
 
-def _sections(page: Page, shown: Shown, drawn: Mapping[str, Figure]) -> list[Section]:
+Block = tuple[Any, ...]  # a macro of `parts.html`, and what it shows
+Drawn = Mapping[str, Figure]
+
+
+def _section(key: str, title: str, *blocks: Block) -> Section:
+    return Section(key, title, blocks)
+
+
+def _figure(drawn: Drawn, name: str, i: int = 1) -> Block:
+    return "figure", drawn.get(f"{name}-{i}")
+
+
+def _sections(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
     """The sections that the page has, in order."""
     results, details = page.results, page.exhibits
-    rule, provenance = kind(results.rules[0], 30), page.provenance
-    every = [
-        Section("board", "Leaderboard", _board(results, shown, drawn)),
-        Section("sure", "What is sure, and what is not", _sure(page, shown, drawn)),
-        Section(
-            "setting",
-            "What was compared, and how",
-            (
-                ("facts", tables.facts(results, shown)),
-                ("grid", tables.models(results, details, shown)),
-                ("full_names", tables.full_names(shown)),
-            ),
-        ),
-    ]
-    if details:
-        curve = tables.curve(details, shown)
-        cut = (("text", _CUT), _figure(drawn, "curves"), ("grid", curve, True)) if curve else (("text", _NO_CURVES),)
-        confidence = statements.confidence(page.judged, shown)
-        reliability = tables.reliability(details, page.judged, shown)
-        every += [
-            Section("length", "Score against list length", cut),
-            Section(
-                "shape",
-                "Hard labels, lists and distributions",
-                (
-                    ("text", _SHAPES.format(rule)),
-                    _figure(drawn, "shapes"),
-                    ("grid", tables.shapes(details, shown)),
-                ),
-            ),
-            Section(
-                "reliability",
-                "Do the confidences keep their promise?",
-                (
-                    ("text", _RELIABLE),
-                    ("sentences", confidence, "otherwise"),
-                    _figure(drawn, "reliability"),
-                    ("grid", reliability),
-                ),
-            ),
-        ]
-    if results.groups:
-        many = len(results.groups) > _GROUPS
-        grid = ("grid", leaderboard.groups(results, shown), True, many)
-        note = ("text", _UNPRINTED.format(len(results.groups)) if many else "", "paper small")
-        every.append(Section("groups", "Groups of cases", (_figure(drawn, "groups"), grid, note)))
-    if results.paths:
-        every.append(Section("anytime", "Looked at after every case", _paths(results, shown, drawn)))
+    setting: tuple[Block, ...] = (
+        ("facts", tables.facts(results, shown)),
+        ("grid", tables.models(results, details, shown)),
+        ("full_names", tables.full_names(shown)),
+    )
     odd = tables.oddities(details, shown)
-    wrong = (
+    faults: tuple[Block, ...] = (
         ("sentences", tables.fault_sentences(results, details, shown), "otherwise"),
         ("grid", tables.faults(results, shown)),
         ("text", _ODD if odd else ""),
         ("grid", odd),
     )
-    every.append(Section("faults", "What was wrong in each file", wrong))
-    losses = tables.losses(details, shown)
-    if losses:
-        blocks = (("text", _LOSSES.format(rule)), ("losses", losses))
-        every.append(Section("losses", "The cases that cost most", blocks))
-    versions = [(plain(key), plain(value, 120)) for key, value in provenance.versions.items()]
-    seeds = tables.seeds(results)
-    again = (
-        ("command", visible(provenance.command)),
-        ("facts", [*versions, *([("seed", seeds)] if seeds else [])], "versions"),
-        ("grid", tables.files(provenance.files)),
-    )
-    return [*every, Section("reproduce", "How to reproduce this", again)]
+    return [
+        _section("board", "Leaderboard", *_board(results, shown, drawn)),
+        _section("sure", "What is sure, and what is not", *_sure(page, shown, drawn)),
+        _section("setting", "What was compared, and how", *setting),
+        *(_lists(page, shown, drawn) if details else []),
+        *([_groups(results, shown, drawn)] if results.groups else []),
+        *([_section("anytime", "Looked at after every case", *_paths(results, shown, drawn))] if results.paths else []),
+        _section("faults", "What was wrong in each file", *faults),
+        *_losses(page, shown),
+        _reproduction(page),
+    ]
 
 
-def _figure(drawn: Mapping[str, Figure], name: str, i: int = 1) -> tuple[Any, ...]:
-    return "figure", drawn.get(f"{name}-{i}")
-
-
-def _board(results: Comparison, shown: Shown, drawn: Mapping[str, Figure]) -> tuple[tuple[Any, ...], ...]:
+def _board(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
+    yield "grid", leaderboard.leaderboard(results, shown)
+    yield "sentences", statements.against_ranks(results, shown), "warning"
+    yield _figure(drawn, "intervals")
+    yield "reading", tables.reading(results)
+    yield "grid", leaderboard.known(results, shown)
     missing = statements.missing_intervals(results.overall, shown)
-    return (
-        ("grid", leaderboard.leaderboard(results, shown)),
-        ("sentences", statements.against_ranks(results, shown), "warning"),
-        _figure(drawn, "intervals"),
-        ("reading", tables.reading(results)),
-        ("grid", leaderboard.known(results, shown)),
-        ("sentences", [*missing, *statements.without_spread(results, shown)], "small"),
-    )
+    yield "sentences", [*missing, *statements.without_spread(results, shown)], "small"
 
 
-def _sure(page: Page, shown: Shown, drawn: Mapping[str, Figure]) -> tuple[tuple[Any, ...], ...]:
+def _sure(page: Page, shown: Shown, drawn: Drawn) -> Iterator[Block]:
     results, first = page.results, page.results.rules[0]
     chosen = results.confidence_set is not None and results.confidence_set.members
+    yield "sentences", statements.infinities(results, shown), "warning"
+    yield "paragraph", statements.best(results, shown), "best" if chosen else ""
+    yield "text", statements.tally(results, first)
+    yield "sentences", statements.sure(results, shown, first), "sure", "Sure"
+    yield "sentences", statements.unsure(results, shown, first), "unsure", "Not sure"
+    yield "sentences", statements.untested(results, shown, first), "untested", "Not tested"
     decided = [one for one in page.decided if one.worse in shown and one.better in shown]
     otherwise = statements.against_accuracy(results, shown)
-    blocks: list[tuple[Any, ...]] = [
-        ("sentences", statements.infinities(results, shown), "warning"),
-        ("paragraph", statements.best(results, shown), "best" if chosen else ""),
-        ("text", statements.tally(results, first)),
-        ("sentences", statements.sure(results, shown, first), "sure", "Sure"),
-        ("sentences", statements.unsure(results, shown, first), "unsure", "Not sure"),
-        ("sentences", statements.untested(results, shown, first), "untested", "Not tested"),
-    ]
     if otherwise or decided:
-        blocks += [("subheading", "Where accuracy says otherwise"), ("text", _ACCURACY)]
-        blocks += [("sentences", otherwise, "otherwise")]
+        yield "subheading", "Where accuracy says otherwise"
+        yield "text", _ACCURACY
+        yield "sentences", otherwise, "otherwise"
     for i, one in enumerate(decided, 1):
-        blocks += [("sentences", statements.deciding(one, shown), "otherwise")]
-        blocks += [("grid", tables.deciding(one, shown, i))]
-    blocks += [("sentences", statements.between_rules(results, shown), "otherwise", "Under other rules")]
+        yield "sentences", statements.deciding(one, shown), "otherwise"
+        yield "grid", tables.deciding(one, shown, i)
+    yield "sentences", statements.between_rules(results, shown), "otherwise", "Under other rules"
     if results.pairs:
-        pairs = ("grid", leaderboard.pairs(results, shown))
-        blocks += [("subheading", "Every pair"), _figure(drawn, "pairs"), pairs]
-    return tuple(blocks)
+        yield "subheading", "Every pair"
+        yield _figure(drawn, "pairs")
+        yield "grid", leaderboard.pairs(results, shown)
 
 
-def _paths(results: Comparison, shown: Shown, drawn: Mapping[str, Figure]) -> tuple[tuple[Any, ...], ...]:
-    blocks: list[tuple[Any, ...]] = [("text", _ANYTIME.format(statements.assumed(results.paths)))]
+def _lists(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
+    """What the lists of each model show."""
+    details, rule = page.exhibits, kind(page.results.rules[0], 30)
+    curve = tables.curve(details, shown)
+    cut: tuple[Block, ...] = (("text", _CUT), _figure(drawn, "curves"), ("grid", curve, True))
+    shapes: tuple[Block, ...] = (
+        ("text", _SHAPES.format(rule)),
+        _figure(drawn, "shapes"),
+        ("grid", tables.shapes(details, shown)),
+    )
+    reliability: tuple[Block, ...] = (
+        ("text", _RELIABLE),
+        ("sentences", statements.confidence(page.judged, shown), "otherwise"),
+        _figure(drawn, "reliability"),
+        ("grid", tables.reliability(details, page.judged, shown)),
+    )
+    return [
+        _section("length", "Score against list length", *(cut if curve else (("text", _NO_CURVES),))),
+        _section("shape", "Hard labels, lists and distributions", *shapes),
+        _section("reliability", "Are the confidences right?", *reliability),
+    ]
+
+
+def _groups(results: Comparison, shown: Shown, drawn: Drawn) -> Section:
+    many = len(results.groups) > _GROUPS
+    grid = "grid", leaderboard.groups(results, shown), True, many
+    note = "text", _UNPRINTED.format(len(results.groups)) if many else "", "paper small"
+    return _section("groups", "Groups of cases", _figure(drawn, "groups"), grid, note)
+
+
+def _paths(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
+    yield "text", _ANYTIME.format(statements.assumed(results.paths))
     for i, path in enumerate(results.paths, 1):
         method = stripped(path.method)
-        blocks += [("sentences", statements.path_story(path, shown), "otherwise"), _figure(drawn, "path", i)]
-        blocks += [("text", f"Method: {method}." if method else "", "small")]
-    return tuple(blocks)
+        yield "sentences", statements.path_story(path, shown), "otherwise"
+        yield _figure(drawn, "path", i)
+        yield "text", f"Method: {method}." if method else "", "small"
+
+
+def _losses(page: Page, shown: Shown) -> list[Section]:
+    losses, rule = tables.losses(page.exhibits, shown), kind(page.results.rules[0], 30)
+    blocks = ("text", _LOSSES.format(rule)), ("losses", losses)
+    return [_section("losses", "The cases that cost most", *blocks)] if losses else []
+
+
+def _reproduction(page: Page) -> Section:
+    made, seeds = page.provenance, tables.seeds(page.results)
+    versions = [(plain(key), plain(value, 120)) for key, value in made.versions.items()]
+    facts = "facts", [*versions, *([("seed", seeds)] if seeds else [])], "versions"
+    command, files = ("command", visible(made.command)), ("grid", tables.files(made.files))
+    return _section("reproduce", "How to reproduce this", command, facts, files)

@@ -114,7 +114,7 @@ def reading(results: Comparison) -> list[str]:
 
 
 def models(results: Comparison, details: Sequence[ModelDetails], shown: Shown) -> Grid:
-    """Who took part, with the shape and the source of the predictions."""
+    """The models, with the shape and the source of their predictions."""
     shapes = {one.name: [s for s in one.shapes if s.cases] for one in details}
     texts = {one.name: lengths(one) for one in details}
     rows = {row.name: row for row in results.overall.rows}

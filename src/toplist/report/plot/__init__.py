@@ -16,26 +16,18 @@ from toplist.report.plot.lists import curves, rejection, shapes, sizes, truncati
 from toplist.report.plot.reliability import calibration, decomposition, reliability
 from toplist.report.plot.sequential import path, paths
 
-OF_RESULTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType(
-    {"intervals": intervals, "pairs": pairs, "groups": groups}
-)
-OF_EXHIBITS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType(
-    {"curves": curves, "reliability": reliability, "shapes": shapes}
-)
-OF_PATHS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType({"path": path})
+
+def _named(*made: Callable[..., Plot[Any]]) -> Mapping[str, Callable[..., Plot[Any]]]:
+    return MappingProxyType({one.__name__: one for one in made})
+
+
+OF_RESULTS = _named(intervals, pairs, groups)
+OF_EXHIBITS = _named(curves, reliability, shapes)
+OF_PATHS = _named(path)
 PLOTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType({**OF_RESULTS, **OF_EXHIBITS, **OF_PATHS})
 """Every figure of a leaderboard by its name; the tables above say what each is made of: results, exhibits, a path."""
-OF_LISTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType(
-    {
-        "calibration": calibration,
-        "decomposition": decomposition,
-        "rejection": rejection,
-        "sizes": sizes,
-        "truncation": truncation,
-    }
-)
-"""Figures of what `toplist.calibration` and `toplist.postprocess` find in lists; of one model, or of several by name.
-"""
+OF_LISTS = _named(calibration, decomposition, rejection, sizes, truncation)
+"""Figures of what `toplist.calibration` and `toplist.postprocess` find in lists, of one model or of several by name."""
 
 __all__ = [
     "OF_EXHIBITS",

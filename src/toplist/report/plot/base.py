@@ -35,22 +35,49 @@ D = TypeVar("D", bound=Described)
 
 @dataclass(frozen=True, slots=True)
 class Plot(Generic[D]):
-    """A figure that is drawn when it is looked at; `data` are the plain values in it."""
+    """A figure that is drawn when it is looked at.
+
+    Attributes
+    ----------
+    data : object
+        The plain values in it, with a `title` and, in `words`, what it shows.
+    draw : callable
+        Makes a figure of matplotlib from the values and a theme.
+    """
 
     data: D
     draw: Callable[[D, Theme], Any] = field(repr=False)
 
     def figure(self, theme: str = "light") -> Figure:
-        """A figure of matplotlib, in a "light" or a "dark" theme."""
+        """The figure as matplotlib has it.
+
+        Parameters
+        ----------
+        theme : {"light", "dark"}, default "light"
+            The colours.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
         with settings():
             return self._drawn(_theme(theme))
 
     def svg(self, theme: str = "light", *, inline: bool = True, prefix: str | None = None) -> str:
-        """An SVG element, to stand in a page beside the rules of `STYLE`; or, not inline, an SVG file.
+        """The figure as SVG, without style attributes, so that it obeys a strict content security policy.
 
-        An inline figure has no background and follows the theme of the page; without `STYLE` it has the colours of
-        `theme`. It has no style attributes, so it obeys a strict content security policy. Ids begin with `prefix`,
-        which is made of the content if it is not given.
+        Parameters
+        ----------
+        theme : {"light", "dark"}, default "light"
+            The colours; an inline figure follows the theme of its page where that has the rules of `STYLE`.
+        inline : bool, default True
+            An element to stand in a page, without a background; else the content of a file.
+        prefix : str, optional
+            What ids begin with; made of the content if it is not given.
+
+        Returns
+        -------
+        str
         """
         if prefix is not None and not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
             raise TopListError(f"{prefix!r} cannot begin an id: take a letter, then letters, digits, - and _.")
@@ -62,7 +89,20 @@ class Plot(Generic[D]):
         return made
 
     def save(self, path: Any, theme: str = "light") -> None:
-        """Write to a file in the format of its name: .svg, .pdf or .png."""
+        """Write the figure to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file; its name ends with .svg, .pdf or .png.
+        theme : {"light", "dark"}, default "light"
+            The colours.
+
+        Raises
+        ------
+        TopListError
+            For another format, or where there is no such folder.
+        """
         suffix = Path(path).suffix.lower()
         if suffix not in (".svg", ".pdf", ".png"):
             raise TopListError(f"a plot is saved as .svg, .pdf or .png, not {suffix or 'without a suffix'}.")

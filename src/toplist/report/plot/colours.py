@@ -14,54 +14,32 @@ DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (6, 1.5, 1.5, 1
 STEPS = 4  # of the scale of differences, to either side of its middle
 CLASS = "toplist-plot"
 
-# After Okabe and Ito (2008), moved apart as far as a contrast of 3 to 1 with the paper allows, for normal vision and
-# for that of deuteranopes and protanopes.
-_LIGHT = {
-    "paper": "#ffffff",
-    "ink": "#1f2328",
-    "muted": "#59636e",
-    "grid": "#d8dde3",
-    "c0": "#1560c3",
-    "c1": "#d66e1e",
-    "c2": "#125b6f",
-    "c3": "#ca79a4",
-    "c4": "#6a1817",
-    "c5": "#368cfe",
-    "c6": "#835208",
-    "c7": "#30206a",
-    "below4": "#0b3f7d",
-    "below3": "#2b6cb4",
-    "below2": "#98bfe8",
-    "below1": "#d6e6f6",
-    "level0": "#f1f1ef",
-    "above1": "#fbe2c6",
-    "above2": "#f3b571",
-    "above3": "#a85a08",
-    "above4": "#6e3900",
+# Light and dark. After Okabe and Ito (2008), moved apart as far as a contrast of 3 to 1 with the paper allows, for
+# normal vision and for that of deuteranopes and protanopes.
+_COLOURS = {
+    "paper": ("#ffffff", "#161a20"),
+    "ink": ("#1f2328", "#e8eaed"),
+    "muted": ("#59636e", "#a3adb8"),
+    "grid": ("#d8dde3", "#363d47"),
+    "c0": ("#1560c3", "#07acff"),
+    "c1": ("#d66e1e", "#ce6f13"),
+    "c2": ("#125b6f", "#3de1de"),
+    "c3": ("#ca79a4", "#cc7aa3"),
+    "c4": ("#6a1817", "#995661"),
+    "c5": ("#368cfe", "#0069cc"),
+    "c6": ("#835208", "#e7ac6b"),
+    "c7": ("#30206a", "#f6e728"),
+    "below4": ("#0b3f7d", "#a9d2ff"),
+    "below3": ("#2b6cb4", "#5f9fe2"),
+    "below2": ("#98bfe8", "#2a5688"),
+    "below1": ("#d6e6f6", "#203650"),
+    "level0": ("#f1f1ef", "#2a2f37"),
+    "above1": ("#fbe2c6", "#48331d"),
+    "above2": ("#f3b571", "#79500f"),
+    "above3": ("#a85a08", "#de9236"),
+    "above4": ("#6e3900", "#ffca8a"),
 }
-_DARK = {
-    "paper": "#161a20",
-    "ink": "#e8eaed",
-    "muted": "#a3adb8",
-    "grid": "#363d47",
-    "c0": "#07acff",
-    "c1": "#ce6f13",
-    "c2": "#3de1de",
-    "c3": "#cc7aa3",
-    "c4": "#995661",
-    "c5": "#0069cc",
-    "c6": "#e7ac6b",
-    "c7": "#f6e728",
-    "below4": "#a9d2ff",
-    "below3": "#5f9fe2",
-    "below2": "#2a5688",
-    "below1": "#203650",
-    "level0": "#2a2f37",
-    "above1": "#48331d",
-    "above2": "#79500f",
-    "above3": "#de9236",
-    "above4": "#ffca8a",
-}
+_LIGHT, _DARK = ({role: pair[i] for role, pair in _COLOURS.items()} for i in range(2))
 
 
 @dataclass(frozen=True, slots=True)

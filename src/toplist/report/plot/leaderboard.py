@@ -165,7 +165,19 @@ class Intervals:
 
 
 def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
-    """Mean scores with intervals, best first: dots and whiskers, filled in the confidence set of the best."""
+    """Mean scores with intervals, best first: dots and whiskers, filled in the confidence set of the best.
+
+    Parameters
+    ----------
+    results : Comparison
+        Such as `board.results`.
+    rule : str, optional
+        The first one if it is not given.
+
+    Returns
+    -------
+    Plot
+    """
     name, relative, found = chosen(results, rule), results.missing == "pairwise", results.confidence_set
     members = set(found.members) if found is not None and found.rule == name and found.p else None
     rows = []
@@ -276,7 +288,19 @@ class GroupsData:
 
 
 def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
-    """A row of dots per group, one dot per model; the best of each group is filled."""
+    """A row of dots per group, one dot per model; the best of each group is filled.
+
+    Parameters
+    ----------
+    results : Comparison
+        Such as `board.results`.
+    rule : str, optional
+        The first one if it is not given.
+
+    Returns
+    -------
+    Plot
+    """
     name, relative = chosen(results, rule), results.missing == "pairwise"
     names = tuple(row.name for row in ordered(results, results.overall, name))
     nothing = Estimate(math.nan)
@@ -305,7 +329,7 @@ def draw_groups(data: GroupsData, theme: Theme) -> Figure:
     rows_down(axes, scale, rows, theme, size=SIZE if row > _ROWS[-1][1] else SMALL)
     if data.relative:
         axes.axvline(1, color=theme["muted"], linewidth=1, dashes=(4, 3))
-    for y in range(5, len(rows), 5):  # lines to lead the eye
+    for y in range(5, len(rows), 5):  # guide lines
         axes.axhline(y - 0.5, color=theme["grid"], linewidth=0.6)
     if not rows:
         write(page, left, head + height / 2, "no groups", color=theme["muted"])
@@ -394,7 +418,19 @@ class Pairs:
 
 
 def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
-    """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure."""
+    """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure.
+
+    Parameters
+    ----------
+    results : Comparison
+        Such as `board.results`.
+    rule : str, optional
+        The first one if it is not given.
+
+    Returns
+    -------
+    Plot
+    """
     name = chosen(results, rule)
     names = tuple(row.name for row in ordered(results, results.overall, name))
     place = {who: i for i, who in enumerate(names)}

@@ -79,7 +79,7 @@ class Curves:
 
     @property
     def cut(self) -> bool:
-        """Whether empty lists, k = 0, are told in words: drawn, they would press all else to the lower edge."""
+        """Whether the score of empty lists, k = 0, is written and not drawn: it would compress the scale."""
         return any(0 in curve.ks and any(curve.ks) for curve in self.curves)
 
     @property
@@ -101,7 +101,17 @@ class Curves:
 
 
 def curves(details: Iterable[ModelDetails]) -> Plot[Curves]:
-    """Score against k, a line per model, told apart by colour, marker, line style and a label at its end."""
+    """Score against k, a line per model, told apart by colour, marker, line style and a label at its end.
+
+    Parameters
+    ----------
+    details : iterable of ModelDetails
+        What the lists of each model show.
+
+    Returns
+    -------
+    Plot
+    """
     every = tuple(details)
     found = tuple(CurveSeries(one.name, one.ks, one.curve) for one in every if one.curve)
     without = tuple(one.name for one in every if not one.curve)
@@ -192,12 +202,22 @@ class Validation:
 
     @property
     def shown(self) -> tuple[Point, ...]:
-        """Without empty lists, which would press all else to the lower edge; they are told in words."""
+        """The points without empty lists, which would compress the scale; their score is written."""
         return tuple(p for p in self.points if p.at or self.chosen == 0 or self.best == 0) or self.points
 
 
 def truncation(found: Truncation) -> Plot[Validation]:
-    """Mean score by k (or by mass), bars of one standard error of the difference to the best, and the choice."""
+    """Mean score by k (or by mass), bars of one standard error of the difference to the best, and the choice.
+
+    Parameters
+    ----------
+    found : Truncation
+        As `toplist.postprocess.choose_k` and `choose_mass` find it.
+
+    Returns
+    -------
+    Plot
+    """
     columns = zip(found.at, found.score, found.error, strict=True)
     points = tuple(Point(float(at), float(score), float(error)) for at, score, error in columns)
     return Plot(Validation(found.rule, found.kind, points, float(found.best), float(found.chosen)), draw_truncation)
@@ -304,7 +324,17 @@ class Rejection:
 
 
 def rejection(found: RejectionCurve | Mapping[str, RejectionCurve]) -> Plot[Rejection]:
-    """Mean score of what is answered against how much is answered, the surest cases first."""
+    """Mean score of what is answered against how much is answered, the surest cases first.
+
+    Parameters
+    ----------
+    found : RejectionCurve or mapping of str to RejectionCurve
+        As `toplist.postprocess.rejection_curve` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     every = found if isinstance(found, Mapping) else {"": found}
     lines = tuple(_line(str(name), one) for name, one in every.items())
     return Plot(Rejection(next((one.rule for one in every.values()), ""), lines), draw_rejection)
@@ -404,7 +434,17 @@ class Sizes:
 
 
 def sizes(found: Mapping[int, int] | Iterable[tuple[int, int]]) -> Plot[Sizes]:
-    """Bars of how many lists have each length; long ones share bars."""
+    """Bars of how many lists have each length; long ones share bars.
+
+    Parameters
+    ----------
+    found : mapping or iterable of pairs
+        How many lists there are of each length.
+
+    Returns
+    -------
+    Plot
+    """
     counts = {int(k): int(n) for k, n in (found.items() if isinstance(found, Mapping) else found) if n}
     if not counts:
         return Plot(Sizes((), 0, math.nan), draw_sizes)
@@ -428,7 +468,7 @@ def draw_sizes(data: Sizes, theme: Theme) -> Figure:
     figure, axes, _ = frame(theme, room(texts), 20, 14, 180.0, foot)
     axes.set_ylim(0, max((bar.cases for bar in bars), default=1) * 1.04)
     low, high = (bars[0].low - 0.6, bars[-1].high + 0.6) if bars else (0.0, 1.0)
-    spare = max(0.0, _FEWEST - (high - low)) / 2  # few bars are no walls
+    spare = max(0.0, _FEWEST - (high - low)) / 2  # a few bars do not fill the width
     axes.set_xlim(low - spare, high + spare)
     marks = [t for t in axis([low, high], ticks=8, margin=0.0).ticks if t == int(t)] if bars else []
     axes.set_xticks(marks, labels=[count(int(t)) for t in marks])
@@ -494,7 +534,17 @@ class Shapes:
 
 
 def shapes(details: Iterable[ModelDetails]) -> Plot[Shapes]:
-    """Where each shape of prediction stands: its share of the cases as a bar, its mean score as a marker."""
+    """Where each shape of prediction stands: its share of the cases as a bar, its mean score as a marker.
+
+    Parameters
+    ----------
+    details : iterable of ModelDetails
+        What the lists of each model show.
+
+    Returns
+    -------
+    Plot
+    """
     every, rows = tuple(details), []
     for one in every:
         total = sum(shape.cases for shape in one.shapes)

@@ -68,7 +68,7 @@ class ReliabilityPanel:
         if self.of:
             name = said(self.name) if self.name == self.of else f"{said(self.name)}, {self.of}"
             means = f"{self._means(self.confidence, self.hit_rate)} in {count(self.count)}"
-            return f"{name}: {means if self.count else 'no promises'}."
+            return f"{name}: {means if self.count else 'no confidences'}."
         parts = [
             f"{self._means(*found)} {what}"
             for bins, what in ((self.top, "at the top"), (self.listed, "over all"))
@@ -113,7 +113,17 @@ class ReliabilityData:
 
 
 def reliability(details: ModelDetails | Iterable[ModelDetails]) -> Plot[ReliabilityData]:
-    """Bins of confidences against how often they were right; the area of a marker is the size of its bin."""
+    """Bins of confidences against how often they were right; the area of a marker is the size of its bin.
+
+    Parameters
+    ----------
+    details : ModelDetails or iterable of them
+        What the lists of each model show.
+
+    Returns
+    -------
+    Plot
+    """
 
     def filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
         return tuple(b for b in bins if b.count and math.isfinite(b.mean_confidence) and math.isfinite(b.hit_rate))
@@ -128,6 +138,15 @@ def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliab
 
     The band is around the diagonal where it says what chance does to a calibrated model (consistency), or around
     the curve (confidence).
+
+    Parameters
+    ----------
+    found : Reliability, mapping of str to Reliability or iterable of Reliability
+        As `toplist.calibration.reliability` finds them.
+
+    Returns
+    -------
+    Plot
     """
     if isinstance(found, Mapping):
         every = [(str(name), one) for name, one in found.items()]
@@ -331,7 +350,17 @@ class Parts:
 
 
 def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Parts]:
-    """Bars from zero to the score: what nobody knows, what confidence achieves, what miscalibration costs."""
+    """Bars from zero to the score: uncertainty, discrimination, miscalibration and the other terms.
+
+    Parameters
+    ----------
+    found : Decomposition or mapping of str to Decomposition
+        As `toplist.calibration.decompose` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     every = found if isinstance(found, Mapping) else {"": found}
     rows = tuple(_row(str(name), one) for name, one in every.items())
     return Plot(Parts(next((one.rule for one in every.values()), ""), rows), draw_decomposition)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FLOOR = -2  # powers of ten below which an e-value is drawn at the edge: it speaks against nothing
+FLOOR = -2  # powers of ten below which an e-value, which is no evidence then, is drawn at the edge
 _HEAD, _UPPER, _BETWEEN, _LOWER = 26.0, 200.0, 34.0, 130.0
 _POINTS = 160  # more add nothing that can be seen
 
@@ -89,12 +89,32 @@ class Paths:
 
 
 def path(sequential_path: SequentialPath) -> Plot[Path]:
-    """The difference so far with its confidence sequence, and below it the e-values with their threshold."""
+    """The difference so far with its confidence sequence, and below it the e-values with their threshold.
+
+    Parameters
+    ----------
+    sequential_path : SequentialPath
+        As `tl.monitor` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     return Plot(_path(sequential_path), draw_path)
 
 
 def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
-    """The same for several pairs, one below the other."""
+    """Paths of several pairs, one below the other, each with its confidence sequence and its e-values.
+
+    Parameters
+    ----------
+    sequential_paths : iterable of SequentialPath
+        As `tl.monitor` finds them.
+
+    Returns
+    -------
+    Plot
+    """
     return Plot(Paths(tuple(map(_path, sequential_paths))), draw_paths)
 
 

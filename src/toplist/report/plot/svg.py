@@ -70,13 +70,7 @@ class Renderer(RendererBase):
             self.elements.append(f'<path d="{d}"{self._written(paint)}{self._clip(gc)}/>')
 
     def draw_markers(
-        self,
-        gc: GraphicsContextBase,
-        marker_path: Path,
-        marker_trans: Transform,
-        path: Path,
-        trans: Transform,
-        rgbFace: Any = None,
+        self, gc: Any, marker_path: Path, marker_trans: Transform, path: Path, trans: Transform, rgbFace: Any = None
     ) -> None:
         """One shape in many places."""
         places = [xy for xy in (trans + self.flip).transform(path.vertices) if all(map(math.isfinite, xy))]
@@ -93,15 +87,7 @@ class Renderer(RendererBase):
             self.elements.append(f"<g{look}{clip}>{'/>'.join(uses)}/></g>")
 
     def draw_text(
-        self,
-        gc: GraphicsContextBase,
-        x: float,
-        y: float,
-        s: str,
-        prop: Any,
-        angle: float,
-        ismath: Any = False,
-        mtext: Any = None,
+        self, gc: Any, x: float, y: float, s: str, prop: Any, angle: float, ismath: Any = False, mtext: Any = None
     ) -> None:
         """Text as text, which can be found, copied and read aloud."""
         attributes = {"font-size": _short(prop.get_size_in_points())}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from tests.report.examples import example
+from tests.report.results import example
 from toplist.inference.results import (
     Comparison,
     ConfidenceSet,
