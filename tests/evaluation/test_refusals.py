@@ -290,7 +290,7 @@ def test_a_list_of_lists_is_a_batch_or_refused() -> None:
 
 def test_rules_of_one_family_are_told_apart() -> None:
     made, y = predictions(1, 10)
-    rules = tl.compare(made, y, space=M, rules=[tl.Power(1.5), tl.Power(3.0)]).results.rules
+    rules = tl.compare(made, y, space=M, rules=[tl.Power(1.5), tl.Power(3.0)]).comparison.rules
     assert len(set(rules)) == 2
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,14 @@ class ArrayModels:
     clusters: Grouping | None
     times: NDArray[np.int64] | None  # the place of each case in time
     ordered: bool
+    metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what is known of the cases, as it was given
+
+    def scores(self) -> dict[str, CaseScores]:
+        """The scored cases of each model, with what is known of them."""
+        ids = next((one.ids for one in self.lists.values() if one.ids is not None), None)
+        case = np.arange(len(next(iter(self.lists.values())))) if ids is None else np.asarray(ids)
+        known = {"case": case, **self.metadata}
+        return {name: replace(one, metadata=known) for name, one in zip(self.lists, self.sheets(), strict=True)}
 
     def sheets(self) -> list[CaseScores]:
         """The scored cases of each model."""
@@ -121,6 +129,12 @@ def together(
         _grouping(given(about.cluster), n, "cluster"),
         None if time is None else _time_points(time, n),
         time is not None if settings is None else settings.ordered,
+        {
+            name: np.asarray(as_array(values, name))
+            for name, values in (("group", about.group), ("cluster", about.cluster), ("time", about.time))
+            if given(values) is not None
+        }
+        | ({} if about.weight is None else {"weight": as_sample_weight(about.weight, n)}),
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from toplist._files import disk_full_explained
 from toplist._typing import Progress
 from toplist.calibration.testing import CalibrationVerdict
-from toplist.errors import FileError
+from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.case_sample import (
     EXACT,
@@ -81,6 +81,25 @@ class CaseDetails:
             Decided(worse, better, whole, parts, {case: called[place] for case, place in places.items()})
             for worse, better, whole, parts, places in found
         )
+
+
+class CaseReader:
+    """Reads the cases of a comparison again, for details and for scores, each once."""
+
+    def __init__(
+        self, details: Callable[[Progress], CaseDetails], scores: Callable[[], Mapping[str, CaseScores]]
+    ) -> None:
+        self._read, self.scores = details, scores
+        self._found: CaseDetails | None = None
+
+    def details(self, agrees: Callable[[CaseDetails], bool], progress: Progress) -> CaseDetails:
+        """The details, or an error where they do not agree with what was compared."""
+        if self._found is None:
+            found = self._read(progress)
+            if not agrees(found):
+                raise TopListError("the predictions or outcomes have changed since they were compared: compare again.")
+            self._found = found
+        return self._found
 
 
 def from_memory(given: ArrayModels) -> CaseDetails:
