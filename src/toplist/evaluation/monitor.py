@@ -45,7 +45,25 @@ SCHEMA = "toplist.monitor/1"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Monitor:
-    """Models against a baseline, looked at after every case. Made by `monitor`."""
+    """Sequential comparison of models with a baseline, valid after every case; made by `monitor`.
+
+    Attributes
+    ----------
+    rule, baseline : str
+        The scoring rule, and the model that the others are compared with.
+    level : float
+        Level of the confidence sequences.
+    classes : str
+        Number of classes, as text.
+    cases : int
+        Number of cases of the truth.
+    left_out : mapping
+        By candidate: number of cases that it or the baseline lacks.
+    unknown : mapping
+        By model: number of predictions for cases that the truth does not have.
+    paths : tuple of SequentialPath
+        One path per candidate.
+    """
 
     rule: str
     baseline: str
