@@ -19,7 +19,7 @@ from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, scorers_of
 from toplist.inference.results import SequentialPath
-from toplist.inference.sequential import by_moment, follow
+from toplist.inference.sequential import by_time_point, follow
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.align import Matched
 from toplist.io.batches import Batch
@@ -350,8 +350,8 @@ def _path(
         largest_loss(b, a, rule=rule, penalty=penalty),
     ]
     times = _times(held, candidate, baseline)
-    cases, unit = len(columns[0]), "case" if times is None else "moment"
-    steps = [column[order] for column in columns] if times is None else [by_moment(c, times) for c in columns]
+    cases, unit = len(columns[0]), "case" if times is None else "time point"
+    steps = [column[order] for column in columns] if times is None else [by_time_point(c, times) for c in columns]
     return follow(
         *steps,
         half=half,
