@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +24,13 @@ from toplist.inference.confidence_set import confidence_set
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import POWER, ComparisonSpec, extra_units
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
-from toplist.report import export, markup, plot
-from toplist.report.plot import Plot
+from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
 from toplist.report.versions import versions
 from toplist.scoring.case_scores import CaseScores
+
+if TYPE_CHECKING:
+    from toplist.report.plot import Plot
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,6 +179,8 @@ class Leaderboard:
 
         It shows itself in a notebook; `.save("board.svg")` writes it, `.figure()` is matplotlib's, `.data` its values.
         """
+        from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
+
         if kind not in plot.PLOTS:
             raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
         if kind in plot.OF_RESULTS:

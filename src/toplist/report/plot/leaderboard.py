@@ -82,7 +82,7 @@ def ordered(results: Comparison, section: Group, rule: str) -> tuple[ModelRow, .
     return tuple(sorted(section.rows, key=place))
 
 
-# Intervals
+# IntervalsData
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class IntervalRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class IntervalsData:
     """Models under one rule, best first."""
 
     rule: str
@@ -163,7 +163,7 @@ class Intervals:
         return max(decimals(row.score for row in self.rows), min(decimals([min(fine)], digits=1), 6) if fine else 0)
 
 
-def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
+def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsData]:
     """Mean scores with intervals, best first: dots and whiskers, filled in the confidence set of the best.
 
     Parameters
@@ -186,10 +186,10 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
         numbers = (score.value, score.low, score.high, mark.infinite, row.cases)
         rows.append(IntervalRow(row.name, *numbers, member, score.reason))
     set_level = found.level if found is not None and members is not None else None
-    return Plot(Intervals(name, results.level, tuple(rows), set_level, relative), draw_intervals)
+    return Plot(IntervalsData(name, results.level, tuple(rows), set_level, relative), draw_intervals)
 
 
-def draw_intervals(data: Intervals, theme: Theme) -> Figure:
+def draw_intervals(data: IntervalsData, theme: Theme) -> Figure:
     """Rows down, scores across."""
     rows, names, top = data.rows, labels(row.name for row in data.rows), 10.0
     values = [number(row.score, data.digits) if math.isfinite(row.score) else "" for row in rows]
