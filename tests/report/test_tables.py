@@ -77,14 +77,14 @@ def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Comparison) -> N
 
 def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None:
     """Under the first rule; not where there is one pair alone, and not where the first two are told apart."""
-    assert "9 of 10 pairs are surely different under the Brier score (Holm, 95%)." in said(example())
+    assert "9 of 10 pairs are significantly different under the Brier score (Holm, 95%)." in said(example())
     assert "gradient boosting may be equal; about 23,456" in said(example())
     first, *others = example().pairs
     one = replace(example(), pairs=(first,))
-    assert "surely different" not in said(one)
+    assert "significantly different" not in said(one)
     assert "may be equal" in said(one)
     apart = replace(example(), pairs=(replace(first, extra_units=0, adjusted_p=0.001), *others))
-    assert "10 of 10 pairs are surely different under the Brier score" in said(apart)
+    assert "10 of 10 pairs are significantly different under the Brier score" in said(apart)
     assert "may be equal" not in said(apart)
     assert "pairs" not in said(replace(example(), pairs=()))
 
@@ -92,11 +92,11 @@ def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None
 def test_notes_count_only_pairs_that_can_be_tested() -> None:
     first, second, *others = example().pairs
     untested = replace(second, adjusted_p=None)
-    assert "8 of 9 pairs that can be tested are surely different under the Brier score" in said(
+    assert "8 of 9 pairs that can be tested are significantly different under the Brier score" in said(
         replace(example(), pairs=(first, untested, *others))
     )
     nothing = tuple(replace(pair, adjusted_p=None) for pair in example().pairs)
-    assert "surely different" not in said(replace(example(), pairs=nothing))
+    assert "significantly different" not in said(replace(example(), pairs=nothing))
 
 
 def test_notes_name_those_among_whom_the_best_is() -> None:

@@ -91,7 +91,7 @@ def hidden(board: tl.Leaderboard) -> list[str]:
         if right > also and (b.name, a.name) in sure:
             mean, other = (row.scores[rule].mean.value for row in (a, b))
             sentences.append(
-                f"By accuracy {a.name} ({right:.3f}) beats {b.name} ({also:.3f}); by {rule} it is surely "
+                f"By accuracy {a.name} ({right:.3f}) beats {b.name} ({also:.3f}); by {rule} it is significantly "
                 f"worse ({mean:.3f} against {other:.3f}), because a wrong answer with full confidence costs more than "
                 "an honest refusal."
             )

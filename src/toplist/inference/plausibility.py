@@ -151,7 +151,7 @@ def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> lis
 
 
 def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
-    """All models are surely worse than the list that says nothing, under the first rule with finite means."""
+    """All models are significantly worse than the list that says nothing, under the first rule with finite means."""
     rows = results.overall.rows
     for rule in results.rules:
         skills = [row.scores[rule].skill for row in rows]
@@ -159,7 +159,7 @@ def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
             continue
         if all(skill is not None and skill.high is not None and skill.high < 0 for skill in skills):
             sentence = (
-                f"the mean {rule} score is surely worse than that of a list that says nothing: is the truth that of "
+                f"the mean {rule} score is significantly worse than that of the empty list: is the truth that of "
                 "these cases, in the same order and with the same classes?"
             )
             return [BoardWarning("worse than uniform", sentence, tuple(row.name for row in rows))]
@@ -183,8 +183,8 @@ def below_chance(
         accuracy = row.metrics["accuracy"].value
         if row.name in others and n > 0 and accuracy < 1 / size and _at_most(accuracy * n, n, 1 / size) < level:
             sentence = (
-                f"accuracy {accuracy:.3g} is surely below the {1 / size:.3g} of random guesses: is the truth that "
-                "of these cases, in the same order and with the same classes?"
+                f"accuracy {accuracy:.3g} is significantly below the {1 / size:.3g} of random guesses: is the truth "
+                "that of these cases, in the same order and with the same classes?"
             )
             found.append(BoardWarning("below chance", sentence, (row.name,)))
     return found
@@ -225,11 +225,11 @@ def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[B
 
 
 def beaten_leader(results: Comparison) -> list[BoardWarning]:
-    """Models that are surely better than the leader where both have a case."""
+    """Models that are significantly better than the leader where both have a case."""
     leader = results.overall.rows[0].name
     own = [v for v in verdicts(results, results.rules[0]) if leader in (v.pair.a, v.pair.b) and v.sure]
     better = [v.better for v in own if v.better not in (None, leader)]
-    sentence = "the first leads the table, but is surely worse than the second on the cases that both have."
+    sentence = "the first leads the table, but is significantly worse than the second on the cases that both have."
     return [BoardWarning("leader beaten", sentence, (leader, str(name))) for name in better]
 
 

@@ -99,7 +99,7 @@ class PairwiseVerdict:
 
     @property
     def sure(self) -> bool:
-        """Whether the two are surely different."""
+        """Whether the two are significantly different."""
         return self.kind == "sure"
 
     @property

@@ -237,11 +237,11 @@ def without_spread(results: Comparison, shown: Shown) -> list[Sentence]:
     return found
 
 
-# Who leads, and how sure that is
+# The leader, and whether its lead is significant
 
 
 def lede(results: Comparison, shown: Shown) -> list[Sentence]:
-    """The first lines: who is ahead, how sure that is, and on how many cases."""
+    """First lines: the leader, whether its lead is significant, and the number of cases."""
     rows = results.overall.rows
     if not rows:
         return [sentence("Nothing was compared.")]
@@ -255,16 +255,16 @@ def lede(results: Comparison, shown: Shown) -> list[Sentence]:
     ahead = [shown[v.better] for v in own if v.sure and v.better not in (None, first.name)]
     equal = [shown[v.pair.b if v.pair.a == first.name else v.pair.a] for v in own if v.kind == "unsure"]
     if own and beaten == len(own):
-        said.append(sentence(f"It is surely better than {'the other one' if beaten == 1 else 'all others'}."))
+        said.append(sentence(f"It is significantly better than {'the other one' if beaten == 1 else 'all others'}."))
     elif own and not beaten and len(equal) == len(own):
-        said.append(sentence("It is not surely better than any other."))
+        said.append(sentence("It is not significantly better than any other."))
     elif own and not any(v.tested for v in own):
         said.append(sentence("Whether that is more than chance could not be tested."))
     elif own:
-        few = f"It is surely better than {count(beaten)} of the {count(len(own))} others"
+        few = f"It is significantly better than {count(beaten)} of the {count(len(own))} others"
         said.append(sentence(few, *([", while ", *series(equal, 3), " may be as good"] if equal else []), "."))
     if ahead:
-        said.append(sentence("On the cases of both it is surely worse than ", *series(ahead, 3), "."))
+        said.append(sentence("On the cases of both it is significantly worse than ", *series(ahead, 3), "."))
     said += [  # infinite scores under another rule
         sentence(f"Under {scores(m.rule)} its mean is infinite, because of {_of_cases(m.infinite, first)}.")
         for m in list(first.scores.values())[1:]
@@ -356,12 +356,12 @@ def different(tested: int, sure: int, pairs: int) -> str:
     """How many pairs differ significantly, of those that can be tested.
 
     >>> different(9, 1, 10), different(10, 4, 10)
-    ('1 of 9 pairs that can be tested is surely different', '4 of 10 pairs are surely different')
+    ('1 of 9 pairs that can be tested is significantly different', '4 of 10 pairs are significantly different')
     """
     if not tested:
         return "No pair can be tested"
     which = noun(tested, "pair") + ("" if tested == pairs else " that can be tested")
-    return f"{count(sure)} of {count(tested)} {which} {noun(sure, 'is', 'are')} surely different"
+    return f"{count(sure)} of {count(tested)} {which} {noun(sure, 'is', 'are')} significantly different"
 
 
 def _apart(results: Comparison) -> list[str]:
@@ -405,10 +405,10 @@ def tally(results: Comparison, rule: str) -> str:
     if not sure:
         said = f"No difference is sure under {scores(rule)}: the order of the table may be chance."
     elif sure == len(found):
-        said = f"Every difference is sure under {scores(rule)}." if sure > 1 else "The difference is sure."
+        said = f"Every difference is significant under {scores(rule)}." if sure > 1 else "The difference is significant."
     else:
-        said = f"Of {number_of(len(found), 'pair')}, {count(sure)} {noun(sure, 'is', 'are')} surely different under "
-        said += f"{scores(rule)} and {count(tested - sure)} may be equal"
+        said = f"Of {number_of(len(found), 'pair')}, {count(sure)} {noun(sure, 'is', 'are')} significantly different "
+        said += f"under {scores(rule)} and {count(tested - sure)} may be equal"
         said += f"; {count(len(found) - tested)} could not be tested." if tested < len(found) else "."
     return (
         f"{said} Sure means that the p value of the paired difference, adjusted by Holm's method for looking at "
@@ -423,7 +423,7 @@ def sure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
         wins.setdefault(better, set()).add(worse)
     order = [row.name for row in results.overall.rows]
     return [
-        sentence(shown[who], " is surely better than ", *_beaten(who, wins[who], order, shown), ".")
+        sentence(shown[who], " is significantly better than ", *_beaten(who, wins[who], order, shown), ".")
         for who in order
         if who in wins
     ]
@@ -492,7 +492,7 @@ def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
     said = []
     for v in found[:MOST]:
         by = fixed(abs(v.pair.difference.value), decimals([v.pair.difference]))
-        where = f", yet is surely worse on the {number_of(v.pair.cases, 'case')} of both, by {by}."
+        where = f", yet is significantly worse on the {number_of(v.pair.cases, 'case')} of both, by {by}."
         said.append(sentence(shown[v.worse or ""], " stands above ", shown[v.better or ""], where))
     if (more := len(found) - MOST) > 0:
         said.append(sentence(f"{_others(more, 'stands', 'stand')} in the table against their result."))
@@ -560,7 +560,7 @@ def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
 def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Sentence:
     v, guess, better, worse = one.verdict, one.guess, one.verdict.better or "", one.verdict.worse or ""
     rows = {row.name: row for row in results.overall.rows}
-    but = f", but has the worse {kind(v.pair.rule)} score ({'surely' if v.sure else 'not surely'})."
+    but = f", but has the worse {kind(v.pair.rule)} score ({'significantly' if v.sure else 'not significantly'})."
     if one.alike:
         own, other = rate(rows[worse].metrics["accuracy"].value), rate(rows[better].metrics["accuracy"].value)
         said = sentence(f" is right more often ({own} of all cases, against {other} for ", shown[better], ")")
@@ -569,7 +569,7 @@ def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Senten
         said = sentence(" is right more often than ", shown[better], by)
     if guess is not None and guess.tested:
         as_sure = guess.sure and guess.better == worse
-        but += f" The difference in accuracy is {'sure as well' if as_sure else 'not sure'}."
+        but += f" The difference in accuracy is {'significant too' if as_sure else 'not significant'}."
     return sentence(shown[worse], said, but)
 
 
@@ -579,8 +579,8 @@ def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
     wins = {rule: _wins(results, rule) for rule in results.rules}
     for one, other in combinations(results.rules, 2):
         crossed = [(a, b) for a, b in wins[one] if (b, a) in wins[other]]
-        under = f" under {scores(one)}, and surely worse under {scores(other)}."
-        said += [sentence(shown[a], " is surely better than ", shown[b], under) for a, b in crossed[:MOST]]
+        under = f" under {scores(one)}, and significantly worse under {scores(other)}."
+        said += [sentence(shown[a], " is significantly better than ", shown[b], under) for a, b in crossed[:MOST]]
         if len(crossed) > MOST:
             said.append(sentence(f"{_others(len(crossed) - MOST, 'crosses', 'cross')} in the same way."))
     return said

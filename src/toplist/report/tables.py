@@ -245,7 +245,7 @@ def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]
 
 
 def _pairs(results: Comparison, rule: str) -> TextTable:
-    """Every two models, how far apart they are and how sure that is."""
+    """Every two models: their difference and its significance."""
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
         "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "

@@ -28,7 +28,7 @@ def board(
     adjusted: dict[str, Sequence[float | None]] | None = None,
     infinite: Sequence[int] = (0, 0, 0),
 ) -> Comparison:
-    """Three models; under every rule the first is better than the second than the third, surely, unless said."""
+    """Three models; under every rule the first is better than the second than the third, significantly, unless said."""
     rows = tuple(
         replace(
             row,
@@ -89,7 +89,7 @@ def test_zero_one_scores_compare_first_guesses_on_the_cases_of_both() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "p", "said"), [(0.1, 0.01, "sure as well"), (0.1, 0.5, "not sure"), (-0.1, 0.01, "not sure")]
+    ("value", "p", "said"), [(0.1, 0.01, "significant too"), (0.1, 0.5, "not significant"), (-0.1, 0.01, "not significant")]
 )
 def test_with_zero_one_it_is_said_whether_the_difference_in_accuracy_is_sure(value: float, p: float, said: str) -> None:
     found = board(
@@ -107,16 +107,14 @@ def test_sure_contradictions_between_any_two_rules_are_named(rules: list[str], w
     """One rule turns the first pair around: that contradicts the two others, wherever it stands among them."""
     turned = rules[which]
     said = between_rules(board(rules=rules, differences={turned: (0.1, -0.2, -0.1)}))
-    a, b, _ = (f"{name} is surely better than " for name in ORDER)
-    assert said.count(", and surely worse under ") == 2
+    a, b, _ = (f"{name} is significantly better than " for name in ORDER)
+    assert said.count(", and significantly worse under ") == 2
     for rule in rules:
         if rule != turned:
             first, second = sorted((rule, turned), key=rules.index)
             who = a if first == rule else b
             name = {"brier": "Brier"}
-            under = (
-                f"under the {name.get(first, first)} score, and surely worse under the {name.get(second, second)} score"
-            )
+            under = f"under the {name.get(first, first)} score, and significantly worse under the {name.get(second, second)} score"
             assert who in said
             assert under in said
 
@@ -133,7 +131,7 @@ def test_who_alone_has_no_infinite_scores_is_not_said_to_have_the_lowest_mean() 
 
 def test_pairs_that_cannot_be_tested_are_not_counted_as_equal() -> None:
     found = board(rules=("brier", "log"), adjusted={"log": (0.001, None, 0.5)})
-    assert "1 of 2 pairs that can be tested is surely different." in between_rules(found)
+    assert "1 of 2 pairs that can be tested is significantly different." in between_rules(found)
     found = board(rules=("brier", "log"), adjusted={"log": (None, None, None)})
     assert "No pair can be tested." in between_rules(found)
 
@@ -148,9 +146,12 @@ def test_a_rank_that_contradicts_a_sure_pair_comes_with_a_warning(
     assert said.count("stands above") == len(upset)
     for a, b in upset:
         n = (40, 30, 20)[b]
-        assert f"{ORDER[a]} stands above {ORDER[b]}, yet is surely worse on the {n} cases of both, by 0.100." in said
+        assert (
+            f"{ORDER[a]} stands above {ORDER[b]}, yet is significantly worse on the {n} cases of both, by 0.100."
+            in said
+        )
     assert ("not by single pairs" in said) == bool(upset)
     worse = [ORDER[b] for a, b in upset if a == 0]
     lede = told(statements.lede(replace(found, confidence_set=None), shown(found)))
-    assert ("it is surely worse than" in lede) == bool(worse)
+    assert ("it is significantly worse than" in lede) == bool(worse)
     assert all(name in lede for name in worse)

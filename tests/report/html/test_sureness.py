@@ -48,7 +48,7 @@ def shown(results: Comparison) -> dict[str, Name]:
 def claims(said: Sentence, order: list[str]) -> set[tuple[str, str]]:
     """Who is said to be better than whom, as a reader takes it who has the table at hand."""
     winner, *others = [part.text for part in said.parts if isinstance(part, Name)]
-    assert re.match(rf"{winner} is surely better than ", str(said))
+    assert re.match(rf"{winner} is significantly better than ", str(said))
     if str(said).endswith("than all others."):
         return {(winner, other) for other in order if other != winner}
     if below := re.search(r"and the (\d+) below it in the table\.$", str(said)):
@@ -92,7 +92,7 @@ def test_the_table_of_pairs_says_the_same(results: Comparison) -> None:
         pair = by[str(row[at["first"]].text), str(row[at["second"]].text)]
         sure = pair.adjusted_p is not None and pair.adjusted_p <= 1 - results.level
         better = pair.a if pair.difference.value < 0 else pair.b
-        unsure = "not tested" if pair.adjusted_p is None else "not sure"
+        unsure = "not tested" if pair.adjusted_p is None else "not significant"
         assert str(row[at["verdict"]].text) == (f"{better} is better" if sure else unsure)
         assert row[at["difference"]].value == pair.difference.value
 
@@ -123,10 +123,12 @@ def test_the_first_lines_agree_with_the_pairs_of_the_leader(results: Comparison)
     said = " ".join(map(str, statements.lede(replace(results, confidence_set=None), shown(results))))
     assert said.startswith(f"{leader} leads with the lowest mean Brier score")
     if len(sure) == len(own):
-        assert "surely better than all others" in said or "surely better than the other one" in said
-    elif f"surely better than {len(sure)} of the {len(own)} others" not in said:
+        assert "significantly better than all others" in said or "significantly better than the other one" in said
+    elif f"significantly better than {len(sure)} of the {len(own)} others" not in said:
         assert not sure
-        told = "not surely better than any other" if any(p.adjusted_p is not None for p in own) else "not be tested"
+        told = (
+            "not significantly better than any other" if any(p.adjusted_p is not None for p in own) else "not be tested"
+        )
         assert told in said
 
 
@@ -147,7 +149,7 @@ def test_nothing_is_sure_where_models_are_alike() -> None:
     alike = made.drawn(cases=60, apart=0.0, zeros=False, seed=5)
     assert str(statements.tally(alike, "brier")).startswith("No difference is sure")
     assert not statements.sure(alike, shown(alike), "brier")
-    assert "not surely better than any other" in " ".join(map(str, statements.lede(alike, shown(alike))))
+    assert "not significantly better than any other" in " ".join(map(str, statements.lede(alike, shown(alike))))
 
 
 def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:

@@ -211,4 +211,4 @@ def verdict(v: PairwiseVerdict, shown: Shown) -> Words:
     if v.kind == "infinite":
         both = math.isnan(v.pair.difference.value) or v.better is None
         return "infinite scores on both sides" if both else sentence(shown[v.worse or ""], " has infinite scores")
-    return "not tested" if v.kind == "untested" else "not sure"
+    return "not tested" if v.kind == "untested" else "not significant"

@@ -240,7 +240,7 @@ def figures(results: Comparison, details: Sequence[ModelDetails]) -> dict[str, F
     curved = tuple(one for one in details if one.curve)
     wanted: list[tuple[Callable[[Any], Plot[Any]], Any, str, int]] = [
         (plot.intervals, results, f"{which} scores and their intervals", 1),
-        (plot.pairs, results if results.pairs else None, "How far apart, and how sure", 1),
+        (plot.pairs, results if results.pairs else None, "Pairwise differences and their significance", 1),
         (plot.curves, curved, f"Score against k{own}", 1),
         (plot.shapes, details, f"Mean scores by shape{own}", 1),
         (plot.reliability, details, f"Confidence and hit rate{own}", 1),
@@ -285,7 +285,7 @@ def _sections(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
     )
     return [
         _section("board", "Leaderboard", *_board(results, shown, drawn)),
-        _section("sure", "What is sure, and what is not", *_sure(page, shown, drawn)),
+        _section("sure", "Significant differences", *_sure(page, shown, drawn)),
         _section("setting", "What was compared, and how", *setting),
         *(_lists(page, shown, drawn) if details else []),
         *([_groups(results, shown, drawn)] if results.groups else []),
@@ -312,8 +312,8 @@ def _sure(page: Page, shown: Shown, drawn: Drawn) -> Iterator[Block]:
     yield "sentences", statements.infinities(results, shown), "warning"
     yield "paragraph", statements.best(results, shown), "best" if chosen else ""
     yield "text", statements.tally(results, first)
-    yield "sentences", statements.sure(results, shown, first), "sure", "Sure"
-    yield "sentences", statements.unsure(results, shown, first), "unsure", "Not sure"
+    yield "sentences", statements.sure(results, shown, first), "sure", "Significant"
+    yield "sentences", statements.unsure(results, shown, first), "unsure", "Not significant"
     yield "sentences", statements.untested(results, shown, first), "untested", "Not tested"
     decided = [one for one in page.decided if one.worse in shown and one.better in shown]
     otherwise = statements.against_accuracy(results, shown)

@@ -453,7 +453,7 @@ def draw_pairs(data: Pairs, theme: Theme) -> Figure:
     size = side * count
     units = f"numbers in units of {10.0**unit:g}; " * (written and unit != 0)
     foot = [f"mean {scored(data.rule)} score, row minus column; blue: the row is better"]
-    foot.append(f"{units}dot: surely different (Holm, {percent(data.level)})")
+    foot.append(f"{units}dot: significantly different (Holm, {percent(data.level)})")
     figure, axes, page = frame(theme, left, WIDTH - left - size, top, size, foot, below=60)
     axes.set_xlim(-0.5, count - 0.5)
     axes.set_ylim(count - 0.5, -0.5)
