@@ -84,7 +84,9 @@ def complain(bit: int, bad: BadCase) -> CaseError:
     """The error for one kind of problem."""
     kind, describe = _COMPLAINTS[bit]
     problem, remedy = describe(bad)
-    return kind(problem, typed(remedy), case=bad.row, name=bad.name, more=bad.more)
+    error = kind(problem, typed(remedy), case=bad.row, name=bad.name, more=bad.more)
+    error.detail = (bit, bad)
+    return error
 
 
 def _not_finite(bad: BadCase) -> tuple[str, str]:
