@@ -21,6 +21,7 @@ myst_heading_anchors = 3
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
+suppress_warnings = ["ref.python"]  # types of parameters are words such as "array of classes", not references
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "inherited-members": True}
@@ -69,7 +70,13 @@ def directive(package: Any, name: str, homes: list[str], seen: set[int]) -> str:
     return f".. autoclass:: {package.__name__}.{name}" + (sklearn if "estimators" in parts else "")
 
 
+def number_references(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """References of a docstring as plain numbers: on one page, several docstrings have a reference 1."""
+    lines[:] = [re.sub(r"\[(\d+)\]_", r"[\1]", re.sub(r"^\.\. \[(\d+)\]", r"[\1]", line)) for line in lines]
+
+
 def setup(app: Any) -> None:
     """Register the writer of formulas and the list of public names."""
     app.connect("source-read", list_public_names)
+    app.connect("autodoc-process-docstring", number_references, priority=400)  # before napoleon
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))

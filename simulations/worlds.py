@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.inference.aggregates import tally
-from toplist.inference.intervals import IntervalsFromCases, IntervalsFromSums
+from toplist.inference.intervals import Intervals
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import IntervalMethod
 from toplist.scoring.case_scores import METRICS, CaseScores, Grouping
@@ -37,7 +37,7 @@ class World:
         scores = np.ascontiguousarray(self.scores.T[:, None, :])
         return ScoreMatrix(scores, self.empty[:, None], self.weights, self.units, self.ordered)
 
-    def sums(self) -> IntervalsFromSums:
+    def sums(self) -> Intervals:
         """Intervals from exact sums, at 95%."""
         there = ~np.isnan(self.scores)
         complete = bool(there.all())
@@ -50,12 +50,11 @@ class World:
             weights=self.weights,
             clusters=Grouping.of(self.units) if grouped else None,
         )
-        return IntervalsFromSums(found[None], LEVEL)
+        return Intervals(found[None], LEVEL)
 
-    def by(self, how: IntervalMethod, **options: Any) -> IntervalsFromCases:
+    def by(self, how: IntervalMethod, **options: Any) -> Intervals:
         """Intervals as a comparison makes them."""
-        sums = self.sums()
-        return IntervalsFromCases(self.panel(), IntervalsFromSums(sums.tally, LEVEL, how == "normal"), how, **options)
+        return Intervals(self.sums().tally, LEVEL, how, self.panel(), **options)
 
     def apart(self) -> World:
         """The same as if every case were independent."""

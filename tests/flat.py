@@ -14,7 +14,7 @@ INFERENCE = tuple(one.name for one in fields(tl.Inference))
 
 
 def records(models: Any, truth: Any, options: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """Models, truth and the other arguments; a read option that is a mapping goes by the names of models, or "truth"."""
+    """Models, truth and the other arguments; a read option that is a mapping goes by the name of a model or "truth"."""
     read = {what: value for what, value in options.items() if what in READ and not isinstance(value, Mapping)}
     own: dict[str, dict[str, Any]] = {}
     for what, value in options.items():

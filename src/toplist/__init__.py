@@ -10,7 +10,7 @@ _get, __dir__, __all__ = attach(__name__, __file__)
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import version  # noqa: PLC0415
 
         return version("toplist")
     return _get(name)

@@ -19,6 +19,7 @@ from toplist.errors import ShapeError as ShapeError
 from toplist.errors import SpaceError as SpaceError
 from toplist.errors import TopListError as TopListError
 from toplist.evaluation.compare import compare as compare
+from toplist.evaluation.compare import score_cases as score_cases
 from toplist.evaluation.diagnose import diagnose as diagnose
 from toplist.evaluation.diagnosis import Diagnosis as Diagnosis
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
@@ -40,6 +41,7 @@ from toplist.scoring.accuracy import accuracy as accuracy
 from toplist.scoring.accuracy import coverage as coverage
 from toplist.scoring.accuracy import ranks as ranks
 from toplist.scoring.accuracy import top_k_error as top_k_error
+from toplist.scoring.case_scores import CaseScores as CaseScores
 from toplist.scoring.rules import Brier as Brier
 from toplist.scoring.rules import Log as Log
 from toplist.scoring.rules import OneVsRest as OneVsRest

@@ -1,8 +1,9 @@
-"""Types of arrays and callbacks that many modules share."""
+"""Types of arrays, callbacks and options that many modules share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,5 +12,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Scale = Literal["probability", "percent", "log"]
+Duplicates = Literal["error", "sum"]
+Blanks = Literal["error", "drop"]
 Progress = Callable[[str, int, int | None], None]
 """Called with a source's name, the rows read so far, and the number of rows where it is known."""

@@ -15,11 +15,11 @@ from toplist.postprocess import (
     Conformal,
     ambiguity,
     choose_k,
-    select_recalibrator,
     geometric_pool,
     linear_pool,
     pool_weights,
     rejection_curve,
+    select_recalibrator,
 )
 
 Record = dict[str, Any]

@@ -78,7 +78,7 @@ def compared(board: tl.Leaderboard, lists: Mapping[str, tl.TopLists], y: tl.mult
     f1 = {name: instance_f1(mode_sets(one), y) for name, one in lists.items()}
     best = {name: instance_f1(f1_sets(one), y) for name, one in lists.items()}
     found = []
-    for pair in (pair for pair in board.pairs if pair.rule == "brier"):
+    for pair in (pair for pair in board.pairwise if pair.rule == "brier"):
         a, b = pair.a, pair.b
         found.append(
             {

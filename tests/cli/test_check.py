@@ -162,3 +162,13 @@ def test_blanks_that_are_dropped_are_an_issue_and_no_problem(tmp_path: Path) -> 
     assert code == 0
     assert {one["kind"]: one["blocking"] for one in found["issues"]} == {"class without a confidence": False}
     assert found["scorable"]["list_sizes"] == {"1": 1, "2": 1}
+
+
+def test_what_cannot_be_read_is_an_issue_beside_what_was_counted_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text('{"case": 1, "classes": ["a", "b"], "confidences": [0.7, 0.6]}\n{"case": 2, "classes": 5}\n')
+    code, found = checked(path, "--classes", "9")
+    assert code == 1
+    assert found["blocking"]
+    assert "unreadable" in kinds(found)
+    assert "broken.jsonl" in found["reason"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.inference.case_score_factories import ragged
-from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
+from toplist.evaluation.model_details import DetailsAccumulator, accumulate, finish
 from toplist.inference.results import ModelDetails
 from toplist.lists.checks.names import MemoryNames
 from toplist.scoring.case_scores import CaseScores
@@ -140,9 +140,9 @@ def gathered(
     at = np.arange(len(lists)) if at is None else at
     part, happened, rule = lists[at], y[at], as_rule(rule)
     made = CaseScores.from_lists(part, happened, (rule,), penalty=penalty)
-    return gather(part, happened, made, rule=rule, position=at, names=MemoryNames(part.space, part.ids, happened))
+    return accumulate(part, happened, made, rule=rule, position=at, names=MemoryNames(part.space, part.ids, happened))
 
 
 def shown(lists: tl.TopLists, y: Any, rule: Any = "brier") -> ModelDetails:
     """What all cases show."""
-    return exhibit(gathered(lists, y, rule), "A", str(rule))
+    return finish(gathered(lists, y, rule), "A", str(rule))

@@ -132,12 +132,12 @@ def test_a_second_look_at_other_predictions_is_refused(tmp_path: Path) -> None:
     board = tl.compare(paths, truth)
     (tmp_path / Path(paths["p"]).name).write_text(Path(paths["q"]).read_text())
     with pytest.raises(tl.TopListError, match="changed since they were compared"):
-        board.material()
+        board.details()
     copies = {name: np.array(P) for name, P in made.items()}
     board = tl.compare(copies, y, space=M)
     copies["p"][:] = 1 / M
     with pytest.raises(tl.TopListError, match="changed since they were compared"):
-        board.material()
+        board.details()
 
 
 BLANKS = [("csv", None), ("csv", "  "), ("csv", "NaN"), ("parquet", None), ("parquet", ""), ("parquet", "nan")]
@@ -173,15 +173,15 @@ def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
     paths, truth = files(tmp_path, made, y, telling, suffix="csv", seed=7)
     found = tl.compare(paths, truth)
     assert close(record(found), record(tl.compare(made, tl.Truth(y, cluster=extra["team"]))))
-    assert (found.results.weight, found.results.clusters, found.results.order) == (None, "cluster", None)
-    assert "by cluster" in found.results.method
+    assert (found.comparison.weight, found.comparison.clusters, found.comparison.order) == (None, "cluster", None)
+    assert "by cluster" in found.comparison.method
     for options in ({"cluster": ""}, {"method": "ewc"}, {"time": "time"}):
         timed = flat.compare(paths, truth, weight="weight", **options)
         assert close(record(timed), record(tl.compare(made, tl.Truth(y, weight=extra["worth"], time=extra["when"]))))
-        assert timed.results.order == "time"
+        assert timed.comparison.order == "time"
     bare = tl.compare(paths, tl.Truth(truth, cluster="", time=""))
     assert close(record(bare), record(tl.compare(made, y)))
-    assert bare.results.method.startswith("paired t intervals")
+    assert bare.comparison.method.startswith("paired t intervals")
 
 
 def holes(made: dict[str, Any]) -> dict[str, list[int]]:
@@ -247,13 +247,13 @@ def test_time_and_clusters_are_told_in_the_results() -> None:
     made, y = predictions(9, 40)
     when = np.arange(40) // 2
     timed = tl.compare(made, tl.Truth(y, time=when), space=M, inference=tl.Inference(horizon=3))
-    assert "over 20 moments" in timed.results.method
-    assert "horizon of 3" in timed.results.method
-    assert timed.results.order is not None
-    assert timed.results.seed is None
+    assert "over 20 moments" in timed.comparison.method
+    assert "horizon of 3" in timed.comparison.method
+    assert timed.comparison.order is not None
+    assert timed.comparison.seed is None
     drawn_ = tl.compare(made, y, space=M, inference=tl.Inference(method="bootstrap", seed=5))
-    assert drawn_.results.seed == 5
-    assert "seed 5" in drawn_.results.method
+    assert drawn_.comparison.seed == 5
+    assert "seed 5" in drawn_.comparison.method
     assert (
         tl.compare(made, y, space=M, inference=tl.Inference(method="bootstrap", seed=6)).to_dict() != drawn_.to_dict()
     )
@@ -267,7 +267,7 @@ def test_without_order_hac_takes_cases_as_they_come() -> None:
     one = tl.compare(made, y, inference="hac")
     other = tl.compare(made, tl.Truth(y, time=np.arange(N)), inference="hac")
     assert one.difference("p", "q") == other.difference("p", "q")
-    assert "in the order of the truth" in one.results.method
+    assert "in the order of the truth" in one.comparison.method
 
 
 def test_ordered_boards_can_be_compared() -> None:

@@ -266,7 +266,7 @@ def test_many_cases_are_added_up_in_bins_and_the_diagnosis_says_so(monkeypatch):
     assert found.decomposition.score == pytest.approx(exact.decomposition.score)
     assert found.decomposition.miscalibration == pytest.approx(exact.decomposition.miscalibration, abs=0.005)
     assert found.verdict.split(":")[0] == exact.verdict.split(":")[0]
-    assert found.plot("reliability").data.kind == ""
+    assert found.plot("reliability").data.band == ""
 
 
 @pytest.mark.parametrize("limit", [10**9, 700, 100, 1])

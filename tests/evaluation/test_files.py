@@ -60,7 +60,7 @@ def test_neither_order_nor_batches_nor_threads_show(
         world.write(tmp_path, seed=step)
         shuffled = compare(world, tmp_path, **options)
         assert shuffled.to_dict() == want.to_dict()
-        assert shuffled.tallies == want.tallies
+        assert shuffled._aggregates == want._aggregates
 
 
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in step", "joined"])
@@ -143,11 +143,11 @@ def test_common_cases_are_those_that_all_have(tmp_path: Path) -> None:
     weights = {"weight": world.weight[common], "group": world.group[common]}
     alone = found(in_memory(world, common, **weights))
     made = found(board)
-    assert (board.results.cases, board.results.compared) == (150, len(common))
+    assert (board.comparison.cases, board.comparison.compared) == (150, len(common))
     assert _rounded({**made, "cases": 0, "compared": 0, "missing": ""}) == _rounded(
         {**alone, "cases": 0, "compared": 0, "missing": ""}
     )
-    for one in board.results.origins:
+    for one in board.comparison.origins:
         assert one.left_out == int(world.has[one.name].sum()) - len(common)
 
 
@@ -160,7 +160,7 @@ def test_a_missing_prediction_is_an_empty_list_if_rejects_are_asked_for(tmp_path
         world.rows[name] = [row if there else {} for row, there in zip(world.rows[name], world.has[name], strict=True)]
     alone = in_memory(world, np.arange(150), weight=world.weight, cluster=world.cluster)
     assert _rounded({**found(board), "missing": ""}) == _rounded({**found(alone), "missing": ""})
-    assert {one.name: one.filled for one in board.results.origins} == {
+    assert {one.name: one.filled for one in board.comparison.origins} == {
         name: int((~world.has[name]).sum()) for name in LAYOUTS
     }
 

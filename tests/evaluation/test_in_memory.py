@@ -109,7 +109,7 @@ def test_the_order_of_the_cases_does_not_show(seed: int, n: int) -> None:
         one = flat.compare(made, y, space=M, **options)
         other = flat.compare(again, y[order], space=M, **{k: v[order] for k, v in options.items()})
         assert one.to_dict() == other.to_dict()
-        assert one.tallies == other.tallies
+        assert one._aggregates == other._aggregates
 
 
 @few
@@ -195,7 +195,7 @@ def test_numbers_of_classes_may_differ_per_case() -> None:
     made = {"dicts": [{0: 0.5}, {1: 0.75}, {}, {2: 1.0}], "labels": [0, 0, 7, 2]}
     y = [0, 1, 7, 1]
     board = tl.compare(made, y, space=sizes, rules=("brier", "zero-one"))
-    assert board.results.classes == "2 to 8"
+    assert board.comparison.classes == "2 to 8"
     for name, lists in (
         ("dicts", tl.TopLists.from_dicts(made["dicts"], tl.ClassSpace(sizes))),
         ("labels", tl.TopLists.from_labels(made["labels"], tl.ClassSpace(sizes))),
@@ -208,7 +208,7 @@ def test_numbers_of_classes_may_differ_per_case() -> None:
 def test_there_may_be_infinitely_many_classes() -> None:
     """What is unlisted has no probability then: the Brier score of the empty list is one, its log score infinite."""
     board = tl.compare({"a": [{"x": 0.5}, {}], "b": ["x", "y"]}, ["x", "z"], space=math.inf)
-    assert board.results.classes == "infinitely many"
+    assert board.comparison.classes == "infinitely many"
     a = list(board["a"].scores.values())
     assert a[0].skill.value == pytest.approx(1 - (0.25 + 1.0) / 2)
     assert (a[1].infinite, a[1].skill) == (1, None)
@@ -219,14 +219,14 @@ def test_label_sets_are_classes() -> None:
     made = {"lists": tl.TopLists.from_dicts([{frozenset("ab"): 0.75, frozenset(): 0.25}] * 2, space)}
     board = tl.compare(made, [{"a", "b"}, {"c"}], rules="brier")
     assert board["lists"].metrics["accuracy"].value == 0.5
-    assert board.results.classes == "8"
+    assert board.comparison.classes == "8"
 
 
 def test_the_number_of_classes_is_found_where_a_shape_says_it() -> None:
     """From lists, or from the columns of distributions; never from labels."""
     p = np.eye(3)
     for made in ({"a": p, "b": [0, 1, 2]}, {"a": tl.TopLists.from_labels([0, 1, 2], 3), "b": p}):
-        assert tl.compare(made, [0, 1, 1]).results.classes == "3"
+        assert tl.compare(made, [0, 1, 1]).comparison.classes == "3"
 
 
 def test_a_single_list_is_a_batch_of_one() -> None:
@@ -246,10 +246,10 @@ def test_repairs_are_asked_for_by_model_and_counted() -> None:
     board = tl.compare(made, [0, 1])
     values = {row.name: row.scores["brier"].mean.value for row in board}
     assert max(values.values()) == pytest.approx(min(values.values()), rel=1e-12)
-    repairs = {one.name: dict(one.repairs) for one in board.results.origins}
+    repairs = {one.name: dict(one.repairs) for one in board.comparison.origins}
     assert repairs == {
-        "percent": {"units: percent": 2},
-        "log": {"units: log": 2},
+        "percent": {"scale: percent": 2},
+        "log": {"scale: log": 2},
         "mass": {"normalized": 2},
         "plain": {},
     }
@@ -270,17 +270,17 @@ def test_groups_and_clusters_are_numbers_text_or_anything_that_has_a_name() -> N
         assert [one.group for one in board.groups] == names
         assert [one.cases for one in board.groups] == [3, 3]
         clustered = tl.compare(made, tl.Truth(y, cluster=by), space=M)
-        assert len(clustered.tallies[None].clusters) == 2
+        assert len(clustered._aggregates[None].clusters) == 2
 
 
 def test_the_method_says_what_was_done() -> None:
     made, y = predictions(2, 6)
     plain, weighted = tl.compare(made, y, space=M), tl.compare(made, tl.Truth(y, weight=[1, 2, 3, 4, 5, 6]), space=M)
     clustered = tl.compare(made, tl.Truth(y, cluster=[0, 0, 1, 1, 2, 2]), space=M)
-    assert plain.results.method.startswith("paired t intervals")
-    assert weighted.results.method.startswith("weighted paired t intervals")
-    assert clustered.results.method.startswith("cluster-robust t intervals")
-    assert (plain.results.weighted, weighted.results.weighted) == (False, True)
+    assert plain.comparison.method.startswith("paired t intervals")
+    assert weighted.comparison.method.startswith("weighted paired t intervals")
+    assert clustered.comparison.method.startswith("cluster-robust t intervals")
+    assert (plain.comparison.weighted, weighted.comparison.weighted) == (False, True)
 
 
 def test_pairwise_without_missing_cases_is_the_proportion_of_means() -> None:

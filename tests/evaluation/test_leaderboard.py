@@ -199,7 +199,12 @@ def test_leaderboards_are_frozen_values() -> None:
     assert one == other
     assert one != board_of(level=0.9)
     assert one != board_of(seed=2)
-    for thing, name in ((one, "results"), (one.results, "cases"), (one[0], "rank"), (one[0].scores["brier"], "mean")):
+    for thing, name in (
+        (one, "comparison"),
+        (one.comparison, "cases"),
+        (one[0], "rank"),
+        (one[0].scores["brier"], "mean"),
+    ):
         with pytest.raises(FrozenInstanceError):
             setattr(thing, name, None)
     with pytest.raises(FrozenInstanceError):
@@ -221,7 +226,7 @@ def test_a_leaderboard_says_what_was_asked() -> None:
         k=(1, 2),
         inference=0.9,
     )
-    found = board.results
+    found = board.comparison
     assert found.rules == ("log", "brier")
     assert (found.baseline, found.penalty, found.level, found.by) == ("double", 0.5, 0.9, "group")
     assert (found.cases, found.compared, found.missing, found.weighted) == (40, 40, "error", False)

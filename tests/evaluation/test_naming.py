@@ -9,7 +9,7 @@ import pytest
 
 import toplist as tl
 from tests.evaluation.factories import shown
-from toplist.evaluation.model_details import exhibit, gather
+from toplist.evaluation.model_details import accumulate, finish
 from toplist.inference.results import ModelDetails
 from toplist.io.batches import Batch
 from toplist.io.encoding import ClassEncoder
@@ -49,7 +49,7 @@ def in_file(
     lists = lists_of(batch, names, codes, space, repairs or Repairs())
     y = lists_of(truth, (), outcomes, space, Repairs()) if soft else outcomes
     rule = as_rule("brier")
-    made = gather(
+    made = accumulate(
         lists,
         y,
         CaseScores.from_lists(lists, y, (rule,)),
@@ -57,7 +57,7 @@ def in_file(
         position=truth.rows,
         names=for_batch(batch, names, codes, truth, (), outcomes),
     )
-    return exhibit(made, "A", "brier")
+    return finish(made, "A", "brier")
 
 
 def told(made: ModelDetails) -> list[Any]:

@@ -91,7 +91,7 @@ OPTIONS = [
     ({"cluster": [1, 2, 3, 4]}, "cluster needs one value per case: 3"),
     ({"cluster": [1, 2, 3], "time": [1, 2, 3]}, "cluster and time do not go together: name the one"),
     ({"cluster": [1, 2, 3], "method": "hac"}, "cluster and time do not go together"),
-    ({"horizon": 3}, 'a horizon goes with cases in time and method="hac"'),
+    ({"horizon": 3}, "a horizon goes with cases in time and method='hac'"),
     ({"method": "students"}, "method is auto, t, normal, ewc, hac or bootstrap, not 'students'"),
     ({"method": None}, "method is auto, t, normal, ewc, hac or bootstrap, not None"),
     ({"method": ["t"]}, "method is auto"),
@@ -290,7 +290,7 @@ def test_a_list_of_lists_is_a_batch_or_refused() -> None:
 
 def test_rules_of_one_family_are_told_apart() -> None:
     made, y = predictions(1, 10)
-    rules = tl.compare(made, y, space=M, rules=[tl.Power(1.5), tl.Power(3.0)]).results.rules
+    rules = tl.compare(made, y, space=M, rules=[tl.Power(1.5), tl.Power(3.0)]).comparison.rules
     assert len(set(rules)) == 2
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.evaluation.factories import KINDS, TABULAR, batch, gathered, law, seeds, shown
 from toplist.core import kernel
-from toplist.evaluation.model_details import DetailsAccumulator, exhibit
+from toplist.evaluation.model_details import DetailsAccumulator, finish
 
 SOME: dict[str, Any] = {
     "brier": "brier",
@@ -39,7 +39,7 @@ def test_any_split_and_order_of_batches_shows_the_same(kind: str, rule: str, see
     made = [gathered(lists, y, chosen, at) for at in parts]
     left = reduce(add, made, DetailsAccumulator())
     right = reduce(lambda a, b: b + a, reversed(made))
-    assert exhibit(left, "A", rule) == exhibit(right, "A", rule) == exhibit(gathered(lists, y, chosen), "A", rule)
+    assert finish(left, "A", rule) == finish(right, "A", rule) == finish(gathered(lists, y, chosen), "A", rule)
 
 
 @pytest.mark.parametrize("kind", ["short", "ties", "long", "dense"])

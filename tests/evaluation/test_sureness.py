@@ -49,8 +49,8 @@ def test_a_board_is_asked_for_pairs_and_power() -> None:
     made, y = predictions(15, 40)
     board = tl.compare(made, y, space=M)
     names = [row.name for row in board]
-    assert [(p.a, p.b) for p in board.pairs if p.rule == "brier"] == list(combinations(names, 2))
-    for pair in board.pairs:
+    assert [(p.a, p.b) for p in board.pairwise if p.rule == "brier"] == list(combinations(names, 2))
+    for pair in board.pairwise:
         assert pair.difference == board.difference(pair.a, pair.b, pair.rule) or np.isnan(pair.difference.value)
         assert pair.extra_units == board.extra_units(pair.a, pair.b, pair.rule)
         if pair.extra_units:
@@ -84,7 +84,7 @@ def test_what_it_would_take_is_said_in_the_units_of_the_interval() -> None:
         ({"time": np.arange(N) // 3, "method": "t"}, "case", N),
         ({"method": "hac"}, "case", N),
     ):
-        found = flat.compare(made, y, **options).results
+        found = flat.compare(made, y, **options).comparison
         assert (found.unit, found.units) == (unit, units), options
 
 

@@ -27,7 +27,7 @@ law = settings(deadline=None, max_examples=60, derandomize=True)
 def kinds(board: Leaderboard) -> dict[str, list[tuple[str, ...]]]:
     """The models of each kind of warning."""
     found: dict[str, list[tuple[str, ...]]] = {}
-    for one in board.results.warnings:
+    for one in board.comparison.warnings:
         found.setdefault(one.kind, []).append(one.models)
     return found
 
@@ -64,7 +64,7 @@ def test_a_board_as_it_should_be_carries_no_warning(how: str, tmp_path: Path) ->
     lists, y = drawn(0, 200)
     flatter = [{c: 0.8 * t for c, t in one.items()} for one in lists]
     board = compared(how, tmp_path, {"a": lists, "b": flatter}, y, space=5)
-    assert board.results.warnings == ()
+    assert board.comparison.warnings == ()
     assert "Warning" not in board.to_text()
 
 
@@ -82,7 +82,7 @@ def test_outcomes_that_are_never_listed_come_with_the_nearest_spelling(
     how: str, change: Any, told: str, tmp_path: Path
 ) -> None:
     board = compared(how, tmp_path, {"m": [{"owl": 0.7}] * 3, "n": [{"owl": 0.6}] * 3}, [change("owl")] * 3, space=10)
-    (found,) = [one for one in board.results.warnings if one.kind == "never listed"]
+    (found,) = [one for one in board.comparison.warnings if one.kind == "never listed"]
     assert set(found.models) == {"m", "n"}
     assert found.sentence.startswith("no outcome is ever listed; ")
     assert told in found.sentence
@@ -124,7 +124,7 @@ def test_the_truth_as_a_prediction_is_told_so(how: str, tmp_path: Path) -> None:
 
 def test_a_perfect_accuracy_is_not_a_perfect_score() -> None:
     board = tl.compare({"m": [{"a": 0.9}] * 20}, ["a"] * 20, space=3)
-    assert board.results.warnings == ()
+    assert board.comparison.warnings == ()
     assert kinds(tl.compare({"m": ["a"] * 20}, ["a"] * 20, space=3, rules="zero-one")) == {"perfect": [("m",)]}
 
 
@@ -172,7 +172,7 @@ def test_the_same_predictions_are_told_so_and_not_tested(how: str, noise: float,
     other = [{c: 0.5 * t for c, t in one.items()} for one in lists]
     board = compared(how, tmp_path, {"a": lists, "b": again, "c": other}, y, space=5)
     assert [set(who) for who in kinds(board)["same scores"]] == [{"a", "b"}]
-    pair = next(one for one in board.pairs if {one.a, one.b} == {"a", "b"} and one.rule == "brier")
+    pair = next(one for one in board.pairwise if {one.a, one.b} == {"a", "b"} and one.rule == "brier")
     assert pair.adjusted_p is None
     assert pair.difference.p is None
     assert "the same in every case" in pair.difference.reason
@@ -182,7 +182,7 @@ def test_the_same_predictions_are_told_so_and_not_tested(how: str, noise: float,
         if row.name in "ab" and row.scores["brier"].difference is not None
     )
     assert board["c"].scores["brier"].difference is None or behind.low is None
-    tested = [one for one in board.pairs if one.rule == "brier" and one.adjusted_p is not None]
+    tested = [one for one in board.pairwise if one.rule == "brier" and one.adjusted_p is not None]
     assert len(tested) == 2
     assert all(one.adjusted_p <= 2 * (one.difference.p or 0) for one in tested if one.adjusted_p is not None)
 
@@ -194,7 +194,7 @@ def test_predictions_that_differ_in_one_case_are_not_the_same() -> None:
     other[7][first] *= 1 - 1e-6
     board = tl.compare({"a": lists, "b": other}, y, space=5)
     assert "same scores" not in kinds(board)
-    assert board.pairs[0].difference.p is not None
+    assert board.pairwise[0].difference.p is not None
 
 
 def test_infinite_scores_in_the_same_cases_are_the_same() -> None:
@@ -281,7 +281,7 @@ def test_a_leader_with_few_cases_is_pointed_out(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="files are an extra")
     files, y = sparse(tmp_path, {"s": range(8), "long": range(60), "longer": range(60)}, 60)
     board = tl.compare(files, y, space=5, missing="pairwise")
-    found = [one for one in board.results.warnings if one.kind == "leader with few cases"]
+    found = [one for one in board.comparison.warnings if one.kind == "leader with few cases"]
     assert bool(found) == (board[0].name == "s")
     if found:
         assert "8 of 60 cases, where the median model has 60" in found[0].sentence

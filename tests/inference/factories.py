@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.inference.case_score_factories import sheet_of
 from toplist.inference.aggregates import Aggregates, tally
-from toplist.inference.intervals import IntervalsFromCases, IntervalsFromSums
+from toplist.inference.intervals import Intervals
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import TIMED, IntervalMethod
@@ -55,16 +55,13 @@ class World:
             clusters=None if clusters is None else Grouping.of(np.asarray(clusters)),
         )[None]
 
-    def sums(self, level: float = 0.95, *, normal: bool = False) -> IntervalsFromSums:
-        return IntervalsFromSums(self.tally(), level, normal)
+    def sums(self, level: float = 0.95, *, normal: bool = False) -> Intervals:
+        return Intervals(self.tally(), level, "normal" if normal else "t")
 
-    def cases(
-        self, how: IntervalMethod, *, level: float = 0.95, ordered: bool = False, **options: Any
-    ) -> IntervalsFromCases:
+    def cases(self, how: IntervalMethod, *, level: float = 0.95, ordered: bool = False, **options: Any) -> Intervals:
         """Estimates from the cases themselves, even where sums would do."""
         ordered = ordered or how in TIMED
-        exact = IntervalsFromSums(self.tally(by_cluster=False), level, how == "normal")
-        return IntervalsFromCases(self.panel(ordered=ordered), exact, how, **options)
+        return Intervals(self.tally(by_cluster=False), level, how, self.panel(ordered=ordered), **options)
 
     def at(self, where: Any) -> World:
         """Some of the cases, in any order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.core.integers import law
 from tests.inference.factories import World
-from toplist.inference.intervals import BoundedIntervals
 
 
 @law
@@ -47,7 +47,7 @@ def test_no_interval_of_a_leaderboard_leaves_the_range_of_its_score(
         ):
             if found is not None and found.low is not None:
                 assert low <= found.low <= found.value <= found.high <= top
-    for pair in board.pairs:
+    for pair in board.pairwise:
         if pair.difference.low is not None:
             assert -ends[pair.rule] <= pair.difference.low <= pair.difference.high <= ends[pair.rule]
 
@@ -65,7 +65,7 @@ def test_cutting_off_misses_no_more_often() -> None:
     for seed, a in product(range(60), range(2)):
         x = np.random.default_rng(seed).beta(0.3, 0.5, size=(2, 3)) * 2
         plain = World(x).sums()
-        cut = BoundedIntervals(plain, ((0.0, 2.0),), True)
+        cut = replace(plain, bounds=((0.0, 2.0),))
         one, other = plain.mean(0, a), cut.mean(0, a)
         truth = 2 * 0.3 / 0.8
         assert (one.low <= truth <= one.high) == (other.low <= truth <= other.high)  # type: ignore[operator]

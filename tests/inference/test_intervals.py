@@ -16,7 +16,7 @@ from tests.inference.case_score_factories import sheet_of
 from tests.inference.reference import agrees, exact_interval, interval
 from toplist.errors import TopListError
 from toplist.inference.aggregates import Aggregates, tally
-from toplist.inference.intervals import IntervalsFromSums
+from toplist.inference.intervals import Intervals
 from toplist.inference.results import Estimate
 from toplist.scoring.case_scores import Grouping
 
@@ -35,11 +35,11 @@ def tally_of(*scores: Any, weights: Any = None, clusters: Any = None, present: A
 
 
 def mean_of(scores: Any, *, level: float = 0.95, **options: Any) -> Estimate:
-    return IntervalsFromSums(tally_of(scores, **options), level).mean(0, 0)
+    return Intervals(tally_of(scores, **options), level).mean(0, 0)
 
 
 def difference_of(a: Any, b: Any, *, level: float = 0.95, **options: Any) -> Estimate:
-    return IntervalsFromSums(tally_of(a, b, **options), level).difference(0, 0, 1)
+    return Intervals(tally_of(a, b, **options), level).difference(0, 0, 1)
 
 
 def scipy_says(found: Any, level: float) -> tuple[float, float]:
@@ -234,7 +234,7 @@ def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weight
         weights=rng.exponential(size=n) if weighted else None,
         clusters=rng.integers(0, 3, n) if clustered else None,
     )
-    found = IntervalsFromSums(one, 0.95)
+    found = Intervals(one, 0.95)
     forth, back = found.difference(0, 0, 1), found.difference(0, 1, 0)
     assert forth.reason == back.reason
     assert forth.value == -back.value or (math.isnan(forth.value) and math.isnan(back.value))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.core.integers import law
 from tests.inference.factories import World, ends, worlds
-from toplist.inference.estimands import Difference, Estimand, LogRelative, Mean, ReferenceSkill, Skill
+from toplist.inference.estimands import BaselineSkill, Difference, Estimand, LogRelative, Mean, Skill
 from toplist.inference.score_matrix import UnitSums
 
-QUANTITIES = (Mean(0), Difference(0, 1), Skill(0), ReferenceSkill(0, 1), LogRelative(0, (0, 1)))
+QUANTITIES = (Mean(0), Difference(0, 1), Skill(0), BaselineSkill(0, 1), LogRelative(0, (0, 1)))
 quantities = st.sampled_from(QUANTITIES)
 
 
@@ -99,7 +99,7 @@ def test_the_delta_method_is_the_jackknife_where_there_are_many_units(quantity: 
             Mean: lambda cases=cases: cases.mean(0, 0).error,
             Difference: lambda cases=cases: cases.difference(0, 0, 1).error,
             Skill: lambda cases=cases: cases.skill(0, 0).error,
-            ReferenceSkill: lambda cases=cases: cases.baseline_skill(0, 0, 1).error,
+            BaselineSkill: lambda cases=cases: cases.baseline_skill(0, 0, 1).error,
             LogRelative: lambda cases=cases: cases.relative(0, 0, 1.0, (0, 1)).error,
         }[type(quantity)]()
         gaps.append(abs(got / jackknife(world, quantity) - 1))

@@ -17,7 +17,7 @@ from tests.inference.case_score_factories import RULES, TOPS, Cases, cases, shee
 from tests.inference.reference import Brute, agrees
 from toplist.inference import ranking
 from toplist.inference.aggregates import Aggregates, overall, tally
-from toplist.inference.intervals import IntervalsFromSums
+from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Estimate, Group
 from toplist.scoring.case_scores import Grouping
@@ -34,11 +34,11 @@ def terms_of(
 
 def section(group: str | None, made: Aggregates, terms: ComparisonSpec) -> Group:
     """The standings with t intervals at 95%."""
-    return ranking.section(group, made, terms, IntervalsFromSums(made, 0.95))
+    return ranking.section(group, made, terms, Intervals(made, 0.95))
 
 
 def sections(found: Any, terms: ComparisonSpec) -> tuple[Group, tuple[Group, ...]]:
-    return ranking.sections(found, terms, lambda _, one: IntervalsFromSums(one, 0.95))
+    return ranking.sections(found, terms, lambda _, one: Intervals(one, 0.95))
 
 
 def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: Any = 1.0, **options: Any) -> Group:

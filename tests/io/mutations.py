@@ -192,7 +192,7 @@ def outcome(spoiled: Spoiled) -> str:
     if spoiled.refused:
         raise Violation("an answer, though the file does not say what is what")
     row = board["it"]
-    if (row.cases, board.results.compared) != (len(drawn.ids), len(drawn.ids)):
+    if (row.cases, board.comparison.compared) != (len(drawn.ids), len(drawn.ids)):
         raise Violation(f"{row.cases} of {len(drawn.ids)} cases")
     try:
         ids = list(map(str, drawn.ids)) if spoiled.by_position else None

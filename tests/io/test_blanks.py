@@ -71,7 +71,7 @@ def test_dropping_is_scoring_what_is_left_and_counting_it(name: str, order: str,
     board = compare({"it": tl.Source(path, blanks="drop"), "whole": whole}, truth, space=5)
     assert board["it"].scores["brier"].mean == board["whole"].scores["brier"].mean
     assert board["it"].metrics["mean_length"].value == board["whole"].metrics["mean_length"].value == 1.0
-    repairs = {origin.name: dict(origin.repairs) for origin in board.results.origins}
+    repairs = {origin.name: dict(origin.repairs) for origin in board.comparison.origins}
     assert repairs == {"it": {"blanks left out": 3}, "whole": {}}
 
 
@@ -84,7 +84,7 @@ def test_blanks_are_about_files(truth: Path, tmp_path: Path) -> None:
 
 def test_a_frame_leaves_blanks_out_when_told_and_counts_them(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("class1,percent1,class2,percent2\na,60,b,\nb,70,a,20\n")
-    with pytest.raises(FileError, match=r'the confidence is blank. Fill it in, or pass blanks="drop"'):
+    with pytest.raises(FileError, match=r"the confidence is blank. Fill it in, or pass blanks='drop'"):
         tl.read_lists(tmp_path / "people.csv", 3, scale="percent")
     lists = tl.read_lists(tmp_path / "people.csv", 3, scale="percent", blanks="drop")
     assert lists.sizes.tolist() == [1, 2]

@@ -105,7 +105,7 @@ def test_sets_outside_the_space_are_errors(place: Path) -> None:
 
 
 def test_text_for_sets_needs_a_delimiter(place: Path) -> None:
-    with pytest.raises(FileError, match=r"'sun;sea' is one text: say what stands between labels, as in sets=\";\""):
+    with pytest.raises(FileError, match=r"'sun;sea' is one text: say what .* labels, as in set_separator=';'"):
         only(place / "a.csv", place / "y.csv", space=LabelSets(NAMES))
 
 

@@ -46,7 +46,7 @@ def test_every_layout_and_format_gives_the_same_numbers_bit_by_bit(
     assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(
         float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14
     )
-    assert {origin.cases for origin in board.results.origins} == {len(drawn.ids)}
+    assert {origin.cases for origin in board.comparison.origins} == {len(drawn.ids)}
     reference = compare(
         {"memory": TopLists.from_dicts(drawn.lists, ClassSpace(labels=drawn.classes))}, drawn.outcomes, k=(1, 2, 5)
     )
@@ -182,4 +182,4 @@ def test_a_bad_value_of_a_wide_table_is_named_where_the_number_of_classes_differ
     (tmp_path / "p.csv").write_text("case,cat,dog\n1,0.5,0.5\n2,0.5,1.4\n")
     (tmp_path / "y.csv").write_text("case,outcome,m\n1,cat,3\n2,dog,2\n")
     with pytest.raises(FileError, match=r"row 2: case '2': the confidence of class 'dog' is 1\.4, which is above 1"):
-        compare({"a": tmp_path / "p.csv"}, tmp_path / "y.csv", sizes="m")
+        compare({"a": tmp_path / "p.csv"}, tl.Truth(tmp_path / "y.csv", n_classes="m"))

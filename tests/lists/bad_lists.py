@@ -10,10 +10,10 @@ import toplist as tl
 NAN, INF = math.nan, math.inf
 
 LEAVE_OUT = "Leave the class out of the list, or leave the case out on purpose: nothing is dropped silently."
-LOGS = "If these are log-probabilities, pass units='log'."
+LOGS = "If these are log-probabilities, pass scale='log'."
 PROBABILITIES = "Confidences are probabilities, from 0 to 1."
 SENTINEL = "Leave such entries out of the list: what is not listed shares the rest mass."
-PERCENT = "If these are percentages, pass units='percent'; unnormalised weights: normalize=True."
+PERCENT = "If these are percentages, pass scale='percent'; unnormalised weights: normalize=True."
 WEIGHTS = "If these are unnormalised weights, pass normalize=True."
 ROUNDING = "If that is rounding, pass normalize=True to divide by the sum."
 MARGINALS = (

@@ -171,10 +171,10 @@ def test_a_matrix_by_columns_is_not_taken_for_one_by_rows() -> None:
         T.from_csr(square, 4)
 
 
-@pytest.mark.parametrize("option", [{"units": "percentage"}, {"units": None}, {"duplicates": "add"}])
+@pytest.mark.parametrize("option", [{"scale": "percentage"}, {"scale": None}, {"duplicates": "add"}])
 def test_an_unknown_repair_is_refused(option: dict[str, Any]) -> None:
     known = {
-        "units": 'units are "probability", "percent" or "log"',
+        "scale": 'scale is "probability", "percent" or "log"',
         "duplicates": 'duplicates are an "error" or a "sum"',
     }
     (name, value), *_ = option.items()

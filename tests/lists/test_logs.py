@@ -309,7 +309,7 @@ def test_lists_without_such_confidences_keep_no_logarithms_and_score_as_ever(rul
     p = rng.dirichlet(np.full(6, 0.3), 500)
     logs = np.log(p[:, :5]).astype(dtype)
     logs[::7, 3] = -np.inf
-    lists = T.from_topk(np.tile(np.arange(5), (500, 1)), logs, 30, units="log")
+    lists = T.from_topk(np.tile(np.arange(5), (500, 1)), logs, 30, scale="log")
     plain = T.from_topk(np.tile(np.arange(5), (500, 1)), np.exp(logs), 30)
     y = rng.integers(0, 30, 500)
     assert lists.log_confidences is None
@@ -321,7 +321,7 @@ def test_lists_without_such_confidences_keep_no_logarithms_and_score_as_ever(rul
         [9, *np.tile(np.arange(5), 500)],
         np.concatenate([np.full(1, -5000.0, dtype), logs.ravel()]),
         30,
-        units="log",
+        scale="log",
     )
     assert among.log_confidences is not None
     made = tl.score(among, [29, *y], rule=rule)[1:]
@@ -331,9 +331,9 @@ def test_lists_without_such_confidences_keep_no_logarithms_and_score_as_ever(rul
 def test_every_constructor_that_takes_logarithms_keeps_them() -> None:
     logs = [-800.0, -801.0, -2.0]
     made = [
-        T.from_topk([[4, 5, 6]], [logs], math.inf, units="log"),
-        T.from_ragged([0, 3], [4, 5, 6], logs, math.inf, units="log"),
-        T.from_dicts([dict(zip([4, 5, 6], logs, strict=True))], math.inf, units="log"),
+        T.from_topk([[4, 5, 6]], [logs], math.inf, scale="log"),
+        T.from_ragged([0, 3], [4, 5, 6], logs, math.inf, scale="log"),
+        T.from_dicts([dict(zip([4, 5, 6], logs, strict=True))], math.inf, scale="log"),
         from_logs([0, 3], [4, 5, 6], logs, math.inf),
     ]
     for lists in made:
@@ -342,12 +342,12 @@ def test_every_constructor_that_takes_logarithms_keeps_them() -> None:
         assert lists == made[0]
         assert [tl.score(lists, [y], rule="log")[0] for y in (4, 5, 6, 7)] == [800.0, 801.0, 2.0, math.inf]
         assert lists.truncate(2).classes.tolist() == [6, 4]
-    assert [dict(lists.repairs) for lists in made] == [{"units: log": 1}] * 3 + [{}]
+    assert [dict(lists.repairs) for lists in made] == [{"scale: log": 1}] * 3 + [{}]
 
 
 def test_only_producers_may_have_logarithms_that_look_like_marks() -> None:
     with pytest.raises(tl.TopListError, match="not in my top list"):
-        T.from_topk([[0, 1]], [[-1.0, -9999.0]], 9, units="log")
+        T.from_topk([[0, 1]], [[-1.0, -9999.0]], 9, scale="log")
     lists = from_logs([0, 2], [0, 1], [-30_000.0, -30_001.0], 2**100_000)
     assert tl.score(lists, [1], rule="log") == [30_001.0]
 
@@ -360,7 +360,7 @@ def test_logarithms_that_are_of_no_probability_are_refused(bad: float) -> None:
 
 def test_single_precision_ends_sooner_and_keeps_logarithms_sooner() -> None:
     logs = np.array([[-95.0, -150.0, -0.5]], np.float32)
-    lists = T.from_topk([[0, 1, 2]], logs, 2**300, units="log")
+    lists = T.from_topk([[0, 1, 2]], logs, 2**300, scale="log")
     assert lists.confidences.dtype == np.float32
     assert tl.score(lists, [0], rule="log") == [95.0]
     assert tl.score(lists.truncate(2), [0], rule="log") == pytest.approx(95.0, rel=1e-14)
@@ -386,23 +386,23 @@ def test_logits_keep_probabilities_that_underflow(k: int | None) -> None:
 
 def test_a_distribution_by_its_logarithms_is_cut_like_any_list() -> None:
     logs = np.array([[-900.0, 0.0, -800.0, -850.0]])
-    lists = T.from_proba(logs, units="log")
+    lists = T.from_proba(logs, scale="log")
     assert lists.truncate(3).classes.tolist() == [1, 2, 3]
     assert tl.score(lists.truncate(2), [0], rule="log") == pytest.approx(850 + math.log(2), rel=1e-14)
     assert lists.truncate(mass=0.9).classes.tolist() == [1]
 
 
 def test_repairs_are_done_in_logarithms() -> None:
-    weights = T.from_topk([[0, 1], [0, 1]], [[-3000.0, -3001.0], [-0.5, -1500.0]], 2, units="log", normalize=True)
+    weights = T.from_topk([[0, 1], [0, 1]], [[-3000.0, -3001.0], [-0.5, -1500.0]], 2, scale="log", normalize=True)
     odds = math.exp(-1)
     assert weights[0].confidences == pytest.approx({0: 1 / (1 + odds), 1: odds / (1 + odds)})
     assert tl.score(weights[1], 1, rule="log") == pytest.approx(1499.5, rel=1e-14)
-    twice = T.from_topk([[3, 4, 3]], [[-900.0, -901.0, -900.0]], math.inf, units="log", duplicates="sum")
+    twice = T.from_topk([[3, 4, 3]], [[-900.0, -901.0, -900.0]], math.inf, scale="log", duplicates="sum")
     assert tl.score(twice, [3], rule="log") == pytest.approx(900 - math.log(2), rel=1e-14)
     assert tl.score(twice, [4], rule="log") == [901.0]
-    over = T.from_topk([[0, 1]], [[math.log(2.0), -900.0]], 5, units="log", normalize=True)
+    over = T.from_topk([[0, 1]], [[math.log(2.0), -900.0]], 5, scale="log", normalize=True)
     assert tl.score(over, [1], rule="log") == pytest.approx(900 + math.log(2), rel=1e-14)
-    settled = T.from_topk([[0, 1]], [[-3000.0, -3001.0]], 2, units="log", normalize=True)
+    settled = T.from_topk([[0, 1]], [[-3000.0, -3001.0]], 2, scale="log", normalize=True)
     assert settled.log_confidences is None
 
 
@@ -451,7 +451,7 @@ def test_a_batch_in_many_blocks_finds_its_few_small_ones() -> None:
     others = np.setdiff1d(np.arange(n), few)
     plain = tl.score(T.from_topk(classes, np.exp(logs), 10), y, rule="log")[others]
     logs[few, 1], y[few] = -1000.0 - few / 128, classes[few, 1]
-    made = tl.score(T.from_topk(classes, logs, math.inf, units="log"), y, rule="log")
+    made = tl.score(T.from_topk(classes, logs, math.inf, scale="log"), y, rule="log")
     assert made[few].tolist() == (1000.0 + few / 128).tolist()
-    made = tl.score(T.from_topk(classes, logs, 10, units="log"), y, rule="log")
+    made = tl.score(T.from_topk(classes, logs, 10, scale="log"), y, rule="log")
     np.testing.assert_allclose(made[others], plain, rtol=1e-13)

@@ -88,7 +88,7 @@ def test_elicited_lists_of_people_are_refused_with_the_reason_until_they_are_rep
     lists = [{r["class1"]: float(r["percent1"]), r["class2"]: float(r["percent2"])} for r in above]
     lists = [t for t in lists if len(t) == 2]
     with pytest.raises(tl.MassError, match=r"the confidences sum to 1\.\d+"):
-        tl.TopLists.from_dicts(lists, len(names), units="percent")
-    mended = tl.TopLists.from_dicts(lists, len(names), units="percent", normalize=True)
+        tl.TopLists.from_dicts(lists, len(names), scale="percent")
+    mended = tl.TopLists.from_dicts(lists, len(names), scale="percent", normalize=True)
     assert mended.repairs["normalized"] == len(lists)
     np.testing.assert_allclose(mended.mass, 1.0)

@@ -92,23 +92,23 @@ def test_normalize_does_not_hide_what_is_no_weight(bad: float) -> None:
 @both_precisions
 def test_percent_are_divided_by_a_hundred(make: Callable[..., tl.TopLists], dtype: Any) -> None:
     percent = np.array([[50.0, 20.0, 10.0], [60.0, 30.0, 5.0], [40.0, 30.0, 20.0], [25.0, 25.0, 25.0]])
-    lists = make(CLASSES, percent.astype(dtype), units="percent")
+    lists = make(CLASSES, percent.astype(dtype), scale="percent")
     assert lists.confidences.dtype == dtype
     np.testing.assert_allclose(lists.confidences.reshape(4, 3), GOOD, rtol=2 * float(np.finfo(dtype).eps))
-    assert dict(lists.repairs) == {"units: percent": 4}
+    assert dict(lists.repairs) == {"scale: percent": 4}
 
 
 @every_maker
 @both_precisions
 def test_logs_are_exponentiated(make: Callable[..., tl.TopLists], dtype: Any) -> None:
-    lists = make(CLASSES, np.log(GOOD).astype(dtype), units="log")
+    lists = make(CLASSES, np.log(GOOD).astype(dtype), scale="log")
     assert lists.confidences.dtype == dtype
     np.testing.assert_allclose(lists.confidences.reshape(4, 3), GOOD, rtol=8 * float(np.finfo(dtype).eps))
-    assert dict(lists.repairs) == {"units: log": 4}
+    assert dict(lists.repairs) == {"scale: log": 4}
 
 
 def test_the_log_of_zero_is_a_confidence_of_zero() -> None:
-    lists = T.from_topk([[0, 1]], [[0.0, -math.inf]], 9, units="log")
+    lists = T.from_topk([[0, 1]], [[0.0, -math.inf]], 9, scale="log")
     assert lists.confidences.tolist() == [1.0, 0.0]
 
 
@@ -149,7 +149,7 @@ def test_repairs_go_together_and_are_counted_apart() -> None:
         [[0, 1, 0], [2, 3, 4], [5, 6, 7]],
         [[50.0, 50.0, 25.0], [50.0, 25.0, 25.0], [120.0, 60.0, 60.0]],
         9,
-        units="percent",
+        scale="percent",
         duplicates="sum",
         normalize=True,
     )
@@ -158,7 +158,7 @@ def test_repairs_go_together_and_are_counted_apart() -> None:
         {2: 0.5, 3: 0.25, 4: 0.25},
         {5: 0.5, 6: 0.25, 7: 0.25},
     ]
-    assert dict(lists.repairs) == {"units: percent": 3, "duplicates summed": 1, "normalized": 2}
+    assert dict(lists.repairs) == {"scale: percent": 3, "duplicates summed": 1, "normalized": 2}
 
 
 @every_maker
@@ -183,7 +183,7 @@ def test_the_source_is_never_written_to() -> None:
     """Repairs make new arrays."""
     t, c = np.array([[60.0, 30.0, 30.0]]), np.array([[0, 1, 0]])
     before = t.copy(), c.copy()
-    T.from_topk(c, t, 9, units="percent", duplicates="sum", normalize=True)
+    T.from_topk(c, t, 9, scale="percent", duplicates="sum", normalize=True)
     T.from_topk([[0, 1]], small := np.array([[0.5, -1e-9]]), 9)
     assert np.array_equal(t, before[0])
     assert np.array_equal(c, before[1])
@@ -202,10 +202,10 @@ def test_repairs_are_remembered_and_cannot_be_edited() -> None:
 def test_a_sentinel_among_log_probabilities_does_not_become_a_listed_zero() -> None:
     """-9999 means "not in my top list"; minus infinity is a probability of zero and may stay."""
     with pytest.raises(tl.ConfidenceError) as caught:
-        tl.TopLists.from_topk([[0, 1]] * 3, [[-0.5, -2.0], [-0.1, -9999.0], [-9999.0, -0.3]], 5, units="log")
+        tl.TopLists.from_topk([[0, 1]] * 3, [[-0.5, -2.0], [-0.1, -9999.0], [-9999.0, -0.3]], 5, scale="log")
     assert str(caught.value) == (
         "case 1: the confidence of class 1 is -9999, a producer's mark for 'not in my top list'. "
         "Leave such entries out of the list: what is not listed shares the rest mass. 1 more case has the same problem."
     )
-    fine = tl.TopLists.from_topk([[0, 1]], [[-0.5, -np.inf]], 5, units="log")
+    fine = tl.TopLists.from_topk([[0, 1]], [[-0.5, -np.inf]], 5, scale="log")
     np.testing.assert_allclose(fine.confidences, [np.exp(-0.5), 0.0])

@@ -155,10 +155,10 @@ def test_half_floats_may_be_off_one_by_their_own_rounding_and_no_more() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_percentages_and_logarithms_keep_the_rounding_of_their_numbers(dtype: Any) -> None:
     p = sharp(2000, 10, np.float64, seed=9)
-    percent = top((100 * p).astype(dtype), 9, 10, units="percent", normalize=True)
+    percent = top((100 * p).astype(dtype), 9, 10, scale="percent", normalize=True)
     assert percent.is_valid().all()
     logs = np.log(p).astype(dtype)
-    assert top(logs, 9, 10, units="log", normalize=True).is_valid().all()
+    assert top(logs, 9, 10, scale="log", normalize=True).is_valid().all()
 
 
 def test_summed_duplicates_keep_the_precision_of_their_parts() -> None:

@@ -344,7 +344,7 @@ AB, NOT_EMPTY = LabelSets("ab"), LabelSets("ab", empty=False)
         (np.full((3, 2), 70.0), {"space": AB}, f"case 0: the probability of label 'a' is 70. {PERCENT} {ALL}"),
         (with_value(math.nan), {"scale": "logit"}, f"case 1: the log-odds of label 1 are nan. {DROPPED}"),
         (P * 0, {"space": NOT_EMPTY}, f"case 0: {ONLY_EMPTY} {ALL}"),
-        (P - np.inf, {"space": NOT_EMPTY, "units": "logit"}, f"case 0: {ONLY_EMPTY} {ALL}"),
+        (P - np.inf, {"space": NOT_EMPTY, "scale": "logit"}, f"case 0: {ONLY_EMPTY} {ALL}"),
         (P[0], {}, SHAPE),
         (P, {"space": LabelSets("abc")}, "2 columns for 3 labels. Each label has a column of marginals."),
         (

@@ -15,6 +15,7 @@ import toplist as tl
 from tests.multilabel import reference as brute
 from tests.multilabel.reference import Drawn, Set, drawn, every_set
 from toplist.lists.labelsets import Codebook, Sets
+from toplist.multilabel.marginal_probabilities import SPREAD_LIMIT
 from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
 from toplist.multilabel.support import lists_of_sets
 
@@ -226,7 +227,7 @@ def test_probabilities_too_small_to_be_numbers_are_decided_by_their_logarithms(w
 
 @pytest.mark.parametrize(("width", "rest"), [(8, "spread"), (9, "drop")])
 def test_the_default_follows_the_number_of_sets(width: int, rest: Any) -> None:
-    assert marginals.SPREAD_LIMIT == 2**8
+    assert SPREAD_LIMIT == 2**8
     lists = tl.TopLists.from_dicts([{(0, 1): 0.3, (1,): 0.1}], tl.LabelSets(range(width)))
     for decide in (f1_sets, jaccard_sets, hamming_sets, marginals):
         same = decide(lists) == decide(lists, rest=rest)
@@ -313,8 +314,8 @@ def test_what_cannot_be_decided_is_refused() -> None:
     plain = tl.TopLists.from_proba([[0.5, 0.5]])
     with pytest.raises(tl.SpaceError, match=r"needs lists over LabelSets, not over ClassSpace\(2\)"):
         mode_sets(plain)
-    with pytest.raises(tl.TopListError, match="expected TopLists, got list"):
-        f1_sets([[0.5, 0.5]])  # type: ignore[arg-type]
+    with pytest.raises(tl.SpaceError, match=r"needs lists over LabelSets, not over ClassSpace\(2\)"):
+        f1_sets([[0.5, 0.5]])
     lists = tl.TopLists.from_dicts([{("a",): 0.5}], tl.LabelSets("abc"))
     with pytest.raises(tl.TopListError, match='"spread" over the unlisted sets, or "drop"ped, not \'keep\''):
         hamming_sets(lists, rest="keep")  # type: ignore[arg-type]

@@ -132,10 +132,10 @@ def test_sums_that_are_off_alike_or_once_keep_their_sentence(p: Any, remedy: str
 
 
 def test_distributions_in_other_units_are_not_taken_for_marginals() -> None:
-    error = refusal(lambda: tl.TopLists.from_proba(np.log(P), units="log"))
+    error = refusal(lambda: tl.TopLists.from_proba(np.log(P), scale="log"))
     assert isinstance(error, tl.MassError)
     assert error.remedy == INDEPENDENT
-    percent = refusal(lambda: tl.TopLists.from_proba(100 * P, units="percent"))
+    percent = refusal(lambda: tl.TopLists.from_proba(100 * P, scale="percent"))
     assert isinstance(percent, tl.MassError)
     assert percent.remedy == INDEPENDENT
 

@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +29,11 @@ SOURCE = Path(toplist.__file__).parent
 ALWAYS = {"GL01", "GL05", "GL06", "GL07", "GL08", "GL10", "SS01", "SS04", "SS06"}
 """There is a summary, on one line, and the sections are those of the standard, in its order."""
 PARAMETERS = {"PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR07", "PR10"}
-"""Every parameter has a type and a description, in the order of the signature, and no other one has."""
+"""Every parameter has a type and a description, in the order of the signature, and no other one has.
+
+Parameters that a function shares with another one may be one entry, "lists, y, space", that says "As for `other`": they
+need no types and may stand out of order."""
+_SHARED = re.compile(r"\b(as (for|in|of)|those of) `", re.IGNORECASE)
 RETURNS = {"RT01", "RT03", "YD01"}
 EXAMPLES = {"EX01"}
 CHECKS = {
@@ -37,7 +42,7 @@ CHECKS = {
     "result": ALWAYS,  # made by the library: its fields are under Attributes, which `_fields` checks
     "method": ALWAYS | PARAMETERS | RETURNS,  # with sections; one that is a single paragraph needs no more
     "short method": ALWAYS,
-    "error": ALWAYS,
+    "error": ALWAYS,  # and enumerations
 }
 INTERNAL = {
     "TopLists": {"admitted"},
@@ -121,15 +126,26 @@ def faults(package: str, name: str) -> Iterator[Offence]:
 
 def _faults_of(name: str, checks: set[str]) -> list[tuple[str, str]]:
     try:
-        return [fault for fault in validate(name)["errors"] if fault[0] in checks]
+        found = [fault for fault in validate(name)["errors"] if fault[0] in checks]
+        shared = _shared(_load(name))
     except ValueError as error:  # a section twice, or one that cannot be parsed
         return [("GL06", str(error).splitlines()[0])]
+    excused = {f'Parameter "{one}" has no type' for one in shared}
+    return [(code, text) for code, text in found if text not in excused and not (shared and code == "PR03")]
+
+
+def _shared(value: Any) -> set[str]:
+    """Parameters that are described by a reference to another function."""
+    given = get_doc_object(value)["Parameters"]
+    return {
+        name for names, kind, text in given if not kind and _SHARED.search(" ".join(text)) for name in names.split(", ")
+    }
 
 
 def _kind(value: object) -> str:
     if not inspect.isclass(value):
         return "function"
-    if issubclass(value, BaseException):
+    if issubclass(value, BaseException | Enum):
         return "error"
     return "result" if "Attributes\n" in inspect.cleandoc(value.__doc__ or "") else "class"
 

@@ -87,6 +87,29 @@ class Partial:
         return a
 
 
+def shared(a: int, b: int) -> int:
+    """Return a number.
+
+    Parameters
+    ----------
+    b : int
+        Another number.
+    a
+        As for `whole`.
+
+    Returns
+    -------
+    int
+        The first number.
+
+    Examples
+    --------
+    >>> shared(1, 2)
+    1
+    """
+    return a
+
+
 def codes(value: object) -> set[str]:
     name = f"{__name__}.{getattr(value, '__qualname__', '')}"
     return {fault.name.removeprefix(f"{__name__}.") + " " + fault.code for fault in faults("tests", name)}
@@ -94,6 +117,10 @@ def codes(value: object) -> set[str]:
 
 def test_a_docstring_with_all_its_sections_passes() -> None:
     assert codes(whole) == set()
+
+
+def test_parameters_may_be_those_of_another_function() -> None:
+    assert codes(shared) == set()
 
 
 def test_missing_sections_are_found() -> None:
@@ -119,7 +146,7 @@ def test_all_public_functions_and_classes_are_checked_once() -> None:
 def test_every_package_says_what_comes_in_what_goes_out_and_what_it_may_import(package: str) -> None:
     text = import_module(f"toplist.{package}").__doc__ or ""
     words = (
-        r"\bin[:,]",
+        r"\bin[:,;]",
         r"\bout[:.]",
         r"\bimports?\b",
     )  # "In: ... Out: ... May import ..."

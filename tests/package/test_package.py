@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from inspect import isfunction, signature
 from pathlib import Path
 from types import ModuleType
 
@@ -41,6 +42,14 @@ def test_every_name_of_the_stub_exists_and_is_exported(package: ModuleType) -> N
     names = [name.asname for line in stub.body if isinstance(line, ast.ImportFrom) for name in line.names]
     assert sorted(names) == package.__all__ == dir(package)
     assert all(getattr(package, name) is not None for name in names)
+
+
+@pytest.mark.parametrize("package", packages(), ids=lambda one: one.__name__)
+def test_no_public_function_has_more_than_twelve_parameters(package: ModuleType) -> None:
+    """What belongs together is a record."""
+    functions = filter(isfunction, (getattr(package, name) for name in package.__all__))
+    many = {one.__name__: len(signature(one).parameters) for one in functions}
+    assert not {name: count for name, count in many.items() if count > 12}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -122,7 +122,7 @@ def test_a_list_pooled_with_itself_is_itself_down_to_its_logarithms(width: int) 
 def test_lists_of_small_and_of_plain_numbers_pool_by_logarithms() -> None:
     """Against the sum by hand: half of e^-800 and half of 0.2."""
     space = tl.ClassSpace(labels=["a", "b", "c"])
-    small = tl.TopLists.from_dicts([{"a": 0.0, "b": -800.0}], space, units="log", log_rest=[-900.0])
+    small = tl.TopLists.from_dicts([{"a": 0.0, "b": -800.0}], space, scale="log", log_rest=[-900.0])
     plain = tl.TopLists.from_dicts([{"a": 0.7, "b": 0.2}], space)
     pool = linear_pool([small, plain])
     assert tl.score(pool, ["b"], rule="log")[0] == pytest.approx(-np.log(0.1), rel=1e-12)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,8 +13,20 @@ from studies import folder
 
 import toplist as tl
 from tests.postprocess.recalibrators import KINDS, mixed, open_ended, sharpened
-from toplist.postprocess.recalibration import Beta, BucketTemperature, Chain, Identity, Isotonic, RestFloor, Temperature
-from toplist.postprocess.recalibration.automatic import AutoRecalibrator, cross_fitted, select_recalibrator
+from toplist.postprocess.recalibration import (
+    RECALIBRATORS,
+    AutoRecalibrator,
+    Beta,
+    BucketTemperature,
+    Chain,
+    Identity,
+    Isotonic,
+    RestFloor,
+    Temperature,
+    cross_fitted,
+    select_recalibrator,
+)
+from toplist.postprocess.recalibration.automatic import as_candidates
 from toplist.postprocess.selection import as_folds
 
 DATA = folder.default()
@@ -209,3 +224,17 @@ def test_newsgroups_want_a_temperature_and_a_floor() -> None:
     assert isinstance(choice.best, Chain)
     assert both.difference is not None
     assert both.difference < -0.1
+
+
+def test_the_command_offers_every_recalibrator_of_the_table() -> None:
+    pytest.importorskip("typer", reason="needs the command line")
+    words = [sys.executable, "-c", "from toplist.cli import main; main()", "recalibrate", "fit", "--help"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "300"})
+    for name in RECALIBRATORS:
+        assert name in shown.stdout
+
+
+def test_every_default_candidate_is_of_the_table() -> None:
+    few, many = (as_candidates(None, tl.ClassSpace(size), "brier") for size in (10, 10**6))
+    assert [type(one) for one in few] == list(RECALIBRATORS.values())
+    assert [type(one) for one in many] == [kind for kind in RECALIBRATORS.values() if kind is not Temperature]

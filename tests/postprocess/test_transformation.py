@@ -279,7 +279,7 @@ def test_repairs_are_done_and_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("case,class,confidence\n1,a,80\n1,b,40\n2,a,50\n")
     read = tl.ReadOptions(scale="percent", normalize=True)
     done = truncate_file(tmp_path / "a.csv", tmp_path / "o.jsonl", k=1, read=read)
-    assert done.repairs == {"predictions": {"units: percent": 2, "normalized": 1}}
+    assert done.repairs == {"predictions": {"scale: percent": 2, "normalized": 1}}
     first, _ = map(json.loads, (tmp_path / "o.jsonl").read_text().splitlines())
     assert first["confidences"] == pytest.approx([2 / 3])
 

@@ -37,12 +37,12 @@ def test_a_model_that_does_not_vary_does_not_ask_for_digits() -> None:
     assert spans([varied, flat])[0] == "0.663 [0.620, 0.707]"
 
 
-def test_large_numbers_of_classes_have_commas_and_units_are_no_repair() -> None:
-    results = drawn().results
-    origin = replace(results.origins[0], repairs={"units: log": 40, "normalized": 2})
-    board = replace(drawn(), results=replace(results, classes="128256", origins=(origin, results.origins[1])))
+def test_large_numbers_of_classes_have_commas_and_a_scale_is_no_repair() -> None:
+    results = drawn().comparison
+    origin = replace(results.origins[0], repairs={"scale: log": 40, "normalized": 2})
+    board = replace(drawn(), comparison=replace(results, classes="128256", origins=(origin, results.origins[1])))
     text = board.to_text(200)
     assert "128,256 classes" in text
-    assert "a was read in log units." in text
+    assert "a was read on the log scale." in text
     assert "Repaired in a: normalized (2 cases)." in text
     assert board.to_dict()["classes"] == "128256"

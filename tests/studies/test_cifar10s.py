@@ -122,7 +122,7 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
     mark, _ = found["overall"]["rows"][0]["scores"].values()
     assert mark["unpenalised"] == pytest.approx(float(np.mean([brier(row) for row in rows()])), abs=1e-12)
     assert found["origins"][0]["repairs"] == {
-        "units: percent": 6723,
+        "scale: percent": 6723,
         "duplicates summed": COUNTS["class twice"],
         "normalized": COUNTS["mass above one"],
         "blanks left out": COUNTS["class without a confidence"],

@@ -229,7 +229,7 @@ def test_lists_by_people_are_repaired_as_told_and_invalid_ones_pay(studied: Stud
         valid.append(fine)
     (mark, _), invalid = found["scores"].values(), len(lists) - sum(valid)
     assert boards["cifar10s"]["origins"][0]["repairs"] == {
-        "units: percent": 6723,
+        "scale: percent": 6723,
         "duplicates summed": 153,
         "normalized": 674,
         "blanks left out": 10,

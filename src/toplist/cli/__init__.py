@@ -1,4 +1,7 @@
-"""The command: parse, call, print."""
+"""The command `toplist`: parse arguments, call a verb, print.
+
+In: arguments of a shell. Out: text or JSON, files, an exit code. May import every package, each when a command runs.
+"""
 
 from __future__ import annotations
 

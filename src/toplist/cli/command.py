@@ -20,9 +20,12 @@ PANELS = {
 }
 
 
-def option(default: Any, help: str, *flags: str, choices: Sequence[str] = (), **shown: Any) -> Any:  # noqa: A002
-    """A field of a command's record: its default (`...`: none), help text, and flags beside the one of its name."""
-    about = {"help": help, "flags": flags, "choices": tuple(choices), "shown": shown}
+def option(default: Any, help: str, *flags: str, choices: Sequence[str] | str = (), **shown: Any) -> Any:  # noqa: A002
+    """A field of a command's record: its default (`...`: none), help text, and flags beside the one of its name.
+
+    `choices` are the words that it takes, or where they are defined, as in "package.module:name".
+    """
+    about = {"help": help, "flags": flags, "choices": choices, "shown": shown}
     return field(metadata=about) if default is ... else field(default=default, metadata=about)
 
 

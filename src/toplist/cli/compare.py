@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -39,7 +39,7 @@ class ScoringOptions(Printing):
 
     rule: tuple[str, ...] = option(
         ("brier", "log"),
-        f"{', '.join(RULES)}; may be given several times. The first ranks.",
+        "brier, log, spherical, zero-one, one-vs-rest; may be given several times. The first ranks.",
         choices=RULES,
         show_default="brier and log",
     )
@@ -115,10 +115,12 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             **reading,
         )
         if options.confidence_set:
-            board.material(update)
-            board = board.showing(confidence_set=board.confidence_set())
+            board.details(update)
+            board = replace(board, comparison=replace(board.comparison, confidence_set=board.confidence_set()))
         if options.sequential:
-            board = board.showing(paths=_paths(board, inputs, inference, reading))
+            board = replace(
+                board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
+            )
         if options.report is not None:
             typed = shlex.join(["toplist", *sys.argv[1:]])
             board.report(options.report, title=options.title, command=typed, progress=update)
@@ -134,8 +136,8 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
 
 def _paths(board: tl.Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
     """How the models compare after every case, in the order that the board found."""
-    truth = inputs.truth_with(time=inputs.columns.get("time") or board.results.order)
-    rule = board.results.rules[0]
+    truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.order)
+    rule = board.comparison.rules[0]
     return tl.monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
 
@@ -159,7 +161,7 @@ def print_board(board: tl.Leaderboard, *, json: bool, detail: bool = False) -> N
     from toplist.report.terminal import as_renderable
 
     width = None if sys.stdout.isatty() else 400
-    Console(width=width, highlight=False).print(as_renderable(board.results, detail=detail))
+    Console(width=width, highlight=False).print(as_renderable(board.comparison, detail=detail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +196,10 @@ class Gate:
 
     def describe(self, board: tl.Leaderboard) -> str:
         """The gate, with the numbers that decide it."""
-        found, level = board.difference(self.a, self.b), percent(board.results.level)
+        found, level = board.difference(self.a, self.b), percent(board.comparison.level)
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
         if any(infinite):
-            return f"{self.text}: {infinite[0]:,} infinite {board.terms.rules[0]} scores against {infinite[1]:,}"
+            return f"{self.text}: {infinite[0]:,} infinite {board.comparison.rules[0]} scores against {infinite[1]:,}"
         from toplist.report.numbers import decimals, fixed
 
         digits = decimals([found])
@@ -302,7 +304,7 @@ def _warnings(
 ) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
     from toplist.evaluation.compare import spelled_in_files
-    from toplist.inference.intervals import IntervalsFromSums
+    from toplist.inference.intervals import Intervals
     from toplist.inference.plausibility import warnings
     from toplist.inference.ranking import ComparisonSpec, section
     from toplist.inference.results import Comparison
@@ -325,7 +327,7 @@ def _warnings(
         clusters=None,
         order=None,
         origins=read.origins,
-        overall=section(None, tally, terms, IntervalsFromSums(tally, 0.95)),
+        overall=section(None, tally, terms, Intervals(tally, 0.95)),
     )
     size = None if plan.space is None else plan.space.size
     return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))

@@ -84,8 +84,8 @@ def hidden(board: tl.Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
     from toplist.inference.pairwise import verdicts
 
-    sentences, rule, last = [], board.results.rules[0], board.results.rules[-1]
-    sure = {(v.better, v.worse) for v in verdicts(board.results, rule) if v.sure}
+    sentences, rule, last = [], board.comparison.rules[0], board.comparison.rules[-1]
+    sure = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.sure}
     for b, a in combinations(board, 2):
         right, also = (row.metrics["accuracy"].value for row in (a, b))
         if right > also and (b.name, a.name) in sure:

@@ -8,8 +8,9 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pkgutil import resolve_name
 from typing import Any, TextIO
 
 import typer
@@ -22,7 +23,6 @@ _FLAGS = {
     "method": "--inference",
     "n_classes": "--classes",
     "space": "--classes",
-    "units": "--scale",
 }  # the others are called alike
 
 _COLUMNS = ("case", "class_column", "confidence", "outcome")  # arguments that name a column
@@ -55,8 +55,9 @@ def as_flag(name: str, value: Any, file: str) -> str:
     return f"{flag_of(name)} {shlex.quote(f'{file}={word}' if file else word)}"
 
 
-def require_choice(name: str, given: Any, choices: Sequence[str]) -> None:
-    """Refuse a word that is none of those to choose from."""
+def require_choice(name: str, given: Any, choices: Iterable[str]) -> None:
+    """Refuse a word that is none of those to choose from, or of those defined where a text says."""
+    choices = tuple(resolve_name(choices) if isinstance(choices, str) else choices)
     for word in given if isinstance(given, list | tuple) else [given]:
         if choices and word is not None and word not in choices:
             *most, last = choices

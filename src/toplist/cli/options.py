@@ -19,7 +19,7 @@ from toplist.cli.errors import UsageError, flag_of, of_flags
 from toplist.cli.labels import space_of
 from toplist.io.options import TRUTH, ReadOptions, Truth
 
-RULES = ("brier", "log", "spherical", "zero-one", "one-vs-rest")
+RULES = "toplist.scoring.rules:RULES"  # where the names of rules are
 _FILE = "Predictions: a path, a folder or a pattern."
 _FILES = "Predictions: paths, folders, patterns; or name=path."
 _OUTCOMES = "Outcomes: a file with case ids and outcomes."

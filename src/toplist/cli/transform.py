@@ -15,7 +15,7 @@ import typer
 from toplist._files import read_json, to_json_number, write_json
 from toplist._text import did_you_mean, listed
 from toplist.cli.command import command, option, positional
-from toplist.cli.errors import UsageError
+from toplist.cli.errors import UsageError, require_choice
 from toplist.cli.options import RULES, Inputs, Printing, Reads
 from toplist.cli.output import (
     keep_freed_memory,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from toplist.postprocess.recalibration import Recalibrator
     from toplist.postprocess.recalibration.automatic import Selection
 
-KINDS = ("identity", "temperature", "bucket-temperature", "rest-floor", "beta", "isotonic", "vector-scaling")
 SCHEMA = "toplist.weights/1"
 
 
@@ -75,8 +74,8 @@ class FitOptions(FittingOptions):
     """The options of `toplist recalibrate fit`."""
 
     output: Path = option(..., "Where the recalibrator goes: a .json file.", "-o")
-    kind: str = option("auto", f"auto, {', '.join(KINDS)}.", choices=("auto", *KINDS))
-    rule: str = option("brier", f"The score that counts: {', '.join(RULES)}.", choices=RULES)
+    kind: str = option("auto", "temperature, bucket-temperature, beta, isotonic, ...; auto takes the best of them.")
+    rule: str = option("brier", "The score that counts: brier, log, spherical, ...", choices=RULES)
     folds: int = option(5, "Parts of the cases for cross-validation.")
 
 
@@ -93,6 +92,9 @@ def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "se
     require_outputs([options.output], inputs.paths)
     from toplist.evaluation.transform import fit_recalibrator
     from toplist.lists.space import show_size
+    from toplist.postprocess.recalibration import RECALIBRATORS
+
+    require_choice("kind", options.kind, ("auto", *RECALIBRATORS))
 
     with _reading(inputs, options) as update:
         found = fit_recalibrator(
@@ -346,7 +348,7 @@ class TruncateOptions(FittingOptions, ListsOutput):
         None, "With --truth, what is chosen: k or mass.", choices=("k", "mass"), show_default="k"
     )
     rule: str | None = option(
-        None, f"With --truth, the score that counts: {', '.join(RULES)}.", choices=RULES, show_default="brier"
+        None, "With --truth, the score that counts: brier, log, spherical, ...", choices=RULES, show_default="brier"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
-from toplist.evaluation.model_details import exhibit, gather
+from toplist.evaluation.model_details import accumulate, finish
 from toplist.evaluation.stream import ReadSummary, ScoringSpec
 from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.results import ModelDetails, SourceSummary
@@ -39,8 +39,16 @@ class ArrayModels:
     weights: NDArray[np.float64] | None
     groups: Grouping | None
     clusters: Grouping | None
-    moments: NDArray[np.int64] | None  # the place of each case in time
+    times: NDArray[np.int64] | None  # the place of each case in time
     ordered: bool
+    metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what is known of the cases, as it was given
+
+    def scores(self) -> dict[str, CaseScores]:
+        """The scored cases of each model, with what is known of them."""
+        ids = next((one.ids for one in self.lists.values() if one.ids is not None), None)
+        case = np.arange(len(next(iter(self.lists.values())))) if ids is None else np.asarray(ids)
+        known = {"case": case, **self.metadata}
+        return {name: replace(one, metadata=known) for name, one in zip(self.lists, self.sheets(), strict=True)}
 
     def sheets(self) -> list[CaseScores]:
         """The scored cases of each model."""
@@ -55,7 +63,7 @@ class ArrayModels:
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""
-        units = self.moments
+        units = self.times
         if self.clusters is not None and self.clusters.codes is not None:
             units = self.clusters.codes.astype(np.int64)
         groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)
@@ -67,7 +75,7 @@ class ArrayModels:
         """What the lists show beside their scores."""
         rule = self.scoring.rules[0]
         return tuple(
-            exhibit(gather(one, self.y, scored, rule=rule), name, name_of(rule))
+            finish(accumulate(one, self.y, scored, rule=rule), name, name_of(rule))
             for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
         )
 
@@ -121,6 +129,12 @@ def together(
         _grouping(given(about.cluster), n, "cluster"),
         None if time is None else _time_points(time, n),
         time is not None if settings is None else settings.ordered,
+        {
+            name: np.asarray(as_array(values, name))
+            for name, values in (("group", about.group), ("cluster", about.cluster), ("time", about.time))
+            if given(values) is not None
+        }
+        | ({} if about.weight is None else {"weight": as_sample_weight(about.weight, n)}),
     )
 
 

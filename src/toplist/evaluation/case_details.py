@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from toplist._files import disk_full_explained
 from toplist._typing import Progress
 from toplist.calibration.testing import CalibrationVerdict
-from toplist.errors import FileError
+from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.case_sample import (
     EXACT,
@@ -27,7 +27,7 @@ from toplist.evaluation.case_sample import (
     calibration_verdict,
     sample_cases,
 )
-from toplist.evaluation.model_details import DetailsAccumulator, exhibit, gather
+from toplist.evaluation.model_details import DetailsAccumulator, accumulate, finish
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, run
 from toplist.inference.results import FileRecord, ModelDetails
 from toplist.inference.score_difference import Decided, split
@@ -83,6 +83,25 @@ class CaseDetails:
         )
 
 
+class CaseReader:
+    """Reads the cases of a comparison again, for details and for scores, each once."""
+
+    def __init__(
+        self, details: Callable[[Progress], CaseDetails], scores: Callable[[], Mapping[str, CaseScores]]
+    ) -> None:
+        self._read, self.scores = details, scores
+        self._found: CaseDetails | None = None
+
+    def details(self, agrees: Callable[[CaseDetails], bool], progress: Progress) -> CaseDetails:
+        """The details, or an error where they do not agree with what was compared."""
+        if self._found is None:
+            found = self._read(progress)
+            if not agrees(found):
+                raise TopListError("the predictions or outcomes have changed since they were compared: compare again.")
+            self._found = found
+        return self._found
+
+
 def from_memory(given: ArrayModels) -> CaseDetails:
     """From predictions in memory."""
     sheets = given.sheets()
@@ -107,7 +126,7 @@ def from_files(plan: Plan, scoring: ScoringSpec, progress: Progress) -> CaseDeta
     """From the files, which are read once more."""
     rule = scoring.rules[0]
     seen, _ = run(plan, scoring, lambda: DetailsCollector(plan, rule), progress)
-    exhibits = tuple(exhibit(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
+    exhibits = tuple(finish(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
     records = tuple(r for one in (*plan.sources, plan.truth) for r in _records(one))
     return CaseDetails(seen.panel(), exhibits, seen.right(), seen.called, seen.held, records)
 
@@ -126,7 +145,7 @@ class DetailsWatcher:
     def __call__(self, seen: ScoredBatch) -> None:
         """See `streaming.Sink.watchers`."""
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
-        part = gather(
+        part = accumulate(
             seen.lists,
             seen.y,
             seen.scores,

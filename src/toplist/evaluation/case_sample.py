@@ -203,16 +203,10 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
     if not len(lists):
         return CalibrationVerdict(None, 0, None, None, number, ("There are no cases.",))
     notes: list[str] = []
-
-    def ask(what: str, find: Callable[[], T]) -> T | None:
-        try:
-            return find()
-        except TopListError as error:
-            notes.append(f"There is no {what}: {error}")
-            return None
-
     some, clusters = _tested(sample, notes)
-    test = ask("test", lambda: calibration_test(lists[some], y[some], draws=draws, seed=seed, clusters=clusters))
+    test = attempt(
+        "test", lambda: calibration_test(lists[some], y[some], draws=draws, seed=seed, clusters=clusters), notes
+    )
     least = (1 if clusters is None else 2) / (draws + 1)
     if test is None:
         notes[:] = notes[-1:]
@@ -225,9 +219,18 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
             return sums.calibration_bias(of, level=level)
         return calibration_bias(lists, y, of=of, level=level, clusters=units)
 
-    first = ask("difference", lambda: bias("top")) if sample.any_listed else None
-    mass = ask("difference of the mass", lambda: bias("mass"))
+    first = attempt("difference", lambda: bias("top"), notes) if sample.any_listed else None
+    mass = attempt("difference of the mass", lambda: bias("mass"), notes)
     return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
+
+
+def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:
+    """The result, or None and a note why there is none."""
+    try:
+        return find()
+    except TopListError as error:
+        notes.append(f"There is no {what}: {error}")
+        return None
 
 
 def _tested(sample: CaseSample, notes: list[str]) -> tuple[Places, Places | None]:

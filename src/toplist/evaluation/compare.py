@@ -16,7 +16,7 @@ from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.case_details import CaseDetails, from_files, from_memory
+from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.stream import (
     MatrixCollector,
@@ -25,10 +25,11 @@ from toplist.evaluation.stream import (
     SumCollector,
     TeeCollector,
     run,
+    scores_of_files,
 )
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.intervals import BoundedIntervals, IntervalEstimator, IntervalsFromCases, IntervalsFromSums
-from toplist.inference.pairwise import DistinctModels, pairs
+from toplist.inference.intervals import Intervals
+from toplist.inference.pairwise import pairs
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
 from toplist.inference.ranking import ComparisonSpec, sections
 from toplist.inference.results import Comparison
@@ -40,6 +41,7 @@ from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
 from toplist.lists import TopLists
 from toplist.lists.space import show_size
+from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import default_penalty
 
@@ -130,6 +132,66 @@ def compare(
     return _rank(question, scored, tuple(os.path.abspath(one) for one in data if isinstance(one, str | os.PathLike)))
 
 
+def score_cases(
+    model: Any,
+    truth: Any,
+    *,
+    space: Any = None,
+    rules: Sequence[Any] | Any = ("brier", "log"),
+    k: Sequence[int] | int = 5,
+    penalty: float | None = None,
+    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
+    progress: Progress | None = None,
+) -> CaseScores:
+    """Score one model case by case.
+
+    Parameters
+    ----------
+    model : Source, path, frame, TopLists or anything that `as_lists` takes
+        The predictions.
+    truth : Truth, path, frame or array-like
+        The outcomes; with a `Truth`, weights, groups, clusters and times of the cases are in the result.
+    space : ClassSpace, int or float, optional
+        The classes, where the predictions do not say.
+    rules : str, Rule or sequence of them, default ("brier", "log")
+        The scoring rules.
+    k : int or sequence of int, default 5
+        The k of top-k errors.
+    penalty : float, optional
+        What an invalid list pays; by default 1 % of the uniform score.
+    read : ReadOptions, optional
+        How files and frames are read.
+    progress : callable, optional
+        Called with what is done, how much of it, and of how much.
+
+    Returns
+    -------
+    CaseScores
+        One row per case of the truth: scores by rule, metrics, and what is known of the cases.
+
+    See Also
+    --------
+    compare : Rank several models by their mean scores.
+
+    Examples
+    --------
+    >>> found = score_cases([{"a": 0.7, "b": 0.2}, {"b": 0.5}], ["a", "c"], space=3, rules="brier", k=2)
+    >>> found["brier"].round(3).tolist(), found["coverage"].tolist()
+    ([0.14, 0.875], [True, False])
+    >>> list(found.columns())
+    ['case', 'brier', 'accuracy', 'top_2_error', 'coverage', 'mean_length', 'mean_mass', 'invalid_rate']
+    """
+    name = "model"
+    scoring = _question((name,), rules, k, None, "error", None, penalty, Inference()).scoring
+    request = with_indicators(ReadRequest.of({name: model}, truth, read), space)
+    tables = as_tables(request, space)
+    if tables is None:
+        return together(request, space, scoring).scores()[name]
+    plan = plan_of(tables, space, missing="error", find=("cluster", "time"))
+    with empty_set_explained(plan.sets):
+        return scores_of_files(plan, scoring, progress or (lambda what, done, total: None))[name]
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
     """What is asked of the models, checked."""
@@ -184,7 +246,7 @@ class _Scored:
     size: Any  # the same as a number; None where it differs from case to case
     weight: str | None
     group: str | None
-    details: Callable[[Progress], CaseDetails]
+    cases: CaseReader
     spelled: Spelled
 
 
@@ -208,7 +270,7 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
         size,
         plan.weight,
         plan.by,
-        partial(from_files, plan, scoring),
+        CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
         partial(spelled_in_files, plan),
     )
 
@@ -230,7 +292,7 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         held.space.size,
         _name(about.weight),
         None if about.group is None else "group",
-        lambda progress: from_memory(held),
+        CaseReader(lambda progress: from_memory(held), held.scores),
         partial(_spelled_in_memory, held),
     )
 
@@ -281,21 +343,17 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         truth_repairs=read.truth_repairs,
     )
     found = warnings(results, everything, names, scored.size, scored.spelled)
-    return Leaderboard(replace(results, warnings=found), tallies, terms, sure, scored.details, settings.seed, inputs)
+    return Leaderboard(replace(results, warnings=found), tallies, terms, sure, scored.cases, settings.seed, inputs)
 
 
-def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], IntervalEstimator]:
+def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
     settings, panel = scored.settings, scored.panel
     bounds = tuple(_bounds(rule, scoring.penalty, scored.tallies) for rule in scoring.rules)
 
-    def intervals(group: Hashable, tally: Aggregates) -> IntervalEstimator:
-        sums = IntervalsFromSums(tally, settings.level, normal=settings.method == "normal")
-        found: IntervalEstimator = sums
-        if panel is not None:
-            own = panel if group is None else panel.group(group)
-            found = IntervalsFromCases(own, sums, settings.method, settings.horizon, settings.seed)
-        return DistinctModels(BoundedIntervals(found, bounds, panel is None or len(panel.empty) == 1), tally)
+    def intervals(group: Hashable, tally: Aggregates) -> Intervals:
+        matrix = panel if panel is None or group is None else panel.group(group)
+        return Intervals(tally, settings.level, settings.method, matrix, bounds, settings.horizon, settings.seed)
 
     return intervals
 

@@ -142,9 +142,6 @@ class _Reading(Collector):
 
 MISSING: Final = ("error", "common")
 _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
-_MEASURED = (
-    "calibration", "decomposition", "calibration_error", "bias", "mass_bias", "test", "tested", "clusters", "notes",
-)  # fmt: skip
 
 
 def diagnose(
@@ -225,8 +222,7 @@ def diagnose(
         found = read_files(tables, space, missing=missing, limit=EXACT, progress=tell)
     made: dict[str, Any] = {}
     if found.held is not None:
-        measured = measure(found.held, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
-        made = {field: getattr(measured, field) for field in _MEASURED} | {"exact": found.held.binned is None}
+        made = measure(found.held, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
     return Diagnosis(
         called,
         found.counts.cases,
@@ -267,13 +263,13 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
     """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
     predictions, y, repairs = request.models[name], request.truth.data, request.repairs[name]
     clusters = given(request.truth.cluster)
-    rows, known = raw_rows(predictions, space, units=repairs.units)
+    rows, known = raw_rows(predictions, space, scale=repairs.scale)
     declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
     many = "per case" if known.per_case else show_size(known.size) if declared else ""
     try:
         lists = predictions if isinstance(predictions, TopLists) else _admitted(rows, known, repairs)
     except TopListError as error:
-        counts = QualityCounts.of(rows, known, units=repairs.units)
+        counts = QualityCounts.of(rows, known, scale=repairs.scale)
         issues = counts.issues()
         if not any(one.blocking for one in issues):
             raise
@@ -291,7 +287,7 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
     if isinstance(predictions, TopLists):
         counts = QualityCounts.at(lists, codes, names=names, local=known.per_case)
     else:
-        counts = QualityCounts.of(rows, known, units=repairs.units, names=names, codes=codes, local=known.per_case)
+        counts = QualityCounts.of(rows, known, scale=repairs.scale, names=names, codes=codes, local=known.per_case)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
     return Checked(counts, issues, ListSummary.of(lists), many, held)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,14 +23,13 @@ from toplist.calibration import (
 )
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, excludes_zero
 from toplist.errors import TopListError
-from toplist.evaluation.case_sample import CaseSample, calibration_verdict
+from toplist.evaluation.case_sample import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
 from toplist.report.plot import Plot
 from toplist.report.plot.reliability import of_words
 from toplist.report.text import count, listed, number_of, percent, visible
 
-T = TypeVar("T")
 BANDED: Final = 500_000
 """Listed classes up to which curves have bands; beyond, they are about as narrow as the line."""
 _FULL: Final = 50_000  # listed classes up to which a band has all draws; then fewer, so that it takes a few seconds
@@ -48,23 +47,8 @@ class CalibrationResults:
     mass: Reliability | None
 
 
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """The part of a diagnosis that needs outcomes; `notes` say what is missing or approximate, and why."""
-
-    calibration: CalibrationResults
-    decomposition: Decomposition | None
-    calibration_error: CalibrationError | None
-    bias: CalibrationBias | None  # of the most confident class
-    mass_bias: CalibrationBias | None
-    test: CalibrationTest | None
-    tested: int  # cases that the test is of
-    clusters: int | None  # how many the cases are in
-    notes: tuple[str, ...]
-
-
-def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, seed: int) -> Measurements:
-    """Measure calibration: exactly if all cases are in the sample, else from sums over bins with a test of the sample.
+def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, seed: int) -> dict[str, Any]:
+    """The fields of a diagnosis that need outcomes: exact if the sample has all cases, else from sums over bins.
 
     Sums do not tell which cases belong together: with clusters, what has an interval is of the sample.
     """
@@ -72,17 +56,9 @@ def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, 
     number = None if units is None else len(np.unique(units))
     if not len(lists):
         nothing = CalibrationResults(None, (), None, None)
-        return Measurements(nothing, None, None, None, None, None, 0, number, ("There are no cases.",))
+        return {"calibration": nothing, "clusters": number, "notes": ("There are no cases.",)}
     notes: list[str] = []
-
-    def ask(what: str, find: Callable[[], T]) -> T | None:
-        try:
-            return find()
-        except TopListError as error:
-            notes.append(f"There is no {what}: {error}")
-            return None
-
-    found, any_listed = _curves(sample, band_level, draws, seed, notes)
+    curves = _curves(sample, band_level, draws, seed, notes)
     verdict = calibration_verdict(sample, level=level, draws=draws, seed=seed)
     if binned is not None:
         notes.append("All else is from sums over 200 bins of confidences, not case by case.")
@@ -93,23 +69,23 @@ def measure(sample: CaseSample, *, level: float, band_level: float, draws: int, 
             return sums.calibration_error("top", level=level)
         return calibration_error(lists, y, of="top", level=level, clusters=units)
 
-    return Measurements(
-        found,
-        ask("decomposition", binned.decompose if binned is not None else lambda: decompose(lists, y)),
-        ask("calibration error", error) if any_listed else None,
-        verdict.bias,
-        verdict.mass_bias,
-        verdict.test,
-        verdict.tested,
-        number,
-        (*verdict.notes, *notes),
-    )
+    parts = binned.decompose if binned is not None else lambda: decompose(lists, y)
+    return {
+        "exact": binned is None,
+        "calibration": curves,
+        "decomposition": attempt("decomposition", parts, notes),
+        "calibration_error": attempt("calibration error", error, notes) if curves.top is not None else None,
+        "bias": verdict.bias,
+        "mass_bias": verdict.mass_bias,
+        "test": verdict.test,
+        "tested": verdict.tested,
+        "clusters": number,
+        "notes": (*verdict.notes, *notes),
+    }
 
 
-def _curves(
-    sample: CaseSample, level: float, draws: int, seed: int, notes: list[str]
-) -> tuple[CalibrationResults, bool]:
-    """The curves, and whether any list has a class."""
+def _curves(sample: CaseSample, level: float, draws: int, seed: int, notes: list[str]) -> CalibrationResults:
+    """The reliability curves; notes say what is missing."""
     lists, y, binned = sample.lists, sample.y, sample.binned
     entries = len(lists.confidences)
     band: Any = "consistency" if entries <= BANDED and binned is None else None
@@ -130,54 +106,38 @@ def _curves(
     elif sample.units is not None:
         notes.append("The bands of the curves take cases as independent, and are too narrow where clusters are not.")
     further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
-    found = CalibrationResults(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
-    return found, longest > 0
+    return CalibrationResults(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
 
 
 SCHEMA: Final = "toplist.diagnosis/1"
+_FIELDS: Final = (
+    "schema", "name", "verdict", "blocking", "miscalibrated", "cases", "classes", "list_sizes", "level", "exact",
+    "tested", "clusters", "reason", "notes", "issues", "scorable", "table", "calibration", "decomposition",
+    "calibration_error", "bias", "mass_bias", "test",
+)  # fmt: skip
+_CURVE: Final = ("of", "count", "mean_confidence", "hit_rate", "x", "curve", "band", "histogram")  # not the steps
 
 
 def as_dict(found: Diagnosis) -> dict[str, Any]:
     """Plain values for JSON, which has no infinity: what is infinite is the word, what does not exist is null."""
-    curves = found.calibration
-    return {
+    lists = found.scorable
+    own = {
         "schema": SCHEMA,
-        "name": found.name,
-        "verdict": found.verdict,
-        "blocking": found.blocking,
-        "miscalibrated": found.miscalibrated,
-        "cases": found.cases,
         "classes": found.classes.removesuffix(" classes"),
-        "list_sizes": {str(k): n for k, n in sorted(found.sizes.items())},
-        "level": found.level,
-        "exact": found.exact,
-        "tested": found.tested,
-        "clusters": found.clusters,
-        "reason": found.reason,
-        "notes": list(found.notes),
-        "issues": plain(found.issues),
-        "scorable": _scorable(found.scorable),
-        "table": plain(found.table),
-        "calibration": None
-        if curves is None
-        else {
-            "top": _curve(curves.top),
-            "ranks": [_curve(one) for one in curves.ranks],
-            "listed": _curve(curves.listed),
-            "mass": _curve(curves.mass),
+        "list_sizes": _by_length(found.sizes),
+        "scorable": {
+            "cases": lists.cases,
+            "list_sizes": _by_length(lists.sizes),
+            "mean_size": lists.mean_size,
+            "mean_mass": lists.mean_mass,
+            "invalid": lists.invalid,
         },
-        "decomposition": plain(found.decomposition),
-        "calibration_error": plain(found.calibration_error),
-        "bias": plain(found.bias),
-        "mass_bias": plain(found.mass_bias),
-        "test": plain(found.test),
     }
+    return {name: own[name] if name in own else plain(getattr(found, name)) for name in _FIELDS}
 
 
-def _scorable(lists: ListSummary) -> dict[str, Any]:
-    sizes = {str(k): n for k, n in sorted(lists.sizes.items())}
-    means = {"mean_size": lists.mean_size, "mean_mass": lists.mean_mass}
-    return {"cases": lists.cases, "list_sizes": sizes, **means, "invalid": lists.invalid}
+def _by_length(sizes: Mapping[int, int]) -> dict[str, int]:
+    return {str(k): n for k, n in sorted(sizes.items())}
 
 
 def plain(value: Any) -> Any:
@@ -187,22 +147,13 @@ def plain(value: Any) -> Any:
     [1, 'infinite', 0.5, None]
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        names = _CURVE if isinstance(value, Reliability) else [one.name for one in fields(value)]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     return to_json_number(value) if isinstance(value, float) else value
-
-
-def _curve(one: Reliability | None) -> dict[str, Any] | None:
-    """A curve without its steps, which `x` and `curve` give as well."""
-    if one is None:
-        return None
-    return {name: plain(getattr(one, name)) for name in _CURVE}
-
-
-_CURVE: Final = ("of", "count", "mean_confidence", "hit_rate", "x", "curve", "band", "histogram")
 
 
 _WIDTH: Final = 100
@@ -219,26 +170,23 @@ def verdict(found: Diagnosis) -> str:
     if found.test is None:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
     p = f"p = {_p(found.test.p)}"
-    top, mass, said = found.bias, found.mass_bias, found.calibration_verdict.direction()
+    top, mass, direction = found.bias, found.mass_bias, found.calibration_verdict.direction()
     first = "" if top is None else f"the first class gets {_means(top, ' on average and is right ')} of the time"
     listing = (
         ""
         if mass is None
         else f"the listed mass is {_means(mass, ' on average and the outcome is listed ')} of the time"
     )
-    if said == "none":
-        told = next((f"{text} (difference {_interval(bias)})" for bias, text in ((top, first), (mass, listing))
-                     if bias is not None and excludes_zero(bias)), "")  # fmt: skip
-        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){f', though {told}' * bool(told)}."
-    if top is not None and said in ("over", "under"):
-        also = (
-            mass is not None and excludes_zero(mass) and (_word(mass) != _word(top) or _size(mass) > 1.5 * _size(top))
-        )
-        more = (
-            f"; the listed mass is {_means(mass, ' and the outcome is listed ')} of the time" if mass and also else ""
-        )
+    if direction == "none":
+        biased = [(bias, text) for bias, text in ((top, first), (mass, listing)) if bias and excludes_zero(bias)]
+        though = [f", though {text} (difference {_interval(bias)})" for bias, text in biased[:1]]
+        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){''.join(though)}."
+    if top is not None and direction in ("over", "under"):
+        more = ""
+        if mass is not None and excludes_zero(mass) and not 0 < mass.difference / top.difference <= 1.5:
+            more = f"; the listed mass is {_means(mass, ' and the outcome is listed ')} of the time"
         return f"{_word(top)}: {first} (difference {_interval(top)}){more}."
-    if mass is not None and said in ("mass over", "mass under"):
+    if mass is not None and direction in ("mass over", "mass under"):
         return f"{_word(mass)} in the listed mass: {listing} (difference {_interval(mass)})."
     return f"Miscalibrated, but not in one direction: confidences are off in some places and not in others ({p})."
 
@@ -351,10 +299,6 @@ def _digits(bias: CalibrationBias) -> int:
         return 3
     half = (bias.high - bias.low) / 2
     return 3 if not half > 0 else min(6, max(3, math.ceil(-math.log10(half))))
-
-
-def _size(bias: CalibrationBias) -> float:
-    return abs(bias.difference)
 
 
 def _word(bias: CalibrationBias) -> str:

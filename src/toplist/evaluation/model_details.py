@@ -1,9 +1,4 @@
-"""What the lists themselves show beside their scores: reliability, score against k, shapes, costly cases.
-
-Single cases worth showing: those that cost most, and the first list that is not valid.
-
-What the lists of one model show, gathered batch by batch: how the cases were split never shows.
-"""
+"""Details of one model: reliability, truncation curve, prediction types, worst cases, data quality."""
 
 from __future__ import annotations
 
@@ -22,6 +17,7 @@ from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
+from toplist.lists.checks.detect import summed
 from toplist.lists.checks.names import MemoryNames, Names
 from toplist.lists.lookup import beliefs
 from toplist.lists.outcomes import as_codes, as_truth, is_soft
@@ -120,7 +116,7 @@ def _outcome(truth: Any, at: int, names: Names) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FirstInvalid:
-    """The first invalid list in words, and where it stands in the truth."""
+    """The first invalid list in words, and its position in the truth."""
 
     position: int | None = None
     words: str = ""
@@ -164,7 +160,7 @@ _SIZES = 40  # list lengths that are shown
 
 @dataclass(frozen=True, slots=True)
 class DetailsAccumulator:
-    """Exact sums and the few cases to show; adding two is adding their cases, in any order and any split.
+    """Exact sums and the few cases to show; those of disjoint cases can be added in any order.
 
     Cases count alike, whatever their weights are in the comparison.
     """
@@ -181,16 +177,13 @@ class DetailsAccumulator:
     look: QualityCounts = field(default_factory=QualityCounts)
 
     def __add__(self, other: DetailsAccumulator) -> DetailsAccumulator:
-        sizes = dict(self.sizes)
-        for length, count in other.sizes.items():
-            sizes[length] = sizes.get(length, 0) + count
         return DetailsAccumulator(
             self.cases + other.cases,
             None if self.cuts is None or other.cuts is None else self.cuts + other.cuts,
             self.listed + other.listed,
             self.top + other.top,
             self.mass + other.mass,
-            sizes,
+            summed(self.sizes, other.sizes),
             tuple((m + n, a + b) for (m, a), (n, b) in zip(self.shapes, other.shapes, strict=True)),
             self.costliest + other.costliest,
             self.invalid + other.invalid,
@@ -198,7 +191,7 @@ class DetailsAccumulator:
         )
 
 
-def gather(
+def accumulate(
     lists: TopLists,
     y: Any,
     scored: CaseScores,
@@ -208,17 +201,17 @@ def gather(
     names: Names | None = None,
     ranked: bool = False,
 ) -> DetailsAccumulator:
-    """What the lists of a batch show, beside `scored`, their scores: those under its first rule, which is `rule`.
+    """The details of a batch; `scored` are its scores, those under its first rule, which is `rule`.
 
-    `y` is what happened or, as lists, what is believed to have; then hits are expected ones, and there is no curve.
-    `position` says where each case stands in the truth: no two cases of one model may stand in one place. `ranked`
-    lists are told to have the most confident class first.
+    `y` are outcomes or, as lists, soft outcomes; then hits are expected ones, and there is no curve. `position` is the
+    place of each case in the truth: no two cases of one model have the same. `ranked` lists are declared to have the
+    most confident class first.
 
     >>> import toplist as tl
     >>> from toplist.scoring.case_scores import CaseScores
     >>> lists, rule = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), tl.Brier()
-    >>> made = gather(lists, ["b", "c"], CaseScores.from_lists(lists, ["b", "c"], [rule]), rule=rule)
-    >>> exhibit(made, "A", "brier").sizes
+    >>> made = accumulate(lists, ["b", "c"], CaseScores.from_lists(lists, ["b", "c"], [rule]), rule=rule)
+    >>> finish(made, "A", "brier").sizes
     ((0, 1), (2, 1))
     """
     n = len(lists)
@@ -257,42 +250,42 @@ def gather(
     )
 
 
-def exhibit(gathered: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
-    """The result: means of exact sums, each rounded once. The curve ends with the lists as they are."""
-    cases, cuts = gathered.cases, gathered.cuts
+def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
+    """The details as a result: means of exact sums, each rounded once. The curve ends with the lists as they are."""
+    cases, cuts = details.cases, details.cuts
     ks: tuple[int, ...] = ()
     curve: tuple[float, ...] = ()
     if cuts is not None and cases:
         ks = (*below(cuts.longest), cuts.longest)
         curve = tuple(total.mean(cases) for total in (*cuts.at, cuts.whole))
-    frequent = sorted(gathered.sizes.items(), key=lambda one: (-one[1], one[0]))[:_SIZES]
+    frequent = sorted(details.sizes.items(), key=lambda one: (-one[1], one[0]))[:_SIZES]
     return ModelDetails(
         name=name,
         rule=rule,
         cases=cases,
         ks=ks,
         curve=curve,
-        listed=gathered.listed.means(),
-        top=gathered.top.means(),
-        mass=gathered.mass.means(),
+        listed=details.listed.means(),
+        top=details.top.means(),
+        mass=details.mass.means(),
         sizes=tuple(sorted(frequent)),
-        shortest=min(gathered.sizes, default=0),
-        longest=max(gathered.sizes, default=0),
+        shortest=min(details.sizes, default=0),
+        longest=max(details.sizes, default=0),
         shapes=tuple(
             PredictionType(kind, count, total.mean(count), total.infinite)
-            for kind, (count, total) in zip(KINDS, gathered.shapes, strict=True)
+            for kind, (count, total) in zip(KINDS, details.shapes, strict=True)
             if count
         ),
-        costly=tuple(costly for _, costly in gathered.costliest.cases),
-        invalid=gathered.invalid.words,
-        issues=gathered.look.issues(),
+        costly=tuple(costly for _, costly in details.costliest.cases),
+        invalid=details.invalid.words,
+        issues=details.look.issues(),
     )
 
 
 def _walked(
     lists: TopLists, codes: NDArray[np.int64], scored: CaseScores, rule: Rule
 ) -> tuple[Bins, NDArray[np.float64], Cuts]:
-    """One walk over the lists: the bins of what is listed, the largest confidences, the scores of cuts."""
+    """In one pass: the bins of listed confidences, the largest confidences, and the scores of truncated lists."""
     rows, n = lists.admitted.rows, len(lists)
     plain, empty = scored.unpenalised[0], scored.empty[0]
     outcomes = OutcomePlaces.of(lists, codes)
@@ -332,7 +325,7 @@ def _walked(
 
 
 def _expected(lists: TopLists, truth: TopLists) -> tuple[Bins, NDArray[np.float64]]:
-    """The same where what happened is a distribution, by cases whose lists and distributions fill a slab."""
+    """The same where outcomes are distributions, a few thousand entries at a time."""
     n, bins, peaks = len(lists), Bins(), np.zeros(len(lists))
     filled = lists.offsets + truth.offsets
     lo = 0
@@ -360,10 +353,10 @@ def _histogram(sizes: NDArray[np.int64]) -> dict[int, int]:
 
 
 def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
-    """Cases and scores by shape.
+    """Cases and scores by prediction type.
 
-    A list of several classes that leaves no mass, as far as the door can tell, is a distribution whose zeros are not
-    written down: it says all there is to say about every class.
+    A list of several classes that leaves no mass, within the tolerance of validation, is a distribution whose zeros are
+    not written down.
     """
     sizes = scored.metrics["mean_length"]
     bits = lists.admitted.rows.bits

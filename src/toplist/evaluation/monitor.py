@@ -134,7 +134,7 @@ class AlignedModels:
     predicted: Mapping[str, AlignedModel]
     cases: int
     classes: str
-    moments: Places | None  # the place of each case of the truth in time; None: the truth is in order
+    times: Places | None  # the place of each case of the truth in time; None: the truth is in order
 
     def pair(self, a: str, b: str) -> tuple[TopLists, TopLists, Any, Places | slice]:
         """The lists of two models for the cases that both have, what happened, and their order in time."""
@@ -142,7 +142,7 @@ class AlignedModels:
         common, mine, theirs = np.intersect1d(one.places, other.places, assume_unique=True, return_indices=True)
         if not len(common):
             raise AlignmentError(f"{a} and {b} have no case in common.")
-        order = slice(None) if self.moments is None else np.argsort(self.moments[common], stable=True)
+        order = slice(None) if self.times is None else np.argsort(self.times[common], stable=True)
         lists, y = (one.lists, one.y) if len(mine) == len(one.places) else (one.lists[mine], one.y[mine])
         return lists, other.lists if len(theirs) == len(other.places) else other.lists[theirs], y, order
 
@@ -152,7 +152,7 @@ def from_memory(held: ArrayModels) -> AlignedModels:
     n = len(next(iter(held.lists.values())))
     places = np.arange(n)
     return AlignedModels(
-        {name: AlignedModel(lists, held.y, places) for name, lists in held.lists.items()}, n, held.classes, held.moments
+        {name: AlignedModel(lists, held.y, places) for name, lists in held.lists.items()}, n, held.classes, held.times
     )
 
 
@@ -169,9 +169,9 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
         judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)
     }
-    moments = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
+    times = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
     many = "per case" if plan.space is None else show_size(plan.space.size)
-    return AlignedModels(predicted, len(truth), many, moments)
+    return AlignedModels(predicted, len(truth), many, times)
 
 
 @dataclass(slots=True)
@@ -331,9 +331,9 @@ def _path(
         largest_loss(a, b, rule=rule, penalty=penalty),
         largest_loss(b, a, rule=rule, penalty=penalty),
     ]
-    moments = _moments(held, candidate, baseline)
-    cases, unit = len(columns[0]), "case" if moments is None else "moment"
-    steps = [column[order] for column in columns] if moments is None else [by_moment(c, moments) for c in columns]
+    times = _times(held, candidate, baseline)
+    cases, unit = len(columns[0]), "case" if times is None else "moment"
+    steps = [column[order] for column in columns] if times is None else [by_moment(c, times) for c in columns]
     return follow(
         *steps,
         half=half,
@@ -347,12 +347,12 @@ def _path(
     )
 
 
-def _moments(held: AlignedModels, a: str, b: str) -> NDArray[np.int64] | None:
-    """The moment of each case that both have, where some share one; else None: every case is a step of its own."""
-    if held.moments is None:
+def _times(held: AlignedModels, a: str, b: str) -> NDArray[np.int64] | None:
+    """The time point of each case that both have, where some share one; else None: every case is a step of its own."""
+    if held.times is None:
         return None
     common = np.intersect1d(held.predicted[a].places, held.predicted[b].places, assume_unique=True)
-    found, codes = np.unique(held.moments[common], return_inverse=True)
+    found, codes = np.unique(held.times[common], return_inverse=True)
     return None if len(found) == len(common) else codes
 
 

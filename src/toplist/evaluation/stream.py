@@ -297,7 +297,7 @@ def scorers_of(
 def run(
     plan: Plan, scoring: ScoringSpec, collector: Callable[[], S], progress: Progress = lambda what, done, total: None
 ) -> tuple[S, ReadSummary]:
-    """Read, align and score. A new collector is made for a second attempt, where the first one finds no common order."""
+    """Read, align and score; a new collector is made for a second attempt, where the first finds no common order."""
     cases, to = aligned(plan), collector()
     try:
         return to, _in_step(plan, cases, scoring, to, progress)
@@ -518,11 +518,20 @@ class ScoresCollector(Collector):
         return {source.name: CaseScores.concat(parts) for source, parts in by_model}
 
 
+def scores_of_files(
+    plan: Plan, scoring: ScoringSpec, progress: Progress = lambda what, done, total: None
+) -> dict[str, CaseScores]:
+    """Scores case by case, by model."""
+    found, _ = run(plan, scoring, lambda: ScoresCollector(plan), progress)
+    return found.scores()
+
+
 def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
     """Ids of cases, or their rows from zero, and the columns of the truth that say something of them."""
-    named = {"group": plan.by, "cluster": plan.cluster, "time": plan.order, "weight": plan.weight}
+    named = {"group": plan.by, "cluster": plan.cluster, "time": plan.order}
     found: dict[str, Any] = {"case": truth.rows - 1 if truth.ids is None else plain(truth.ids)}
-    return found | {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
+    found |= {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
+    return found if plan.weight is None else found | {"weight": weights_of(truth, plan.weight)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -48,88 +52,107 @@ class Estimand(ABC):
         return 0.0
 
 
+class Totals(Protocol):
+    """Sums over the cases of every two models: floats, one for each unit or resample, or exact integers."""
+
+    def x(self, a: int, b: int) -> Any:
+        """Weighted scores of a, on the cases of a and b."""
+        ...
+
+    def w(self, a: int, b: int) -> Any:
+        """Weights of the cases of a and b."""
+        ...
+
+    def empty(self, a: int) -> Any:
+        """Weighted scores of the empty list, on the cases of a."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Ratio(Estimand):
-    """One sum over another, N / D: what a unit contributes is (n - N / D d) / D."""
+    """One sum over another, N / D: what a unit contributes is (n - N / D d) / D.
 
-    __slots__ = ()
+    Numerator and denominator are linear in (score of a, score of b, weight, score of the empty list).
+    """
 
-    @abstractmethod
-    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
+    a: int
+    b: int | None = None
+    above: ClassVar[tuple[int, ...]]
+    below: ClassVar[tuple[int, ...]]
+
+    @property
+    def other(self) -> int:
+        """The second model, or the first again."""
+        return self.a if self.b is None else self.b
+
+    def parts(self, totals: Totals) -> tuple[Any, Any]:
         """What is divided by what."""
+        a, b = self.a, self.other
+        columns: tuple[Callable[[], Any], ...] = (
+            lambda: totals.x(a, b),
+            lambda: totals.x(b, a),
+            lambda: totals.w(a, b),
+            lambda: totals.empty(a),
+        )
+        above, below = (
+            reduce(add, (factor * column() for factor, column in zip(factors, columns, strict=True) if factor))
+            for factors in (self.above, self.below)
+        )
+        return above, below
+
+    def second_moment(self, by_above: int, by_below: int, moments: Sequence[Sequence[int]]) -> int:
+        """The sum of (p n - q d)^2 over cases, from the sums of products of (score of a, score of b, weight)."""
+        factors = [by_above * n - by_below * d for n, d in zip(self.above[:3], self.below[:3], strict=True)]
+        return sum(
+            p * q * moment
+            for p, row in zip(factors, moments, strict=True)
+            for q, moment in zip(factors, row, strict=True)
+            if p and q
+        )
 
     def value(self, totals: UnitSums) -> Floats:
         """See `Estimand`."""
         above, below = self.parts(totals)
-        return above / below
+        found: Floats = above / below
+        return found
 
     def contributions(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         (above, below), (_, whole) = self.parts(units), self.parts(units.all)
-        return (above - self.value(units.all) * below) / whole
+        found: Floats = (above - self.value(units.all) * below) / whole
+        return found
+
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
+        return units.w(self.a, self.other)
 
 
-@dataclass(frozen=True, slots=True)
 class Mean(Ratio):
     """The mean score of a."""
 
-    a: int
-
-    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
-        """See `Ratio`."""
-        return totals.x(self.a, self.a), totals.w(self.a, self.a)
-
-    def weights(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        return units.w(self.a, self.a)
+    __slots__ = ()
+    above, below = (1, 0, 0, 0), (0, 0, 1, 0)
 
 
-@dataclass(frozen=True, slots=True)
 class Difference(Ratio):
     """The mean of score a minus score b."""
 
-    a: int
-    b: int
-
-    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
-        """See `Ratio`."""
-        return totals.x(self.a, self.b) - totals.x(self.b, self.a), totals.w(self.a, self.b)
-
-    def weights(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        return units.w(self.a, self.b)
+    __slots__ = ()
+    above, below = (1, -1, 0, 0), (0, 0, 1, 0)
 
 
-@dataclass(frozen=True, slots=True)
 class Skill(Ratio):
     """One minus the mean of a over that of the empty list: what it saves of the score of the empty list."""
 
-    a: int
-
-    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
-        """See `Ratio`."""
-        empty = totals.empty(self.a)
-        return empty - totals.x(self.a, self.a), empty
-
-    def weights(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        return units.w(self.a, self.a)
+    __slots__ = ()
+    above, below = (-1, 0, 0, 1), (0, 0, 0, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceSkill(Ratio):
+class BaselineSkill(Ratio):
     """One minus the mean of a over that of b, on the cases of both: what it saves of the score of b."""
 
-    a: int
-    b: int
-
-    def parts(self, totals: UnitSums) -> tuple[Floats, Floats]:
-        """See `Ratio`."""
-        theirs = totals.x(self.b, self.a)
-        return theirs - totals.x(self.a, self.b), theirs
-
-    def weights(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        return units.w(self.a, self.b)
+    __slots__ = ()
+    above, below = (-1, 1, 0, 0), (0, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)

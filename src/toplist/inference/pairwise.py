@@ -1,11 +1,4 @@
-"""Every two models: how far apart they are, how sure that is, and what it would take to be sure.
-
-Many p values at once.
-
-What may be said of two models: who is better and whether that is sure.
-
-Whether two models have the same scores in every case, up to rounding: a test of that would test noise.
-"""
+"""Every two models: how far apart they are, whether that is sure, and what it would take to be sure."""
 
 from __future__ import annotations
 
@@ -16,7 +9,7 @@ from itertools import combinations
 from typing import Literal
 
 from toplist.inference.aggregates import Aggregates
-from toplist.inference.intervals import IntervalEstimator, quantile
+from toplist.inference.intervals import Intervals, quantile
 from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Comparison, Estimate, Pair
 
@@ -43,7 +36,7 @@ POWER = 0.8
 
 
 def pairs(
-    tally: Aggregates, terms: ComparisonSpec, inference: IntervalEstimator, order: Sequence[str], level: float
+    tally: Aggregates, terms: ComparisonSpec, inference: Intervals, order: Sequence[str], level: float
 ) -> tuple[Pair, ...]:
     """All pairs under every rule; the one that stands higher in the order comes first."""
     out: list[Pair] = []
@@ -53,12 +46,12 @@ def pairs(
             a, b = terms.names.index(one), terms.names.index(other)
             cases = int(tally.sums["cases"][a, b])
             difference = inference.difference(r, a, b)
-            more = extra_units(difference, inference.units(r, a, b), level)
-            found.append((one, other, cases, difference, more))
+            extra = extra_units(difference, inference.units(r, a, b), level)
+            found.append((one, other, cases, difference, extra))
         adjusted = holm([difference.p for *_, difference, _ in found])
         out += [
-            Pair(rule, one, other, cases, difference, p, more)
-            for (one, other, cases, difference, more), p in zip(found, adjusted, strict=True)
+            Pair(rule, one, other, cases, difference, p, extra)
+            for (one, other, cases, difference, extra), p in zip(found, adjusted, strict=True)
         ]
     return tuple(out)
 
@@ -147,57 +140,3 @@ def judge(pair: Pair, results: Comparison) -> PairwiseVerdict:
     rows = [row for row in results.overall.rows if row.name in (pair.a, pair.b)]
     infinite = math.isinf(pair.difference.value) or any(row.scores[pair.rule].infinite for row in rows)
     return PairwiseVerdict(pair, "infinite" if infinite else "untested")
-
-
-SAME = "the scores are the same in every case, up to rounding"
-_ROUNDING = 10**9  # no case differs by more than this part of the root mean square of the scores
-
-
-def same_scores(tally: Aggregates, rule: int, a: int, b: int) -> bool:
-    """Whether no score of a differs from that of b on the cases of both, infinite ones included."""
-    s = {name: tally.sums[name][rule] for name in ("both", "xx", "xy", "infinite")}
-    both, infinite, cases = s["both"][a, b], s["infinite"], tally.sums["cases"]
-    if infinite[a, b] != infinite[b, a] or not both + infinite[a, b]:
-        return False
-    if infinite[a, b] and not (cases[a, b] == cases[a, a] == cases[b, b] and both == s["both"][a, a]):
-        return False  # infinite in different cases, or nobody knows in which
-    squares = s["xx"][a, b] - 2 * s["xy"][a, b] + s["xx"][b, a]
-    return bool(both * squares * _ROUNDING**2 <= max(s["xx"][a, b], s["xx"][b, a]))
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctModels:
-    """Estimates as `inner` has them, but no interval and no test between models with the same scores."""
-
-    inner: IntervalEstimator
-    tally: Aggregates
-
-    def mean(self, rule: int, a: int) -> Estimate:
-        """See `IntervalEstimator`."""
-        return self.inner.mean(rule, a)
-
-    def difference(self, rule: int, a: int, b: int) -> Estimate:
-        """See `IntervalEstimator`."""
-        found = self.inner.difference(rule, a, b)
-        alike = a != b and found.low is not None and same_scores(self.tally, rule, a, b)
-        return Estimate(found.value, reason=SAME) if alike else found
-
-    def distance(self, rule: int, a: int, b: int) -> float:
-        """See `IntervalEstimator`."""
-        return self.inner.distance(rule, a, b)
-
-    def units(self, rule: int, a: int, b: int) -> int:
-        """See `IntervalEstimator`."""
-        return self.inner.units(rule, a, b)
-
-    def skill(self, rule: int, a: int) -> Estimate | None:
-        """See `IntervalEstimator`."""
-        return self.inner.skill(rule, a)
-
-    def baseline_skill(self, rule: int, a: int, reference: int) -> Estimate | None:
-        """See `IntervalEstimator`."""
-        return self.inner.baseline_skill(rule, a, reference)
-
-    def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
-        """See `IntervalEstimator`."""
-        return self.inner.relative(rule, a, value, others)

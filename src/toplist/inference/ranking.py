@@ -1,4 +1,4 @@
-"""Who is ahead: standings from tallies."""
+"""Rank models by mean score, over all cases and in groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.intervals import IntervalEstimator
+from toplist.inference.intervals import Intervals
 from toplist.inference.results import Estimate, Group, ModelRow, RuleScore
 from toplist.scoring.case_scores import metrics_for
 
@@ -27,7 +27,7 @@ class ComparisonSpec:
 def sections(
     tallies: Mapping[Hashable, Aggregates],
     terms: ComparisonSpec,
-    inference: Callable[[Hashable, Aggregates], IntervalEstimator],
+    inference: Callable[[Hashable, Aggregates], Intervals],
 ) -> tuple[Group, tuple[Group, ...]]:
     """The standings over all cases, and over each group of them, in the order of the groups' names.
 
@@ -49,7 +49,7 @@ def _in_order(groups: Iterable[Hashable]) -> list[Hashable]:
         return sorted(names, key=str)
 
 
-def section(group: str | None, tally: Aggregates, terms: ComparisonSpec, inference: IntervalEstimator) -> Group:
+def section(group: str | None, tally: Aggregates, terms: ComparisonSpec, inference: Intervals) -> Group:
     """The standings of one tally, best first."""
     everyone = range(len(terms.names))
     rules = range(len(terms.rules))
@@ -87,7 +87,7 @@ def section(group: str | None, tally: Aggregates, terms: ComparisonSpec, inferen
 def _model_row(
     tally: Aggregates,
     terms: ComparisonSpec,
-    inference: IntervalEstimator,
+    inference: Intervals,
     a: int,
     rank: int | None,
     leader: int,
@@ -115,7 +115,7 @@ def _model_row(
 def _rule_score(
     tally: Aggregates,
     terms: ComparisonSpec,
-    inference: IntervalEstimator,
+    inference: Intervals,
     r: int,
     a: int,
     leader: int,
@@ -142,9 +142,7 @@ def _finite(tally: Aggregates, r: int, a: int) -> float:
     return tally.sums["x"][r, a, a] / w if w else math.nan
 
 
-def _relative(
-    tally: Aggregates, r: int, a: int, inference: IntervalEstimator, unranked: frozenset[int]
-) -> Estimate | None:
+def _relative(tally: Aggregates, r: int, a: int, inference: Intervals, unranked: frozenset[int]) -> Estimate | None:
     """The geometric mean of the ratios of mean scores on common cases, over all models, itself included.
 
     A model with an infinite score has no mean: it has no relative skill, and the others are compared without it.

@@ -55,7 +55,7 @@ class FileChecks:
         self.counts += QualityCounts.of(
             rows_of(batch, codes, self.space),
             self.space,
-            units=self.repairs.units,
+            scale=self.repairs.scale,
             ranked=self.source.layout.kind == "ranked",
             position=np.arange(start, start + n),
             names=for_predictions(batch, self.source.names, codes),
@@ -138,7 +138,7 @@ class FileChecks:
 
     def _refused(self, batch: Batch, codes: Codes, blank: Bools) -> dict[str, NDArray[np.intp]]:
         """Cases that cannot be scored, after the repairs, by the issue that they are refused for."""
-        found = detect(rows_of(batch, codes, self.space), self.repairs.units).flags & np.uint16(flags.PROBLEMS)
+        found = detect(rows_of(batch, codes, self.space), self.repairs.scale).flags & np.uint16(flags.PROBLEMS)
         found[blank] = 0
         beyond = found & ~np.uint16(_repaired_flags(self.repairs))
         for case in np.flatnonzero((found > 0) & (beyond == 0)).tolist():

@@ -27,13 +27,13 @@ class LayoutHints:
 
     layout: str = "auto"
     case: str | None = None
-    classes: str | None = None  # of the truth: the column with outcomes
-    confidences: str | None = None  # a column, or a pattern such as prob_* for a column per class
+    class_column: str | None = None  # of the truth: the column with outcomes
+    confidence: str | None = None  # a column, or a pattern such as prob_* for a column per class
     labels: Collection[str] | None = None  # the names of the classes, where they are known
     size: Any = None  # how many classes there are, where that is known
     extra: tuple[str, ...] = ()  # further columns to keep
     truth: bool = False
-    sets: str | None = None  # classes are label sets, written with this delimiter or as lists
+    set_separator: str | None = None  # classes are label sets, written with this separator or as lists ("")
     blanks: str = "error"  # what lacks its class or its confidence is an error, or is left out: "drop"
     ignore: tuple[str, ...] = ()  # columns, or patterns of columns, that are not about predictions
     by_position: bool = False  # rows are cases in their order, whatever ids there are
@@ -97,8 +97,8 @@ class Layout:
 def require_columns(table: Table, hints: LayoutHints) -> None:
     """Columns that the caller names are there, and are not to be ignored as well."""
     left = set(ignored(table.names, hints.ignore))
-    for wanted in filter(None, (hints.case, hints.classes, hints.confidences, *hints.extra)):
-        if wanted == hints.confidences and "*" in wanted and wanted not in table.names:
+    for wanted in filter(None, (hints.case, hints.class_column, hints.confidence, *hints.extra)):
+        if wanted == hints.confidence and "*" in wanted and wanted not in table.names:
             if not any(fnmatchcase(name, wanted) for name in table.names):
                 raise FileError(table.source, f"no column matches {quote(wanted)}.{_there_are(table.names)}")
         elif wanted not in table.names:
@@ -131,8 +131,8 @@ def _is_number(name: str) -> bool:
 
 def _for_one(hints: LayoutHints, wanted: str) -> str:
     """That columns may be named for each file, where one was named for all of them."""
-    what = "case" if wanted == hints.case else "class_column" if wanted == hints.classes else "confidence"
-    if hints.truth or wanted not in (hints.case, hints.classes, hints.confidences):
+    what = "case" if wanted == hints.case else "class_column" if wanted == hints.class_column else "confidence"
+    if hints.truth or wanted not in (hints.case, hints.class_column, hints.confidence):
         return ""
     return f" If files call it differently, name it for each: Source(..., {what}=...)."
 
@@ -147,10 +147,10 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
     out = {case, table.index, *hints.extra, *ignored(table.names, hints.ignore)}
     free = [name for name in table.names if name not in out]
     if hints.truth and not named(free, (*TRUTH, *CLASS)):  # cases may be grouped by their outcome
-        free += [hints.classes] if hints.classes in hints.extra else named(hints.extra, (*TRUTH, *CLASS))[:1]
+        free += [hints.class_column] if hints.class_column in hints.extra else named(hints.extra, (*TRUTH, *CLASS))[:1]
     found = _Finding(table, hints, case, free)
     layout = found.truth() if hints.truth else found.prediction()
-    given = ((hints.classes, layout.classes, "class_column"), (hints.confidences, layout.confidences, "confidence"))
+    given = ((hints.class_column, layout.classes, "class_column"), (hints.confidence, layout.confidences, "confidence"))
     for name, used, what in given:
         if name is not None and name not in used and "*" not in name:
             say = "outcome" if hints.truth else what
@@ -172,8 +172,8 @@ class _Finding:
     def prediction(self) -> Layout:
         """The layout of predictions."""
         wanted = self.hints.layout
-        if self.hints.confidences is not None and "*" in self.hints.confidences and wanted in ("auto", "wide"):
-            return self._pattern(self.hints.confidences)
+        if self.hints.confidence is not None and "*" in self.hints.confidence and wanted in ("auto", "wide"):
+            return self._pattern(self.hints.confidence)
         if wanted == "auto" and self._all_labels_are_columns():
             return self._wide() or self._nothing()
         finders: dict[str, Callable[[], Layout | None]] = {
@@ -192,10 +192,10 @@ class _Finding:
     def truth(self) -> Layout:
         """The layout of the truth: a column with outcomes before everything else."""
         hints, free = self.hints, self.free
-        if hints.confidences is not None:
+        if hints.confidence is not None:
             return self.prediction()
-        if hints.classes is not None and hints.layout in ("auto", "labels"):
-            return self._layout("labels", [hints.classes])
+        if hints.class_column is not None and hints.layout in ("auto", "labels"):
+            return self._layout("labels", [hints.class_column])
         if hints.layout != "auto" or self._all_labels_are_columns():
             return self.prediction()
         outcomes = named(free, TRUTH)
@@ -220,7 +220,7 @@ class _Finding:
     def _all_labels_are_columns(self) -> bool:
         """Whether there is a column for every class: columns that are called as the classes are."""
         labels = self.hints.labels or ()
-        if not labels or self.hints.classes is not None:
+        if not labels or self.hints.class_column is not None:
             return False
         inside = len(set(labels) & set(self.free))
         return inside == len(set(labels)) or inside > 1
@@ -231,16 +231,16 @@ class _Finding:
         if hints.truth and len(columns) == 1:
             return None  # one list per case and no confidences: a label set
         for given, words, what in (
-            (hints.confidences, CONFIDENCE, "confidences"),
-            (hints.classes, self._class_words, "classes"),
+            (hints.confidence, CONFIDENCE, "confidences"),
+            (hints.class_column, self._class_words, "classes"),
         ):
             able = named(columns, words)
             if given is None and len(able) > 1:
                 self._refuse(f"{listed(able)} may all hold {what}. Say which: {_either(what, able)}.")
         floating = [name for name in columns if _is_floating(table, name)]
         others = [name for name in columns if name not in floating and not is_named(name, TRUTH)]
-        confidence = self._one(hints.confidences, floating, CONFIDENCE, "confidences", columns)
-        classes = self._one(hints.classes, others, self._class_words, "classes", columns)
+        confidence = self._one(hints.confidence, floating, CONFIDENCE, "confidences", columns)
+        classes = self._one(hints.class_column, others, self._class_words, "classes", columns)
         if classes is None or confidence is None:  # whole numbers on both sides, or empty lists: names can tell
             rest = [name for name in columns if name not in (classes, confidence) and not is_named(name, TRUTH)]
             classes = classes or next(iter(named(rest, self._class_words)), None)
@@ -265,7 +265,7 @@ class _Finding:
         )
 
     def _ranked(self) -> Layout | None:
-        if self.hints.layout == "auto" and (self.hints.classes or self.hints.confidences):
+        if self.hints.layout == "auto" and (self.hints.class_column or self.hints.confidence):
             return None
         classes, confidences = numbered(self.free, self._class_words), numbered(self.free, CONFIDENCE)
         classes = classes or numbered(self.free, _CODED)
@@ -305,13 +305,13 @@ class _Finding:
     def _long(self) -> Layout | None:
         hints, stated = self.hints, self.hints.layout == "long"
         scalar = [name for name in self.free if self.table.is_scalar(name)]
-        confidences = [hints.confidences] if hints.confidences in scalar else named(scalar, CONFIDENCE)
+        confidences = [hints.confidence] if hints.confidence in scalar else named(scalar, CONFIDENCE)
         others = [name for name in scalar if name not in confidences]
-        classes = [hints.classes] if hints.classes in others else named(others, self._class_words)
+        classes = [hints.class_column] if hints.class_column in others else named(others, self._class_words)
         if not classes and stated and len(others) == 1 and not is_named(others[0], TRUTH):
             classes = others
         if not confidences or not classes:
-            if hints.confidences in scalar or (stated and confidences):
+            if hints.confidence in scalar or (stated and confidences):
                 which = _either("classes", others) if others else argument("class_column")
                 self._refuse(
                     f"confidences are in {listed(confidences)}, but which column holds the classes? Say {which}."
@@ -329,10 +329,10 @@ class _Finding:
 
     def _labels(self) -> Layout | None:
         hints, table, stated = self.hints, self.table, self.hints.layout == "labels"
-        sets = hints.truth or hints.sets is not None
+        sets = hints.truth or hints.set_separator is not None
         able = [name for name in self.free if table.is_scalar(name) or (sets and table.is_list(name))]
-        classes = [hints.classes] if hints.classes in able else named(able, self._class_words)
-        if hints.classes is None:
+        classes = [hints.class_column] if hints.class_column in able else named(able, self._class_words)
+        if hints.class_column is None:
             classes = [name for name in classes if not table.is_fraction(name)]  # a class of a wide table
             if not classes and len(self.free) == 1 and able and not self._is_no_label(able[0]):
                 classes = able
@@ -342,7 +342,7 @@ class _Finding:
             what = "outcome" if hints.truth else "classes"
             self._refuse(f"{listed(classes)} may all hold the labels. Say which: {_either(what, classes)}.")
         doubtful = [name for name in self.free if name not in classes and self._is_doubtful(name)]
-        if doubtful and not (stated and hints.classes in classes):
+        if doubtful and not (stated and hints.class_column in classes):
             self._refuse_labels(classes[0], doubtful)
         return self._layout("labels", classes)
 
@@ -387,7 +387,7 @@ class _Finding:
 
     def _wide(self) -> Layout | None:
         hints, table, stated = self.hints, self.table, self.hints.layout == "wide"
-        if hints.classes is not None and not stated:
+        if hints.class_column is not None and not stated:
             return None
         scalar = [name for name in self.free if table.is_scalar(name)]
         if hints.labels is not None:

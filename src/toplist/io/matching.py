@@ -110,7 +110,7 @@ def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
 def _known(one: CaseColumnRequest) -> list[str]:
     """The columns with known names of ids, the index of a dataframe first."""
     table, hints = one.table, one.hints
-    out = {hints.classes, hints.confidences, *ignored(table.names, hints.ignore)}
+    out = {hints.class_column, hints.confidence, *ignored(table.names, hints.ignore)}
     labels = set(hints.labels or ())
     others = [name for name in table.names if name not in labels]
     all_classes = bool(labels) and len(table.names) - len(others) == len(labels)
@@ -148,7 +148,7 @@ def _may_be_key(one: CaseColumnRequest, name: str) -> bool:
     table, hints = one.table, one.hints
     if name not in table.names or not table.is_scalar(name):
         return False
-    if name in (hints.classes, hints.confidences) or name in ignored(table.names, hints.ignore):
+    if name in (hints.class_column, hints.confidence) or name in ignored(table.names, hints.ignore):
         return False
     if name in (hints.labels or ()) or is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)):
         return False
@@ -161,7 +161,7 @@ def _is_key(one: CaseColumnRequest, name: str) -> bool:
     """Whether the values tell cases apart; those of a long table are there once per class."""
     if not _tells_apart(one.table.look(name)):
         return False
-    long = not one.hints.truth and bool(one.hints.confidences or named(one.table.names, CONFIDENCE))
+    long = not one.hints.truth and bool(one.hints.confidence or named(one.table.names, CONFIDENCE))
     return long or unique_values(one.table, name)
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from toplist._text import did_you_mean
+from toplist._typing import Blanks, Duplicates, Scale
 from toplist.errors import TopListError
-from toplist.io.layouts import KINDS, LayoutHints
-from toplist.lists import TopList, TopLists
-from toplist.lists.labelsets import LabelSets
-from toplist.lists.space import ClassSpace
-from toplist.lists.validation import Blanks, Duplicates, Repairs
+
+if TYPE_CHECKING:  # the command makes its options from these records, and its help waits for nothing else
+    from toplist.io.layouts import LayoutHints
+    from toplist.lists.space import ClassSpace
+    from toplist.lists.validation import Repairs
 
 TRUTH = "truth"  # the name of the truth among the files
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
-Scale = Literal["probability", "percent", "log"]
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "layout": ("auto", *KINDS),
+    "layout": get_args(LayoutName),
     "scale": get_args(Scale),
     "duplicates": get_args(Duplicates),
     "blanks": get_args(Blanks),
@@ -109,7 +109,9 @@ class ReadOptions:
     @property
     def repairs(self) -> Repairs:
         """What is repaired in lists."""
-        return Repairs(units=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+        from toplist.lists.validation import Repairs  # noqa: PLC0415
+
+        return Repairs(scale=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
@@ -306,7 +308,7 @@ class ReadRequest:
 
     def require_memory(self) -> None:
         """Of what is no file or frame, only the values can be read in several ways."""
-        made = all(isinstance(one, TopLists | TopList) for one in self.models.values())
+        made = all(_is_made(one) for one in self.models.values())
         for one in self.options.values():
             vain = next((what for what in one.given() if made or what not in _VALUES), None)
             if vain == "blanks":
@@ -343,19 +345,29 @@ def as_truth(value: Any) -> Truth:
 
 def hints_of(read: ReadOptions, space: ClassSpace | None) -> LayoutHints:
     """What is known about a table that is read alone."""
-    return replace(_hints(read, space, class_column=read.class_column), sets=None)
+    return replace(_hints(read, space, class_column=read.class_column), set_separator=None)
+
+
+def _is_made(data: Any) -> bool:
+    """Whether these are lists already."""
+    from toplist.lists import TopList, TopLists  # noqa: PLC0415
+
+    return isinstance(data, TopLists | TopList)
 
 
 def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | None, **known: Any) -> LayoutHints:
+    from toplist.io.layouts import LayoutHints  # noqa: PLC0415
+    from toplist.lists.labelsets import LabelSets  # noqa: PLC0415
+
     separator = "" if read.set_separator is None and isinstance(space, LabelSets) else read.set_separator
     return LayoutHints(
         layout=read.layout,
         case=read.case,
-        classes=class_column,
-        confidences=read.confidence,
+        class_column=class_column,
+        confidence=read.confidence,
         labels=_labels(space),
         size=None if space is None or space.per_case else space.size,
-        sets=separator,
+        set_separator=separator,
         blanks=read.blanks,
         ignore=tuple(read.ignore),
         by_position=read.by_position,
@@ -372,7 +384,7 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
     """Options that `ReadOptions` has, with values that it takes."""
     if isinstance(data, Source | Truth):
         raise TopListError(f"a {kind} is made of data, not of a {type(data).__name__}.")
-    if options and kind == "Source" and isinstance(data, TopLists | TopList):
+    if options and kind == "Source" and _is_made(data):
         raise TopListError(f"{next(iter(options))} has no effect on lists that are made: give it where they are made.")
     known = [one.name for one in fields(ReadOptions)]
     odd = next((name for name in options if name not in known), None)

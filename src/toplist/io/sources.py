@@ -148,7 +148,7 @@ def _apart(one: CaseColumnRequest, truth: CaseColumnRequest) -> CaseColumnReques
         raise FileError(
             one.table.source, f"the truth, {truth.table.source}, is among these files: name the predictions without it."
         )
-    outcome = truth.hints.classes
+    outcome = truth.hints.class_column
     if outcome is None:
         raise FileError(
             one.table.source,

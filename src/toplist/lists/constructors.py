@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array
+from toplist._typing import Duplicates, Scale
 from toplist.core.kernel import Rows
 from toplist.errors import MassError, ShapeError
 from toplist.lists import flatten
@@ -20,7 +21,7 @@ from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.error_messages import as_a_whole, wrong_width
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space
-from toplist.lists.validation import Duplicates, Repairs, Units, admit
+from toplist.lists.validation import Repairs, admit
 
 
 class Constructors:
@@ -37,7 +38,7 @@ class Constructors:
         *,
         ids: Any = None,
         log_rest: Any = None,
-        units: Units = "probability",
+        scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
     ) -> Any:
@@ -55,7 +56,7 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        units : {"probability", "percent", "log"}, default "probability"
+        scale : {"probability", "percent", "log"}, default "probability"
             Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
@@ -73,7 +74,7 @@ class Constructors:
         >>> tl.TopLists.from_topk([[3, 1]], [[0.6, 0.3]], 5)
         TopLists(1 case, k = 2, 5 classes)
         """
-        repairs = Repairs(units=units, normalize=normalize, duplicates=duplicates)
+        repairs = Repairs(scale=scale, normalize=normalize, duplicates=duplicates)
         if is_foreign(confidences):
             return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, ids=ids, repairs=repairs)
         rows, space = flatten.rectangle(classes, confidences, space, log_rest)
@@ -89,7 +90,7 @@ class Constructors:
         *,
         ids: Any = None,
         log_rest: Any = None,
-        units: Units = "probability",
+        scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
     ) -> Self:
@@ -109,7 +110,7 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        units : {"probability", "percent", "log"}, default "probability"
+        scale : {"probability", "percent", "log"}, default "probability"
             Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
@@ -128,7 +129,7 @@ class Constructors:
         TopLists(2 cases, k from 0 to 2, 5 classes)
         """
         rows, space = flatten.ragged(offsets, classes, confidences, space, log_rest)
-        return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
+        return cls._admit(rows, space, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
 
     @classmethod
     def from_dicts(
@@ -138,7 +139,7 @@ class Constructors:
         *,
         ids: Any = None,
         log_rest: Any = None,
-        units: Units = "probability",
+        scale: Scale = "probability",
         normalize: bool = False,
     ) -> Self:
         """One mapping from class to confidence per case; an empty one is the empty list.
@@ -153,7 +154,7 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        units : {"probability", "percent", "log"}, default "probability"
+        scale : {"probability", "percent", "log"}, default "probability"
             Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
@@ -170,7 +171,7 @@ class Constructors:
         TopLists(2 cases, k from 0 to 1, 10 classes)
         """
         rows, space = flatten.dicts(lists, space, log_rest)
-        return cls._admit(rows, space, ids, Repairs(units=units, normalize=normalize))
+        return cls._admit(rows, space, ids, Repairs(scale=scale, normalize=normalize))
 
     @classmethod
     def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> Self:
@@ -210,7 +211,7 @@ class Constructors:
         k: int | None = None,
         *,
         ids: Any = None,
-        units: Units = "probability",
+        scale: Scale = "probability",
         normalize: bool = False,
     ) -> Self:
         """Distributions, one row per case and one column per class.
@@ -225,7 +226,7 @@ class Constructors:
             Keep the k most likely classes of each case.
         ids : array-like, optional
             Case ids, one per case.
-        units : {"probability", "percent", "log"}, default "probability"
+        scale : {"probability", "percent", "log"}, default "probability"
             Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
@@ -242,7 +243,7 @@ class Constructors:
         TopList({1: 0.5}, rest=0.5 over 2 classes)
         """
         rows, space = flatten.dense(p, space)
-        full = cls._admit_whole(rows, space, ids, Repairs(units=units, normalize=normalize))
+        full = cls._admit_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize))
         return full if k is None else full.truncate(k)
 
     @classmethod
@@ -282,7 +283,7 @@ class Constructors:
         space: Any = None,
         *,
         ids: Any = None,
-        units: Units = "probability",
+        scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
     ) -> Self:
@@ -296,7 +297,7 @@ class Constructors:
             The classes; by default one per column.
         ids : array-like, optional
             Case ids, one per case.
-        units : {"probability", "percent", "log"}, default "probability"
+        scale : {"probability", "percent", "log"}, default "probability"
             Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
@@ -322,7 +323,7 @@ class Constructors:
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = flatten.ragged(offsets, codes, t, known, None)
-        return cls._admit(rows, known, ids, Repairs(units=units, normalize=normalize, duplicates=duplicates))
+        return cls._admit(rows, known, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
 
     @classmethod
     def _admit(
@@ -345,7 +346,7 @@ class Constructors:
         try:
             return cls._admit(rows, space, ids, repairs)
         except MassError as error:
-            if repairs.units != "probability":
+            if repairs.scale != "probability":
                 raise
             raise as_a_whole(error, rows.confidences.reshape(len(rows), -1)) from None
 

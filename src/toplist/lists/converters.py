@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_flat, as_floats
+from toplist._typing import Scale
 from toplist.core.kernel import Rows
 from toplist.errors import ClassError, ShapeError, SpaceError, TopListError
 from toplist.lists.device import DeviceLists
@@ -20,7 +21,7 @@ from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.space import ClassSpace, as_space
 from toplist.lists.toplist import TopList
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import Repairs, Units
+from toplist.lists.validation import Repairs
 
 PREFIX = "__label__"  # of fastText's labels
 _ENTRY = frozenset(("label", "score"))
@@ -69,7 +70,7 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     if isinstance(what, DeviceLists):
         raise TopListError("this works on lists in memory, not on DeviceLists: make them from numpy arrays.")
     how = Repairs() if repairs is None else repairs
-    options: dict[str, Any] = {"units": how.units, "normalize": how.normalize}
+    options: dict[str, Any] = {"scale": how.scale, "normalize": how.normalize}
     known = None if space is None else as_space(space)
     several = isinstance(what, list | tuple)
     sets = _as_sets(what, known) if isinstance(known, LabelSets) else None
@@ -251,8 +252,8 @@ def _as_sets(what: Any, space: LabelSets) -> Any:
     return what if are_bits(values) and not certain else None
 
 
-def raw_rows(predictions: Any, space: Any = None, *, units: Units = "probability") -> tuple[Rows, ClassSpace]:
-    """Rows with the numbers as they were given, in their `units`, and the space.
+def raw_rows(predictions: Any, space: Any = None, *, scale: Scale = "probability") -> tuple[Rows, ClassSpace]:
+    """Rows with the numbers as they were given, in their `scale`, and the space.
 
     Predictions are lists, an (n, m) array, a pair of classes and confidences, (n, k) or one sequence per case, a triple
     of offsets, classes and confidences, a CSR matrix, a mapping per case, what a pipeline of Hugging Face or fastText
@@ -264,7 +265,7 @@ def raw_rows(predictions: Any, space: Any = None, *, units: Units = "probability
     >>> rows.classes, rows.confidences, rows.offsets
     (array([0, 2]), array([ 0.7, -1. ]), array([0, 2, 2]))
     """
-    Repairs(units=units)
+    Repairs(scale=scale)
     if isinstance(predictions, TopList):
         predictions = predictions.batch
     if isinstance(predictions, TopLists):

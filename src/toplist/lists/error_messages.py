@@ -43,8 +43,8 @@ LABEL_SETS = (
 )
 
 ARGUMENTS: dict[str, tuple[str, Any]] = {  # what the remedies ask for
-    "logs": ("units", "log"),
-    "percent": ("units", "percent"),
+    "logs": ("scale", "log"),
+    "percent": ("scale", "percent"),
     "normalize": ("normalize", True),
     "summed": ("duplicates", "sum"),
     "dropped": ("blanks", "drop"),

@@ -19,7 +19,7 @@ from toplist.lists.validation import Repairs, admit
 def from_logs(
     offsets: Any, classes: Any, log_confidences: Any, space: Any, *, log_rest: Any = None, ids: Any = None
 ) -> TopLists:
-    """Lists as `TopLists.from_ragged` makes them with `units="log"`, but however small the confidences are.
+    """Lists as `TopLists.from_ragged` makes them with `scale="log"`, but however small the confidences are.
 
     Nothing counts as a repair, and no logarithm is taken for a mark: one of -30000 is that of a set of 100,000 labels.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._typing import Blanks, Duplicates, Scale
 from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.core.validity import doubles, inspect
@@ -17,23 +18,19 @@ from toplist.lists.error_messages import SENTINEL, bad_case, complain, first_bad
 from toplist.lists.flatten import exponentiate, from_percent, keep_logs
 from toplist.lists.space import ClassSpace
 
-Units = Literal["probability", "percent", "log"]
-Duplicates = Literal["error", "sum"]
-Blanks = Literal["error", "drop"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
     """Repairs that the caller asks for by name. Nothing is repaired otherwise."""
 
-    units: Units = "probability"
+    scale: Scale = "probability"
     normalize: bool = False
     duplicates: Duplicates = "error"
     blanks: Blanks = "error"  # of files and frames: a class without a confidence, or a confidence without a class
 
     def __post_init__(self) -> None:
-        if self.units not in ("probability", "percent", "log"):
-            raise TopListError(f'units are "probability", "percent" or "log", not {self.units!r}.')
+        if self.scale not in ("probability", "percent", "log"):
+            raise TopListError(f'scale is "probability", "percent" or "log", not {self.scale!r}.')
         if not isinstance(self.normalize, bool):
             raise TopListError(f"normalize is True or False, not {self.normalize!r}.")
         if self.duplicates not in ("error", "sum"):
@@ -46,13 +43,13 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Check
     """Check every value of every row, or raise the error that names the first bad case."""
     _check_shapes(rows, space, ids)
     counts: dict[str, int] = {}
-    if repairs.units == "log":
+    if repairs.scale == "log":
         _refuse_sentinels(rows, space, ids)
         rows = exponentiate(rows)
-    elif repairs.units == "percent":
+    elif repairs.scale == "percent":
         rows = from_percent(rows)
-    if repairs.units != "probability":
-        counts[f"units: {repairs.units}"] = len(rows)
+    if repairs.scale != "probability":
+        counts[f"scale: {repairs.scale}"] = len(rows)
     slack, found, seen = inspect(rows)
     for bits, name, wanted, mend in (
         (flags.TINY_NEGATIVE, "rounded up to zero", True, _clip),

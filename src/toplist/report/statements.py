@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from toplist.inference.score_difference import Decided
 
 MOST = 3  # pairs that disagree, before the others are counted
-UNITS = "units: "  # how numbers were read, which is no repair
+SCALE = "scale: "  # how numbers were read, which is no repair
 _UNSURE = 8  # sentences about single pairs, before the table has to do
 _FAR = 10  # times the units there are: beyond it, what it would take is a guess at nothing
 _GUESS = "zero-one"  # the rule that is one minus accuracy
@@ -83,7 +83,7 @@ def notes(results: Comparison) -> tuple[str, ...]:
     if few and results.min_cases is not None:
         who = listed(f"{plain(row.name)} ({count(row.cases)})" for row in few)
         found.append(f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {who}.")
-    found += [f"{plain(o.name)} was read in {plain(units)} units." for o in results.origins for units in read_in(o)]
+    found += [f"{plain(o.name)} was read on the {plain(scale)} scale." for o in results.origins for scale in read_in(o)]
     files = [(o.name, repaired(o)) for o in results.origins] + [("the truth", results.truth_repairs)]
     found += [f"Repaired in {plain(file)}: {done}." for file, counts in files if (done := repairs(counts))]
     if any(mark.infinite for row in _rows(results) for mark in row.scores.values()):
@@ -165,12 +165,12 @@ def policy(results: Comparison, shown: Shown) -> Sentence:
 
 def read_in(origin: Source) -> list[str]:
     """The units in which numbers were read, where these are no probabilities."""
-    return [what.removeprefix(UNITS) for what, n in origin.repairs.items() if n and what.startswith(UNITS)]
+    return [what.removeprefix(SCALE) for what, n in origin.repairs.items() if n and what.startswith(SCALE)]
 
 
 def repaired(origin: Source) -> dict[str, int]:
     """What was repaired, and in how many cases."""
-    return {what: n for what, n in origin.repairs.items() if n and not what.startswith(UNITS)}
+    return {what: n for what, n in origin.repairs.items() if n and not what.startswith(SCALE)}
 
 
 def repairs(counts: Mapping[str, int], limit: int = LIMIT) -> str:

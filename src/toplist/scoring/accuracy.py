@@ -93,6 +93,7 @@ def top_k_error(lists: Any, y: Any, *, k: int, sample_weight: Any = None, space:
     Returns
     -------
     float
+        The share of cases whose outcome is not among the k most confident classes.
 
     Examples
     --------
@@ -120,6 +121,7 @@ def coverage(lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None
     Returns
     -------
     float
+        The share of cases whose outcome is listed.
 
     Examples
     --------

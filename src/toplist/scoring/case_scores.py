@@ -139,11 +139,12 @@ class CaseScores:
         ks : sequence of int, default ()
             The k of top-k errors.
         penalty : float, optional
-            What an invalid list pays; by default what each rule's own penalty is.
+            What an invalid list pays; by default 1 % of the uniform score.
 
         Returns
         -------
         CaseScores
+            One row per list.
 
         """
         n = len(lists)
@@ -170,6 +171,7 @@ class CaseScores:
         Returns
         -------
         CaseScores
+            As many rows as the parts have together.
 
         """
         if len(parts) == 1:
@@ -213,6 +215,7 @@ class CaseScores:
         Returns
         -------
         CaseScores
+            These rows, with all their columns.
 
         """
         scores = self.scores[:, at]
@@ -226,26 +229,14 @@ class CaseScores:
         )
 
     def columns(self) -> dict[str, Any]:
-        """All columns by name: metadata, scores, scores without the penalty where any list paid it, metrics.
-
-        Returns
-        -------
-        dict from str to array
-
-        """
+        """All columns by name: metadata, scores, scores without the penalty where any list paid it, metrics."""
         found = dict(self.metadata) | dict(zip(self.rules, self.scores, strict=True))
         if self.unpenalised is not self.scores:
             found |= {f"{rule}_unpenalised": column for rule, column in zip(self.rules, self.unpenalised, strict=True)}
         return found | dict(self.metrics)
 
     def to_arrow(self) -> Any:
-        """The columns as a `pyarrow.Table`.
-
-        Returns
-        -------
-        pyarrow.Table
-
-        """
+        """The columns as a `pyarrow.Table`."""
         pa = need("pyarrow")
         made = {
             name: column if isinstance(column, pa.Array) else _arrow(column) for name, column in self.columns().items()
@@ -253,24 +244,12 @@ class CaseScores:
         return pa.table(made)
 
     def to_pandas(self) -> Any:
-        """The columns as a pandas frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-
-        """
+        """The columns as a pandas frame."""
         pandas = load("pandas", "a pandas frame needs pandas: pip install pandas")
         return pandas.DataFrame({name: _plain(column) for name, column in self.columns().items()})
 
     def to_polars(self) -> Any:
-        """The columns as a polars frame.
-
-        Returns
-        -------
-        polars.DataFrame
-
-        """
+        """The columns as a polars frame."""
         polars = load("polars", "a polars frame needs polars: pip install polars")
         return polars.DataFrame({name: _plain(column) for name, column in self.columns().items()})
 

@@ -147,7 +147,7 @@ def cut_scores(lists: TopLists, codes: Codes, ks: Codes, *, rule: Rule) -> Itera
     longest = int(lists.sizes.max(initial=0))
     for here, block in _blocks(lists, codes, ks, max(1, _CELLS // (longest + len(ks) + 1))):
         with np.errstate(all="ignore"):
-            yield here, np.ascontiguousarray(np.asarray(rule.scores(block)).T)  # weighted sums go by rows
+            yield here, np.ascontiguousarray(np.asarray(rule.scores(block)).T)
 
 
 def _blocks(lists: TopLists, codes: Codes | None, ks: Codes, step: int) -> Iterator[tuple[slice, TruncatedLists]]:

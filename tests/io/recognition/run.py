@@ -41,7 +41,7 @@ def in_python(one: Combination, folder: Path) -> Ending:
     except tl.TopListError as error:
         return Ending(sentence=str(error))
     told = board.to_dict()
-    results: Any = board.results
+    results: Any = board.comparison
     reading, truth_reading = results.origins[0].reading, results.truth_reading
     assert (told["origins"][0]["reading"], told["truth_reading"]) == (reading, truth_reading)
     return Ending(board[NAME].scores["brier"].mean.value, reading, truth_reading)

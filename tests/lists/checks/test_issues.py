@@ -122,9 +122,9 @@ LONG = [dict(enumerate(p[p > 0.05].tolist())) for p in np.sort(rng.dirichlet(np.
 NAMED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "not finite": ([{"a": math.nan}, {"a": 0.5}], 3, {}, "not finite"),
     "sentinel": ([{"a": 0.5, "b": -9999}] * 4, 3, {}, "-9999 occurs 4 times"),
-    "looks like percent": ([{"a": 60.0, "b": 30.0}] * 3, 3, {}, "units='percent'"),
-    "looks like log-probabilities": ([{"a": -0.2, "b": -2.5}] * 3, 3, {}, "units='log'"),
-    "looks like probabilities": (DISTRIBUTIONS, 6, {"units": "percent"}, "units='percent' may be wrong"),
+    "looks like percent": ([{"a": 60.0, "b": 30.0}] * 3, 3, {}, "scale='percent'"),
+    "looks like log-probabilities": ([{"a": -0.2, "b": -2.5}] * 3, 3, {}, "scale='log'"),
+    "looks like probabilities": (DISTRIBUTIONS, 6, {"scale": "percent"}, "scale='percent' may be wrong"),
     "looks like marginals": (rng.random((50, 6)), None, {}, "best_sets"),
     "looks like label sets": ((rng.random((50, 6)) < 0.5).astype(float), None, {}, "LabelSets"),
     "class twice": (([["a", "a"]], [[0.3, 0.2]]), 5, {}, "duplicates='sum'"),
@@ -197,9 +197,9 @@ def test_single_precision_is_no_rounding_and_rounding_is_seen_through_it() -> No
 
 def test_logarithms_are_judged_as_what_they_stand_for() -> None:
     logs = np.log(DISTRIBUTIONS)
-    assert not found(logs, units="log")
+    assert not found(logs, scale="log")
     marked = np.where(rng.random(logs.shape) < 0.1, -9999.0, logs)
-    assert "-9999" in found(marked, units="log")["sentinel"].message
+    assert "-9999" in found(marked, scale="log")["sentinel"].message
     lists = from_logs([0, 2], [0, 1], [-2000.0, -2001.0], 2**10000, log_rest=[0.0])
     assert not QualityCounts.at(lists).issues()  # too small for a number, and no zero
     nothing = from_logs([0, 2], [0, 1], [-2000.0, -math.inf], 2**10000, log_rest=[0.0])
@@ -237,7 +237,7 @@ def test_top_lists_of_one_length_and_four_digits_are_not_odd() -> None:
     classes = np.tile(np.arange(5), (200, 1))
     for told in (TOP[:, :5], np.round(TOP[:, :5], 4), TOP[:, :5].astype(np.float32)):
         assert not found((classes, told), 1000)
-    assert not found((classes, np.log(TOP[:, :5])), 50_000, units="log")
+    assert not found((classes, np.log(TOP[:, :5])), 50_000, scale="log")
 
 
 def test_classes_of_parts_add_up() -> None:

@@ -75,5 +75,5 @@ def test_what_has_no_shape_is_one_sentence(given: Any) -> None:
 
 
 def test_units_are_known_ones() -> None:
-    with pytest.raises(TopListError, match="units are"):
-        raw_rows(P, units="parts")  # type: ignore[arg-type]
+    with pytest.raises(TopListError, match="scale is"):
+        raw_rows(P, scale="parts")  # type: ignore[arg-type]

@@ -131,7 +131,7 @@ def test_a_rest_that_does_not_add_up_is_refused(lib: Library) -> None:
     )
 
 
-@pytest.mark.parametrize("option", [{"units": "percent"}, {"normalize": True}, {"duplicates": "sum"}], ids=str)
+@pytest.mark.parametrize("option", [{"scale": "percent"}, {"normalize": True}, {"duplicates": "sum"}], ids=str)
 def test_repairs_are_for_numpy(lib: Library, option: dict[str, Any]) -> None:
     with pytest.raises(tl.TopListError) as caught:
         T.from_topk(lib.array([[0, 1]]), lib.array([[0.5, 0.25]]), 5, **option)

@@ -37,7 +37,7 @@ def one(worse="worse", better="better", called="case 7"):
 
 def test_material_finds_the_cases_that_decide_on_the_cases_of_both() -> None:
     found, bold, shy, y = board(ids=[f"id {i}" for i in range(N)])
-    (decided,) = found.material().decided([(0, 1)], ("bold", "shy"), "brier", 5)
+    (decided,) = found.details().decided([(0, 1)], ("bold", "shy"), "brier", 5)
     d = tl.score(bold, y) - tl.score(shy, y)
     assert decided.found.difference / decided.weight == pytest.approx(found.difference("bold", "shy").value)
     assert [x.case for x in decided.found.favour_b] == np.argsort(-d, kind="stable")[:5].tolist()
@@ -85,7 +85,7 @@ def test_files_name_the_deciding_cases_by_their_ids(tmp_path) -> None:
     (tmp_path / "y.csv").write_text("\n".join(["case,outcome", *(f"x{i},{c}" for i, c in enumerate(y))]))
     files = {name: tmp_path / f"{name}.csv" for name in ("bold", "shy")}
     found = tl.compare(files, tmp_path / "y.csv", space=5)
-    (decided,) = found.material().decided([(0, 1)], ("bold", "shy"), "brier", 3)
+    (decided,) = found.details().decided([(0, 1)], ("bold", "shy"), "brier", 3)
     assert decided.found.accuracy_a == pytest.approx(tl.accuracy(bold, y))
     assert all(decided.called[x.case] == f"x{x.case}" for x in (*decided.found.favour_a, *decided.found.favour_b))
 

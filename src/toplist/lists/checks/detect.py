@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from toplist.lists.columns import row_sums
 from toplist.lists.error_messages import SENTINEL
 from toplist.lists.flatten import exponentiate, from_percent
 
+K = TypeVar("K")
+C = TypeVar("C", bound=Collection[str])
 DIGITS: Final = (1, 2, 3, 4)  # to which confidences may have been rounded
 EDGES: Final = (1e-6, 1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)  # where lists may have been cut
 _BAD: Final = flags.NOT_FINITE | flags.NEGATIVE | flags.ABOVE_ONE
@@ -58,18 +60,18 @@ class CaseFlags:
         return tuple(int(np.count_nonzero((self.least >= edge) & (self.least < 1.1 * edge))) for edge in EDGES)
 
 
-def detect(rows: Rows, units: str = "probability") -> CaseFlags:
+def detect(rows: Rows, scale: str = "probability") -> CaseFlags:
     """Which unvalidated cases have which issue."""
     written = rows.confidences
     finite = np.isfinite(written)
-    top = {"probability": 1.0, "percent": 100.0, "log": 0.0}[units]
+    top = {"probability": 1.0, "percent": 100.0, "log": 0.0}[scale]
     impossible = finite & (written > top + max(top, 1.0) * 1e-6)
-    impossible |= finite & ((written <= SENTINEL) if units == "log" else (written < -top * 1e-6))
-    if units == "log":
+    impossible |= finite & ((written <= SENTINEL) if scale == "log" else (written < -top * 1e-6))
+    if scale == "log":
         with np.errstate(over="ignore"):
             rows = exponentiate(rows)
         rows = replace(rows, confidences=np.where(written <= SENTINEL, written, rows.confidences))
-    elif units == "percent":
+    elif scale == "percent":
         rows = from_percent(rows)
     with np.errstate(invalid="ignore", over="ignore"):
         found = inspect(rows)[1]
@@ -82,7 +84,7 @@ def detect(rows: Rows, units: str = "probability") -> CaseFlags:
         kinds["too many classes"] = _too_long(rows, found)
         kinds |= _shapes(rows, t, sizes)
         kinds["invalid"] = _invalid(rows, found) & sound & ~kinds["mass above one"]
-        kinds["percent"], kinds["logs"] = _units(written, rows, units)
+        kinds["percent"], kinds["logs"] = _wrong_scale(written, rows, scale)
         wrong = kinds["mass above one"] | kinds["incomplete distribution"]
         near = np.abs(1.0 - sums)
         misses = tuple(int(np.count_nonzero(wrong & (near <= sizes * 0.5 * 10.0**-d + 1e-9))) for d in DIGITS)
@@ -148,11 +150,11 @@ def _once(rows: Rows, cases: NDArray[np.intp]) -> Rows:
     return replace(part, offsets=offsets, classes=codes[keep], confidences=t, log_confidences=logs)
 
 
-def _units(written: NDArray[Any], rows: Rows, units: str) -> tuple[Bools, Bools]:
+def _wrong_scale(written: NDArray[Any], rows: Rows, scale: str) -> tuple[Bools, Bools]:
     """Cases whose numbers would do as percentages, and those that would as logarithms."""
     offsets, sizes, n = rows.offsets, np.diff(rows.offsets), len(rows)
     nothing = np.zeros(n, bool)
-    if units != "probability":
+    if scale != "probability":
         return nothing, nothing
     v = written.astype(np.float64, copy=False)
     some = sizes > 0
@@ -200,13 +202,13 @@ class Numbers:
 
     def __add__(self, other: Numbers) -> Numbers:
         both = None if self.distinct is None or other.distinct is None else self.distinct | other.distinct
-        odd = None if self.odd is None or other.odd is None else _summed(self.odd, other.odd)
+        odd = None if self.odd is None or other.odd is None else summed(self.odd, other.odd)
         return Numbers(
             self.steps & other.steps,
             self.inner + other.inner,
             None if both is None or len(both) > DISTINCT else both,
             max(self.largest, other.largest),
-            _summed(self.marks, other.marks),
+            summed(self.marks, other.marks),
             None if odd is None or len(odd) > _ODD else odd,
         )
 
@@ -255,8 +257,9 @@ class Numbers:
         return value, count
 
 
-def _summed(a: Mapping[float, int], b: Mapping[float, int]) -> dict[float, int]:
-    return {value: a.get(value, 0) + b.get(value, 0) for value in {**a, **b}}
+def summed(a: Mapping[K, int], b: Mapping[K, int]) -> dict[K, int]:
+    """Counts of both, by key."""
+    return {key: a.get(key, 0) + b.get(key, 0) for key in {**a, **b}}
 
 
 def _steps(t: NDArray[Any]) -> int:
@@ -279,8 +282,8 @@ def _distinct(t: NDArray[Any]) -> frozenset[float] | None:
     return frozenset(found.astype(np.float64).tolist()) if len(found) <= DISTINCT else None
 
 
-_MOST: Final = 5_000  # different classes that are kept track of
-_ENOUGH: Final = 30  # cases of which none is right, before that is remarkable
+_MOST: Final = 5_000  # different classes that are tracked
+_ENOUGH: Final = 30  # cases without a hit, before that is remarkable
 _RARE: Final = 0.01
 
 CaseCounts = Mapping[str, int]
@@ -288,27 +291,29 @@ CaseCounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Cases by the class that is guessed first, by the class that happened, and all that are listed above zero.
+    """Cases by their first guess and by their outcome, and the classes that are listed above zero.
 
-    None where there are more classes than are kept track of.
+    None where there are more classes than are tracked.
     """
 
     first: CaseCounts | None = None
-    happened: CaseCounts | None = None
+    outcomes: CaseCounts | None = None
     listed: frozenset[str] | None = None
-    known: bool = False  # whether any case was looked at
+    known: bool = False  # whether any case was counted
     cases: int = 0
-    right: int = 0  # cases whose first guess happened
-    held: int = 0  # cases that list what happened above zero
+    right: int = 0  # cases whose first guess is the outcome
+    held: int = 0  # cases that list the outcome above zero
 
     def __add__(self, other: Classes) -> Classes:
         if not (self.known and other.known):
             return self if self.known else other
+        first = None if self.first is None or other.first is None else summed(self.first, other.first)
+        outcomes = None if self.outcomes is None or other.outcomes is None else summed(self.outcomes, other.outcomes)
         listed = None if self.listed is None or other.listed is None else self.listed | other.listed
         return Classes(
-            _summed_classes(self.first, other.first),
-            _summed_classes(self.happened, other.happened),
-            None if listed is None or len(listed) > _MOST else listed,
+            _tracked(first),
+            _tracked(outcomes),
+            _tracked(listed),
             True,
             self.cases + other.cases,
             self.right + other.right,
@@ -338,17 +343,17 @@ class Classes:
 
     @property
     def never_happen(self) -> CaseCounts:
-        """First guesses that never happen though chance would have it so, with their cases, the most frequent first."""
-        return _without(self.first, self.happened, self.right, self.cases)
+        """First guesses that are never the outcome, beyond chance, with their cases, the most frequent first."""
+        return _without(self.first, self.outcomes, self.right, self.cases)
 
     @property
     def never_listed(self) -> CaseCounts:
-        """What happens, again and again, and is never listed above zero, with its cases, the most frequent first."""
-        return _without(self.happened, self.listed, self.held, self.cases)
+        """Outcomes that are never listed above zero, beyond chance, with their cases, the most frequent first."""
+        return _without(self.outcomes, self.listed, self.held, self.cases)
 
 
 def _held(rows: Rows, codes: NDArray[np.int64]) -> int:
-    """How many cases list above zero what happened."""
+    """How many cases list the outcome above zero."""
     t, none = (rows.confidences, 0.0) if rows.log_confidences is None else (rows.log_confidences, -np.inf)
     if rows.classes is None:
         known = np.flatnonzero(codes >= 0)
@@ -403,14 +408,12 @@ def _called(codes: NDArray[Any], cases: NDArray[Any], name: Any) -> CaseCounts |
     ):
         called = name(at, code)
         found[called] = found.get(called, 0) + count
-    return found if len(found) <= _MOST else None
+    return _tracked(found)
 
 
-def _summed_classes(a: CaseCounts | None, b: CaseCounts | None) -> CaseCounts | None:
-    if a is None or b is None:
-        return None
-    both = {name: a.get(name, 0) + b.get(name, 0) for name in {**a, **b}}
-    return both if len(both) <= _MOST else None
+def _tracked(found: C | None) -> C | None:
+    """What was found, unless it is of more classes than are tracked."""
+    return None if found is None or len(found) > _MOST else found
 
 
 def _without(these: CaseCounts | None, those: Any, hits: int, cases: int) -> CaseCounts:

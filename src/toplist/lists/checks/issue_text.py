@@ -89,7 +89,7 @@ def _first(found: Count) -> str:
 
 
 def _largest(counts: QualityCounts) -> str:
-    scale = {"probability": "", "percent": " percent", "log": " as a logarithm"}[counts.units]
+    scale = {"probability": "", "percent": " percent", "log": " as a logarithm"}[counts.scale]
     return f"{counts.numbers.largest:g}{scale}"
 
 

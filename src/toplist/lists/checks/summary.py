@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.core.kernel import Rows
-from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Numbers, detect
+from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Numbers, detect, summed
 from toplist.lists.checks.issue_text import REPAIRED, message
 from toplist.lists.checks.names import MemoryNames, Names
 from toplist.lists.outcomes import as_codes, is_soft
@@ -75,8 +75,7 @@ class ListSummary:
     invalid: int = 0
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        sizes = {k: self.sizes.get(k, 0) + other.sizes.get(k, 0) for k in {**self.sizes, **other.sizes}}
-        return ListSummary(sizes, self.mass + other.mass, self.invalid + other.invalid)
+        return ListSummary(summed(self.sizes, other.sizes), self.mass + other.mass, self.invalid + other.invalid)
 
     @classmethod
     def of(cls, lists: TopLists) -> ListSummary:
@@ -123,7 +122,7 @@ class QualityCounts:
     """
 
     cases: int = 0
-    units: str = "probability"
+    scale: str = "probability"
     ranked: bool = False  # whether lists are told to have the most confident class first
     counts: Mapping[str, Count] = field(default_factory=dict)
     numbers: Numbers = field(default_factory=Numbers)
@@ -140,11 +139,11 @@ class QualityCounts:
             return self if self.cases else other
         return QualityCounts(
             self.cases + other.cases,
-            self.units,
+            self.scale,
             self.ranked,
             {kind: self.count(kind) + other.count(kind) for kind in {**self.counts, **other.counts}},
             self.numbers + other.numbers,
-            {k: self.sizes.get(k, 0) + other.sizes.get(k, 0) for k in {**self.sizes, **other.sizes}},
+            summed(self.sizes, other.sizes),
             self.classes + other.classes,
             (min(self.sums[0], other.sums[0]), max(self.sums[1], other.sums[1])),
             tuple(a + b for a, b in zip(self.misses, other.misses, strict=True)),
@@ -170,8 +169,8 @@ class QualityCounts:
     @property
     def sentinel(self) -> tuple[float, int] | None:
         """The same impossible number again and again, and how often it is there."""
-        found = self.numbers.mark(in_logs=self.units == "log" or _logs(self) is not None)
-        percent = self.units == "probability" and _percent(self) is not None
+        found = self.numbers.mark(in_logs=self.scale == "log" or _logs(self) is not None)
+        percent = self.scale == "probability" and _percent(self) is not None
         return None if found is None or (percent and 0 < found[0] <= 100) else found
 
     @property
@@ -191,7 +190,7 @@ class QualityCounts:
         rows: Rows,
         space: ClassSpace,
         *,
-        units: str = "probability",
+        scale: str = "probability",
         ranked: bool = False,
         position: NDArray[Any] | None = None,
         names: Names | None = None,
@@ -206,14 +205,14 @@ class QualityCounts:
         `local` codes mean another class in every case.
         """
         n = len(rows)
-        found, where = detect(rows, units), np.arange(n) if position is None else position
+        found, where = detect(rows, scale), np.arange(n) if position is None else position
         called: Names = MemoryNames(space) if names is None else names
         kinds = {**found.kinds, **(also or {})}
         filled = found.sums[found.sizes > 0]
         classes = Classes() if codes is None or local else Classes.of(found.rows, codes, called)
         return cls(
             n,
-            units,
+            scale,
             ranked,
             {kind: _counted(which, where, called) for kind, which in kinds.items() if which.any()},
             Numbers.of(found.written, found.rows.confidences, found.impossible),
@@ -341,7 +340,7 @@ def _order(counts: QualityCounts) -> Count | None:
 
 def _not_percent(counts: QualityCounts) -> Count | None:
     """Percentages that never reach even one."""
-    low = counts.units == "percent" and 0 < counts.numbers.largest <= 1 and counts.numbers.inner >= _ENOUGH
+    low = counts.scale == "percent" and 0 < counts.numbers.largest <= 1 and counts.numbers.inner >= _ENOUGH
     return Count(counts.cases) if low else None
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from toplist._arguments import as_count, as_floats, as_whole
-from toplist._typing import Floats, Ints
-from toplist.errors import ConfidenceError, ShapeError, SpaceError, TopListError
+from toplist._arguments import as_count, as_whole
+from toplist._typing import Floats
+from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
-from toplist.multilabel.chains.models import ChainModel, FittedChain, Links, OwnChain, as_logistic
-from toplist.multilabel.chains.search import ROWS, Tree, follow_beam, given_not_empty, search_exactly
+from toplist.multilabel.chains.models import as_chain, chunks
+from toplist.multilabel.chains.search import Tree, follow_beam, given_not_empty, search_exactly
 from toplist.multilabel.marginal_probabilities import no_sets
 from toplist.multilabel.support import lists_of_sets
 
@@ -85,7 +83,7 @@ def chain_sets(
     >>> chain_sets(Weather(), np.array([[0.3]]), 1, LabelSets(["wind", "rain"]))[0]
     TopList({{}: 0.56}, rest=0.44 over 3 classes)
     """
-    model, rows = read(chain, X)
+    model, rows = as_chain(chain, X)
     known = _as_space(space, len(model.order))
     k = as_count(k)
     beam = _beam_width(search, width, most, k)
@@ -141,7 +139,7 @@ def chain_log_p(chain: Any, X: Any, sets: Any) -> Floats:
     >>> np.exp(chain_log_p(Weather(), np.array([[0.3]]), [[0, 0]])).round(2)
     array([0.56])
     """
-    model, rows = read(chain, X)
+    model, rows = as_chain(chain, X)
     batch = sets if isinstance(sets, Sets) else Sets.from_indicators(sets)
     if batch.width != len(model.order) or len(batch) != rows.shape[0]:
         raise ShapeError(
@@ -183,7 +181,7 @@ def chain_samples(chain: Any, X: Any, draws: int, *, rng: np.random.Generator) -
     >>> chain_samples(Weather(), np.array([[0.3]]), 5, rng=np.random.default_rng(0)).shape
     (1, 5, 2)
     """
-    model, rows = read(chain, X)
+    model, rows = as_chain(chain, X)
     draws = as_whole(draws, "draws", 1)
     out = np.empty((rows.shape[0], draws, len(model.order)), dtype=bool)
     for first, links, cases in chunks(model, rows, draws):
@@ -193,74 +191,6 @@ def chain_samples(chain: Any, X: Any, draws: int, *, rng: np.random.Generator) -
             bits[:, depth] = rng.random(len(case)) < np.exp(links.next_label(case, bits[:, :depth])[1])
         out[first : first + cases][:, :, model.order] = bits.reshape(cases, draws, -1)
     return out
-
-
-def read(chain: Any, X: Any) -> tuple[ChainModel, Any]:
-    """The chain, as the fastest kind it can be, and the features with a row per case."""
-    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    if rows.ndim < 1:
-        raise ShapeError("X has a row per case.")
-    if hasattr(chain, "conditional") and hasattr(chain, "order"):
-        return OwnChain(_as_order(chain.order), chain), rows
-    if not (hasattr(chain, "estimators_") and hasattr(chain, "order_")):
-        unfitted = " Fit it first." if hasattr(chain, "fit") else ""
-        raise TopListError(
-            f"expected a fitted ClassifierChain, or an object with `order` and `conditional(X, prefixes)`, "
-            f"got {type(chain).__name__}.{unfitted}"
-        )
-    fitted = _as_fitted(chain)
-    rows = rows if sparse.issparse(rows) else as_floats(rows, "X")
-    wanted = getattr(fitted.estimators[0], "n_features_in_", None)
-    if rows.ndim != 2 or (wanted is not None and rows.shape[1] != wanted):
-        raise ShapeError(f"X has shape {rows.shape}; the chain was trained on {wanted} features.", "One row per case.")
-    _check_finite(rows)
-    return as_logistic(fitted, rows.shape[1]) or fitted, rows
-
-
-def chunks(chain: ChainModel, X: Any, each: int) -> Iterator[tuple[int, Links, int]]:
-    """The first of some cases at a time, their links, and their number: `each` rows for every case."""
-    cases, step = X.shape[0], max(1, ROWS // max(1, each))
-    for first in range(0, cases, step):
-        yield first, chain.over(X[first : first + step], first), min(step, cases - first)
-
-
-def _as_fitted(chain: Any) -> FittedChain:
-    """The parts of a fitted `ClassifierChain`, checked to be classifiers of zeros and ones."""
-    estimators, order = tuple(chain.estimators_), _as_order(chain.order_)
-    if not len(order) or len(estimators) != len(order):
-        raise ShapeError(f"the chain has {len(estimators)} estimators for {len(order)} labels.")
-    if getattr(chain, "cv", None) is not None and getattr(chain, "chain_method_", "predict") != "predict":
-        raise TopListError(
-            f"this chain was trained on {chain.chain_method_} of earlier labels, not on the labels; "
-            'fit it with chain_method="predict" or without cv.'
-        )
-    for label, estimator in zip(order.tolist(), estimators, strict=True):
-        if not hasattr(estimator, "predict_proba"):
-            kind = type(estimator).__name__
-            raise TopListError(
-                f"{kind}, which decides label {label}, has no predict_proba: a list needs probabilities."
-            )
-        if not np.isin(np.asarray(estimator.classes_), (0, 1)).all():
-            shown = np.asarray(estimator.classes_).tolist()
-            raise SpaceError(f"label {label} of the chain is one of {shown}; a label is there or not, 1 or 0.")
-    return FittedChain(order, estimators)
-
-
-def _as_order(order: Any) -> Ints:
-    """A permutation of the labels."""
-    found = np.asarray(order)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.sort(found), np.arange(len(found))):
-        raise TopListError(f"the order of a chain names each label once, by its place; this one is {order!r}.")
-    return found.astype(np.int64)
-
-
-def _check_finite(X: Any) -> None:
-    """Raise for features that scikit-learn would refuse, and name the case."""
-    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
-    if bad.any():
-        case = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[bad] if sparse.issparse(X) else np.nonzero(bad)[0]
-        more = len(np.unique(case)) - 1
-        raise ConfidenceError("a feature is NaN or infinite.", "The chain needs numbers.", case=int(case[0]), more=more)
 
 
 def _as_space(space: LabelSets | None, width: int) -> LabelSets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, log_expit
 
+from toplist._arguments import as_floats
 from toplist._typing import Floats, Ints
-from toplist.errors import ConfidenceError, ShapeError
+from toplist.errors import ConfidenceError, ShapeError, SpaceError, TopListError
 
 Bits = NDArray[np.uint8]
 
+ROWS = 1 << 17  # prefixes that are followed at once
 _ENTRIES = 1 << 24  # of the features that a model is called with at once
+_ROWS = 1 << 13  # of scores at once: they should stay in the cache
+_TRIED = (-3.0, -0.5, 0.25, 2.0)  # scores
+_FLAT = 1e-100
 
 
 class Conditionals(Protocol):
@@ -145,11 +150,6 @@ def both(estimator: Any, rows: Any) -> tuple[Any, Any]:
     return column.get(0, none), column.get(1, none)
 
 
-_ROWS = 1 << 13  # of scores at once: they should stay in the cache
-_TRIED = (-3.0, -0.5, 0.25, 2.0)  # scores
-_FLAT = 1e-100
-
-
 @dataclass(frozen=True, slots=True)
 class LogisticChain:
     """P(label at depth j = 1) = 1 / (1 + exp(-score)), score = intercept + X w + sum of `weights[i, j]` over i < j.
@@ -232,3 +232,71 @@ def _is_logistic(estimator: Any, line: Floats, start: float) -> bool:
     scores = np.array(_TRIED) if steep > _FLAT else np.full(1, start)
     rows = np.outer(scores - start, line / steep if steep > _FLAT else np.zeros_like(line))
     return bool(np.allclose(both(estimator, rows)[1], expit(scores), rtol=1e-6, atol=0))
+
+
+def as_chain(chain: Any, X: Any) -> tuple[ChainModel, Any]:
+    """The chain, as the fastest kind it can be, and the features with a row per case."""
+    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim < 1:
+        raise ShapeError("X has a row per case.")
+    if hasattr(chain, "conditional") and hasattr(chain, "order"):
+        return OwnChain(_as_order(chain.order), chain), rows
+    if not (hasattr(chain, "estimators_") and hasattr(chain, "order_")):
+        unfitted = " Fit it first." if hasattr(chain, "fit") else ""
+        raise TopListError(
+            f"expected a fitted ClassifierChain, or an object with `order` and `conditional(X, prefixes)`, "
+            f"got {type(chain).__name__}.{unfitted}"
+        )
+    fitted = _as_fitted(chain)
+    rows = rows if sparse.issparse(rows) else as_floats(rows, "X")
+    wanted = getattr(fitted.estimators[0], "n_features_in_", None)
+    if rows.ndim != 2 or (wanted is not None and rows.shape[1] != wanted):
+        raise ShapeError(f"X has shape {rows.shape}; the chain was trained on {wanted} features.", "One row per case.")
+    _check_finite(rows)
+    return as_logistic(fitted, rows.shape[1]) or fitted, rows
+
+
+def chunks(chain: ChainModel, X: Any, each: int) -> Iterator[tuple[int, Links, int]]:
+    """The first of some cases at a time, their links, and their number: `each` rows for every case."""
+    cases, step = X.shape[0], max(1, ROWS // max(1, each))
+    for first in range(0, cases, step):
+        yield first, chain.over(X[first : first + step], first), min(step, cases - first)
+
+
+def _as_fitted(chain: Any) -> FittedChain:
+    """The parts of a fitted `ClassifierChain`, checked to be classifiers of zeros and ones."""
+    estimators, order = tuple(chain.estimators_), _as_order(chain.order_)
+    if not len(order) or len(estimators) != len(order):
+        raise ShapeError(f"the chain has {len(estimators)} estimators for {len(order)} labels.")
+    if getattr(chain, "cv", None) is not None and getattr(chain, "chain_method_", "predict") != "predict":
+        raise TopListError(
+            f"this chain was trained on {chain.chain_method_} of earlier labels, not on the labels; "
+            'fit it with chain_method="predict" or without cv.'
+        )
+    for label, estimator in zip(order.tolist(), estimators, strict=True):
+        if not hasattr(estimator, "predict_proba"):
+            kind = type(estimator).__name__
+            raise TopListError(
+                f"{kind}, which decides label {label}, has no predict_proba: a list needs probabilities."
+            )
+        if not np.isin(np.asarray(estimator.classes_), (0, 1)).all():
+            shown = np.asarray(estimator.classes_).tolist()
+            raise SpaceError(f"label {label} of the chain is one of {shown}; a label is there or not, 1 or 0.")
+    return FittedChain(order, estimators)
+
+
+def _as_order(order: Any) -> Ints:
+    """A permutation of the labels."""
+    found = np.asarray(order)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not np.array_equal(np.sort(found), np.arange(len(found))):
+        raise TopListError(f"the order of a chain names each label once, by its place; this one is {order!r}.")
+    return found.astype(np.int64)
+
+
+def _check_finite(X: Any) -> None:
+    """Raise for features that scikit-learn would refuse, and name the case."""
+    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
+    if bad.any():
+        case = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[bad] if sparse.issparse(X) else np.nonzero(bad)[0]
+        more = len(np.unique(case)) - 1
+        raise ConfidenceError("a feature is NaN or infinite.", "The chain needs numbers.", case=int(case[0]), more=more)

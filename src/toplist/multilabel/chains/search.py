@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from toplist._typing import Floats, Ints
 from toplist.errors import ConfidenceError
-from toplist.multilabel.chains.models import Bits, Links
+from toplist.multilabel.chains.models import ROWS, Bits, Links
 
-ROWS = 1 << 17  # prefixes that are followed at once
 _SLACK = 1e-9  # of a log-probability: what rounding may do to a bound
 
 

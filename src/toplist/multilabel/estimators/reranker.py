@@ -395,9 +395,9 @@ class Reranker(SetClassifier):
 
     Examples
     --------
-    >>> X = [[i % 4] for i in range(24)]
-    >>> model = Reranker(candidates=2, cv=3, random_state=0).fit(X, [[1, 0], [1, 0], [1, 1], [0, 1]] * 6)
-    >>> model.predict([[0]])
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, Y = [[i % 4] for i in range(24)], [[1, 0], [1, 0], [1, 1], [0, 1]] * 6
+    >>> Reranker(booster=LogisticRegression(), candidates=2, cv=3, random_state=0).fit(X, Y).predict([[0]])
     array([[1, 0]])
     """
 

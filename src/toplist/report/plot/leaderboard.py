@@ -170,7 +170,7 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[Intervals]:
     Parameters
     ----------
     results : Comparison
-        Such as `board.results`.
+        Such as `board.comparison`.
     rule : str, optional
         The first one if it is not given.
 
@@ -293,7 +293,7 @@ def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
     Parameters
     ----------
     results : Comparison
-        Such as `board.results`.
+        Such as `board.comparison`.
     rule : str, optional
         The first one if it is not given.
 
@@ -423,7 +423,7 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
     Parameters
     ----------
     results : Comparison
-        Such as `board.results`.
+        Such as `board.comparison`.
     rule : str, optional
         The first one if it is not given.
 

@@ -17,10 +17,23 @@ FORMS: Final = ("M", "A")
 
 
 def longest(m: Any, beta: Any) -> Any:
-    """ceil(beta m), the most classes that a top-beta list can have; infinite for infinitely many classes.
+    """The largest number of classes that a top-beta list can have: ceil(beta m).
 
-    `beta` is read as the decimal that it prints as, so that nine of ten classes are enough for 0.9.
+    Parameters
+    ----------
+    m : int or inf
+        The number of classes.
+    beta : float or Fraction
+        The mass to reach, between 0 and 1; a float is read as the decimal that it prints as, so that nine of ten
+        classes are enough for 0.9.
 
+    Returns
+    -------
+    int or inf
+        The number; infinite for infinitely many classes.
+
+    Examples
+    --------
     >>> longest(10, 0.9), longest(1000, 0.5), longest(3, 0.01)
     (9, 500, 1)
     """

@@ -1,0 +1,126 @@
+"""The options of the commands are the fields of the records, with the same names and the same help texts."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.core import TyperOption
+
+import toplist as tl
+from toplist import cli
+from toplist.cli.app import app
+from toplist.cli.errors import flag_of
+from toplist.evaluation.transform import fit_recalibrator, fit_weights, truncate_file
+from toplist.inference.settings import Inference
+from toplist.io.options import ReadOptions, Truth
+from toplist.scoring.rules import RULES
+
+COMMANDS: dict[str, Any] = {
+    **{name: one for name, one in typer.main.get_command(app).commands.items() if name != "recalibrate"},  # type: ignore[attr-defined]
+    **typer.main.get_command(app).commands["recalibrate"].commands,  # type: ignore[attr-defined]
+}
+READING = [name for name in COMMANDS if name != "demo"]
+TRUTHFUL = ["compare", "score", "diagnose", "fit", "pool", "truncate"]
+OTHERWISE = {"method": "--inference", "n_classes": "--classes"}  # whose flags have another name
+
+
+def options(command: str) -> dict[str, TyperOption]:
+    return {flag: one for one in COMMANDS[command].params if isinstance(one, TyperOption) for flag in one.opts}
+
+
+def help_of(record: Any) -> dict[str, str]:
+    return {one.name: one.metadata["help"] for one in fields(record) if "help" in one.metadata}
+
+
+def test_every_command_is_here() -> None:
+    assert set(READING) == {*TRUTHFUL, "check", "convert", "apply"}
+
+
+@pytest.mark.parametrize("command", READING)
+def test_every_read_option_is_an_option_of_every_command_that_reads_files(command: str) -> None:
+    found = options(command)
+    for name, text in help_of(ReadOptions).items():
+        assert found[f"--{name.replace('_', '-')}"].help == text
+
+
+def test_every_field_of_the_records_is_an_option_of_compare() -> None:
+    found = options("compare")
+    for name, text in {**help_of(ReadOptions), **help_of(Truth), **help_of(Inference)}.items():
+        flag = OTHERWISE.get(name, f"--{name.replace('_', '-')}")
+        assert flag in found
+        if name != "n_classes":  # a number, labels, or a column of the truth: one flag for all of them
+            assert found[flag].help == text
+
+
+@pytest.mark.parametrize("command", READING)
+def test_columns_of_the_truth_are_options_where_there_is_a_truth(command: str) -> None:
+    found, columns = options(command), help_of(Truth)
+    assert ("--truth" in found) == ("--outcome" in found) == (command in TRUTHFUL)
+    for flag in ("--truth", *map(flag_of, columns)):
+        if flag in found and flag != "--classes":
+            assert found[flag].rich_help_panel == "Truth"
+
+
+@pytest.mark.parametrize("record", [ReadOptions, Truth, Inference])
+def test_every_field_of_a_record_has_a_help_text(record: Any) -> None:
+    texts = help_of(record)
+    assert {one.name for one in fields(record)} - texts.keys() <= {"data", "options"}
+    assert all(text.endswith(".") for text in texts.values())
+
+
+@pytest.mark.parametrize(
+    ("command", "function", "renamed"),
+    [
+        ("compare", tl.compare, {"rules": "--rule"}),
+        ("diagnose", tl.diagnose, {}),
+        ("fit", fit_recalibrator, {}),
+        ("pool", fit_weights, {"pool": "--geometric"}),
+        ("truncate", truncate_file, {}),
+    ],
+)
+def test_arguments_and_flags_have_the_same_names(
+    command: str, function: Callable[..., Any], renamed: dict[str, str]
+) -> None:
+    taken = {"models", "model", "output", "truth", "inference", "read", "progress", "name", "space", "band_level"}
+    found = options(command)
+    for name in inspect.signature(function).parameters:
+        if name not in taken:
+            assert renamed.get(name, flag_of(name)) in found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_a_help_text_and_no_flag_is_there_twice(command: str) -> None:
+    every = [one for one in COMMANDS[command].params if isinstance(one, TyperOption)]
+    flags = [flag for one in every for flag in one.opts]
+    assert len(set(flags)) == len(flags)
+    assert all(re.fullmatch(r"[A-Za-z0-9].*\.", one.help or "") for one in every if one.name != "help")
+
+
+@pytest.mark.parametrize("path", sorted(Path(cli.__file__).parent.glob("*.py")), ids=lambda path: path.name)
+def test_no_function_takes_many_parameters(path: Path) -> None:
+    for one in ast.walk(ast.parse(path.read_text())):
+        if isinstance(one, ast.FunctionDef):
+            taken = one.args
+            assert len([*taken.posonlyargs, *taken.args, *taken.kwonlyargs]) <= 12, one.name
+
+
+def test_the_help_names_every_rule() -> None:
+    assert (options("compare")["--rule"].help or "").startswith(f"{', '.join(RULES)};")
+
+
+def test_help_imports_nothing_that_reads_or_computes() -> None:
+    """What takes long to import waits until a command runs."""
+    heavy = ("scipy", "pyarrow", "duckdb", "pandas", "matplotlib", "toplist.evaluation", "toplist.io.readers")
+    script = f"import sys, toplist.cli.app; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
