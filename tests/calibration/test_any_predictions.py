@@ -10,6 +10,7 @@ import pytest
 
 import toplist as tl
 from toplist import calibration, inference
+from toplist.calibration.binned import Binned
 
 P = np.random.default_rng(0).dirichlet(np.ones(4), 40)
 Y = np.random.default_rng(1).integers(0, 4, 40)
@@ -20,7 +21,7 @@ ASK: dict[str, Callable[..., Any]] = {
     "bias": lambda p, **space: calibration.calibration_bias(p, Y, **space),
     "test": lambda p, **space: calibration.calibration_test(p, Y, draws=19, **space),
     "decomposition": lambda p, **space: calibration.decompose(p, Y, **space),
-    "bins": lambda p, **space: calibration.Binned.of(p, Y, **space),
+    "bins": lambda p, **space: Binned.of(p, Y, **space),
     "difference": lambda p, **space: inference.explain_difference(p, p, Y, **space),
 }
 

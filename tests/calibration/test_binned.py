@@ -14,7 +14,8 @@ import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.calibration.test_decomposition import whole
 from tests.properties.cases import law
-from toplist.calibration import Binned, calibration_bias, calibration_error, decompose, reliability
+from toplist.calibration import calibration_bias, calibration_error, decompose, reliability
+from toplist.calibration.binned import Binned
 
 OF = ("listed", "top", 2, "mass")
 

@@ -11,7 +11,8 @@ from scipy import stats
 import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.properties.cases import law
-from toplist.calibration import Binned, calibration_bias, calibration_error
+from toplist.calibration import calibration_bias, calibration_error
+from toplist.calibration.binned import Binned
 from toplist.calibration.error import bins_of
 from toplist.calibration.pairs import calibration_pairs, view
 

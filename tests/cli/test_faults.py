@@ -71,7 +71,7 @@ COMMANDS = {
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_signal_stops_the_command_and_nothing_temporary_stays(command: str, name: str, folder: Path) -> None:
-    """Once a temporary folder is there, the signal comes at several moments."""
+    """Once a temporary folder is there, the signal comes at several time points."""
     number, tmp = getattr(signal, name), folder / f"tmp-{command}-{name}"
     if signal.getsignal(number) == signal.SIG_IGN:
         pytest.skip("this signal is ignored here, as under nohup, and stays so")
@@ -298,7 +298,7 @@ def test_what_a_stream_cannot_encode_is_escaped(encoding: str, small: Path) -> N
     assert done.returncode == 0, done.stderr
     assert "\\ud83d\\ude00" in done.stdout
     done = told(*words, "--json")
-    assert json.loads(done.stdout)["origins"][0]["name"] == "\u00fc\U0001f600"
+    assert json.loads(done.stdout)["sources"][0]["name"] == "\u00fc\U0001f600"
     gone = told("check", "\u20ac.csv")
     require_sentence(gone, 1, ".csv: there is no such file")
 

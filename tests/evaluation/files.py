@@ -1,4 +1,4 @@
-"""Cases with weights, clusters and moments, and predictions for them: in arrays, and in files in any order."""
+"""Cases with weights, clusters and time points, and predictions for them: in arrays, and in files in any order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.evaluation.shapes import M
 from toplist.inference.settings import TIMED
 
 N = 60
-UNNAMED = ("origins", "truth_reading", "by", "clusters", "order", "weight", "method")
+UNNAMED = ("sources", "truth_reading", "group", "cluster", "time", "weight", "method")
 
 
 def drawn(seed: int) -> tuple[dict[str, Any], Any]:
@@ -26,7 +26,7 @@ def drawn(seed: int) -> tuple[dict[str, Any], Any]:
 
 
 def columns(seed: int) -> dict[str, Any]:
-    """What may be said of cases: weights, clusters, moments."""
+    """What may be said of cases: weights, clusters, time points."""
     rng = np.random.default_rng(seed + 1)
     return {
         "worth": rng.choice([0.5, 1.0, 3.0], N),

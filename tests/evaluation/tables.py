@@ -16,7 +16,7 @@ SPACE = tl.ClassSpace(labels=LABELS)
 
 
 class World:
-    """Cases with ids, weights, groups, clusters and moments; five models, one for each layout."""
+    """Cases with ids, weights, groups, clusters and time points; five models, one for each layout."""
 
     def __init__(self, seed: int, n: int) -> None:
         rng = np.random.default_rng(seed)

@@ -173,12 +173,12 @@ def test_columns_with_telling_names_are_what_they_say(tmp_path: Path) -> None:
     paths, truth = files(tmp_path, made, y, telling, suffix="csv", seed=7)
     found = tl.compare(paths, truth)
     assert close(record(found), record(tl.compare(made, tl.Truth(y, cluster=extra["team"]))))
-    assert (found.comparison.weight, found.comparison.clusters, found.comparison.order) == (None, "cluster", None)
+    assert (found.comparison.weight, found.comparison.cluster, found.comparison.time) == (None, "cluster", None)
     assert "by cluster" in found.comparison.method
     for options in ({"cluster": ""}, {"method": "ewc"}, {"time": "time"}):
         timed = flat.compare(paths, truth, weight="weight", **options)
         assert close(record(timed), record(tl.compare(made, tl.Truth(y, weight=extra["worth"], time=extra["when"]))))
-        assert timed.comparison.order == "time"
+        assert timed.comparison.time == "time"
     bare = tl.compare(paths, tl.Truth(truth, cluster="", time=""))
     assert close(record(bare), record(tl.compare(made, y)))
     assert bare.comparison.method.startswith("paired t intervals")
@@ -247,9 +247,9 @@ def test_time_and_clusters_are_told_in_the_results() -> None:
     made, y = predictions(9, 40)
     when = np.arange(40) // 2
     timed = tl.compare(made, tl.Truth(y, time=when), space=M, inference=tl.Inference(horizon=3))
-    assert "over 20 moments" in timed.comparison.method
+    assert "over 20 time points" in timed.comparison.method
     assert "horizon of 3" in timed.comparison.method
-    assert timed.comparison.order is not None
+    assert timed.comparison.time is not None
     assert timed.comparison.seed is None
     drawn_ = tl.compare(made, y, space=M, inference=tl.Inference(method="bootstrap", seed=5))
     assert drawn_.comparison.seed == 5
@@ -290,12 +290,12 @@ def test_without_arch_the_stationary_bootstrap_says_what_to_install(monkeypatch:
 
 
 @pytest.mark.parametrize("how", ["t", "normal", "ewc", "hac", "bootstrap"])
-@pytest.mark.parametrize("kind", ["cases", "clusters", "moments", "weights"])
+@pytest.mark.parametrize("kind", ["cases", "clusters", "time points", "weights"])
 def test_the_order_of_rows_does_not_show_in_any_digit(kind: str, how: str) -> None:
     """Wherever it does not say when cases were; whole numbers beyond 2^53 are clusters of their own."""
-    if how in ("ewc", "hac") and kind != "moments":
+    if how in ("ewc", "hac") and kind != "time points":
         pytest.skip("the order of rows is that of time")
-    if kind == "moments":
+    if kind == "time points":
         pytest.importorskip("arch", reason="blocks of time need arch")
     rng = np.random.default_rng(3)
     n = 90
@@ -304,7 +304,7 @@ def test_the_order_of_rows_does_not_show_in_any_digit(kind: str, how: str) -> No
     extra = {
         "cases": {},
         "clusters": {"cluster": 2**60 + np.arange(n) // 3},
-        "moments": {"time": np.arange(n) // 3},
+        "time points": {"time": np.arange(n) // 3},
         "weights": {"weight": rng.exponential(size=n)},
     }[kind]
     at = rng.permutation(n)

@@ -37,7 +37,7 @@ def in_memory(world: World, at: Any, names: Any = LAYOUTS, **options: Any) -> tl
 def found(board: tl.Leaderboard) -> dict[str, Any]:
     """All but where it came from, and what columns are called."""
     made = board.to_dict()
-    for name in ("origins", "truth_reading", "by", "clusters", "order", "weight"):
+    for name in ("sources", "truth_reading", "group", "cluster", "time", "weight"):
         made.pop(name)
     for name in (" by team", "given", "of when"):
         made["method"] = made["method"].replace(name, "")
@@ -147,7 +147,7 @@ def test_common_cases_are_those_that_all_have(tmp_path: Path) -> None:
     assert _rounded({**made, "cases": 0, "compared": 0, "missing": ""}) == _rounded(
         {**alone, "cases": 0, "compared": 0, "missing": ""}
     )
-    for one in board.comparison.origins:
+    for one in board.comparison.sources:
         assert one.left_out == int(world.has[one.name].sum()) - len(common)
 
 
@@ -160,7 +160,7 @@ def test_a_missing_prediction_is_an_empty_list_if_rejects_are_asked_for(tmp_path
         world.rows[name] = [row if there else {} for row, there in zip(world.rows[name], world.has[name], strict=True)]
     alone = in_memory(world, np.arange(150), weight=world.weight, cluster=world.cluster)
     assert _rounded({**found(board), "missing": ""}) == _rounded({**found(alone), "missing": ""})
-    assert {one.name: one.filled for one in board.comparison.origins} == {
+    assert {one.name: one.filled for one in board.comparison.sources} == {
         name: int((~world.has[name]).sum()) for name in LAYOUTS
     }
 

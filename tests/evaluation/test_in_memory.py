@@ -25,7 +25,7 @@ def plain(board: tl.Leaderboard, *, origins: bool = True) -> dict[str, Any]:
     found = board.to_dict()
     for section in (found["overall"], *found["groups"]):
         section["rows"] = {row.pop("name"): row for row in section["rows"]}
-    found["origins"] = sorted(found["origins"], key=lambda one: str(one["name"])) if origins else None
+    found["sources"] = sorted(found["sources"], key=lambda one: str(one["name"])) if origins else None
     return found
 
 
@@ -246,7 +246,7 @@ def test_repairs_are_asked_for_by_model_and_counted() -> None:
     board = tl.compare(made, [0, 1])
     values = {row.name: row.scores["brier"].mean.value for row in board}
     assert max(values.values()) == pytest.approx(min(values.values()), rel=1e-12)
-    repairs = {one.name: dict(one.repairs) for one in board.comparison.origins}
+    repairs = {one.name: dict(one.repairs) for one in board.comparison.sources}
     assert repairs == {
         "percent": {"scale: percent": 2},
         "log": {"scale: log": 2},

@@ -228,9 +228,9 @@ def test_a_leaderboard_says_what_was_asked() -> None:
     )
     found = board.comparison
     assert found.rules == ("log", "brier")
-    assert (found.baseline, found.penalty, found.level, found.by) == ("double", 0.5, 0.9, "group")
+    assert (found.baseline, found.penalty, found.level, found.group) == ("double", 0.5, 0.9, "group")
     assert (found.cases, found.compared, found.missing, found.weighted) == (40, 40, "error", False)
-    assert [one.name for one in found.origins] == list(made)
+    assert [one.name for one in found.sources] == list(made)
     assert [one.group for one in board.groups] == ["0", "1"]
     assert [name for name in board[0].metrics if name.startswith("top")] == ["top_1_error", "top_2_error"]
     assert board["double"].scores["brier"].baseline_skill.value == 0.0

@@ -27,7 +27,7 @@ def test_confidence_sets_of_files_are_those_of_arrays(kind: str, tmp_path: Path)
     assert (found.rule, found.level, found.seed, found.cases, found.method) == ("log", 0.9, 3, N, want.method)
     assert found.p == pytest.approx(dict(want.p), abs=1e-9)
     assert found.members == want.members
-    unit = {"plain": "cases", "weights": "cases", "clusters": "clusters", "time": "moments"}[kind]
+    unit = {"plain": "cases", "weights": "cases", "clusters": "clusters", "time": "time points"}[kind]
     assert f"; {unit} drawn" in found.method
     assert ("in stretches of about" in found.method) == (kind == "time")
 
@@ -74,13 +74,13 @@ def test_a_board_is_asked_for_pairs_and_power() -> None:
 
 
 def test_what_it_would_take_is_said_in_the_units_of_the_interval() -> None:
-    """Clusters, moments, or cases; cases where somebody says when they were and yet asks for t intervals."""
+    """Clusters, time points, or cases; cases where somebody says when they were and yet asks for t intervals."""
     made, y = drawn(16)
     for options, unit, units in (
         ({}, "case", N),
         ({"cluster": np.arange(N) // 3}, "cluster", N // 3),
         ({"cluster": np.arange(N) // 3, "method": "bootstrap"}, "cluster", N // 3),
-        ({"time": np.arange(N) // 3}, "moment", N // 3),
+        ({"time": np.arange(N) // 3}, "time point", N // 3),
         ({"time": np.arange(N) // 3, "method": "t"}, "case", N),
         ({"method": "hac"}, "case", N),
     ):

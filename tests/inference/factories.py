@@ -82,7 +82,7 @@ def ends(found: Estimate | None) -> tuple[float, ...]:
 
 @st.composite
 def worlds(draw: st.DrawFn, *, least: int = 2, most: int = 14, infinite: bool = False, missing: bool = True) -> World:
-    """Up to four models, with weights, clusters or moments; some scores infinite, some cases missing."""
+    """Up to four models, with weights, clusters or time points; some scores infinite, some cases missing."""
     k, n = draw(st.integers(2, 4)), draw(st.integers(least, most))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     scores = rng.exponential(size=(k, n)) + 0.01
@@ -92,6 +92,6 @@ def worlds(draw: st.DrawFn, *, least: int = 2, most: int = 14, infinite: bool = 
         scores[rng.random((k, n)) > draw(st.sampled_from([1.0, 0.8, 0.4]))] = np.nan
     weights = rng.choice([0.0, 0.5, 1.0, 3.0], n) if draw(st.booleans()) else None
     unit = rng.integers(0, max(2, n // 2), n)
-    kind = draw(st.sampled_from(["", "clusters", "moments"]))
+    kind = draw(st.sampled_from(["", "clusters", "time points"]))
     empty = rng.choice([0.5, 0.9, 1.0], n) if draw(st.booleans()) else None
-    return World(scores, weights, unit if kind == "clusters" else None, unit if kind == "moments" else None, empty)
+    return World(scores, weights, unit if kind == "clusters" else None, unit if kind == "time points" else None, empty)

@@ -168,7 +168,7 @@ def test_units_are_drawn_as_they_depend_on_each_other() -> None:
     slow = found(World(np.cumsum(scores, axis=1) / 30), ordered=True)
     assert "in stretches of about" in slow.method
     moments = found(World(scores, moments=np.arange(30) // 2))
-    assert moments.method.split("; ")[1].startswith("moments")
+    assert moments.method.split("; ")[1].startswith("time points")
 
 
 def test_many_units_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,11 +26,11 @@ WHY = {
     "infinite scores have no interval",
     "one case has no spread",
     "one cluster has no spread",
-    "one moment has no spread",
+    "one time point has no spread",
     "it is the baseline",
     "there is nobody to compare with",
-    *(f"no two {unit}s are shared with anybody" for unit in ("case", "cluster", "moment")),
-    *(f"some resamples have no {unit} that counts" for unit in ("case", "cluster", "moment")),
+    *(f"no two {unit}s are shared with anybody" for unit in ("case", "cluster", "time point")),
+    *(f"some resamples have no {unit} that counts" for unit in ("case", "cluster", "time point")),
 }
 
 TOO_FEW = ("too few for a horizon of 1", "too few to draw from", "too few to tell how they depend on each other")
@@ -178,7 +178,7 @@ def test_the_cosine_error_is_that_of_its_definition_forth_and_back_in_time(seed:
 
 
 def test_few_waves_do_not_pass_for_certainty() -> None:
-    """Three moments that are the same forth and back leave the first wave nothing to see."""
+    """Three time points that are the same forth and back leave the first wave nothing to see."""
     found = World([[0.1, 0.9, 0.1], [0.4, 0.4, 0.4]]).cases("ewc").difference(0, 0, 1)
     assert found.error is not None
     assert found.error > 0.1
@@ -195,7 +195,7 @@ def test_few_moments_have_no_lags() -> None:
 @law
 @given(world=worlds(missing=False), how=hows, seed=st.integers(0, 99))
 def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, how: IntervalMethod, seed: int) -> None:
-    """Cases of one moment, and the rows of a file with moments or clusters, may come in any order."""
+    """Cases of one time point, and the rows of a file with time points or clusters, may come in any order."""
     needs_arch(how, world)
     if world.moments is None and world.clusters is None and how in (*TIMED, "bootstrap"):
         return
@@ -299,7 +299,7 @@ def test_a_horizon_as_long_as_the_series_leaves_nothing_to_say() -> None:
 
 
 def test_without_regard_to_time_every_case_is_a_unit() -> None:
-    """Where somebody says when cases were and yet asks for t intervals, cases of one moment are several."""
+    """Where somebody says when cases were and yet asks for t intervals, cases of one time point are several."""
     scores = np.random.default_rng(6).exponential(size=(2, 30))
     timed, plain = World(scores, moments=np.arange(30) // 3), World(scores)
     for how in ("t", "normal"):
@@ -330,7 +330,7 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
         ),
         (
             {"method": "hac", "time": "day"},
-            "Diebold-Mariano t intervals over 100 moments in the order of day, with a B",
+            "Diebold-Mariano t intervals over 100 time points in the order of day, with a B",
         ),
         ({"method": "ewc"}, "Diebold-Mariano t intervals over 100 cases in the order of the truth, with a variance"),
         ({"method": "bootstrap", "time": "day"}, "stationary bootstrap percentile intervals over 100"),

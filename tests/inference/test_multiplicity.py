@@ -125,7 +125,7 @@ def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
 
 
 def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
-    """Copies of cases in clusters, or in moments, need as many clusters as there were cases to need."""
+    """Copies of cases in clusters, or in time points, need as many clusters as there were cases to need."""
     scores = np.random.default_rng(3).exponential(size=(2, 30)) + np.array([[0.1], [0.0]])
     terms, copies = ComparisonSpec(("a", "b"), ("rule",), (), None, False), np.repeat(np.arange(30), 4)
     plain = World(scores)

@@ -71,7 +71,7 @@ def test_dropping_is_scoring_what_is_left_and_counting_it(name: str, order: str,
     board = compare({"it": tl.Source(path, blanks="drop"), "whole": whole}, truth, space=5)
     assert board["it"].scores["brier"].mean == board["whole"].scores["brier"].mean
     assert board["it"].metrics["mean_length"].value == board["whole"].metrics["mean_length"].value == 1.0
-    repairs = {origin.name: dict(origin.repairs) for origin in board.comparison.origins}
+    repairs = {origin.name: dict(origin.repairs) for origin in board.comparison.sources}
     assert repairs == {"it": {"blanks left out": 3}, "whole": {}}
 
 

@@ -46,7 +46,7 @@ def test_every_layout_and_format_gives_the_same_numbers_bit_by_bit(
     assert shared["scores"]["brier"]["mean"]["value"] == pytest.approx(
         float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14
     )
-    assert {origin.cases for origin in board.comparison.origins} == {len(drawn.ids)}
+    assert {origin.cases for origin in board.comparison.sources} == {len(drawn.ids)}
     reference = compare(
         {"memory": TopLists.from_dicts(drawn.lists, ClassSpace(labels=drawn.classes))}, drawn.outcomes, k=(1, 2, 5)
     )

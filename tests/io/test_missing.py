@@ -69,7 +69,7 @@ def test_common_compares_what_all_have_and_counts_what_it_leaves_out(form: str, 
     assert (board.comparison.cases, board.comparison.compared) == (N, 10)
     assert [row.cases for row in board] == [10, 10]
     assert board["a"].scores["brier"].mean.value == pytest.approx(_mean(drawn, both), rel=1e-14)
-    origins = {origin.name: origin for origin in board.comparison.origins}
+    origins = {origin.name: origin for origin in board.comparison.sources}
     assert (origins["a"].cases, origins["a"].left_out, origins["a"].filled) == (20, 13, 0)
     assert (origins["b"].cases, origins["b"].left_out, origins["b"].filled) == (20, 10, 0)
 
@@ -91,7 +91,7 @@ def test_reject_takes_an_absent_prediction_for_the_empty_list(form: str, drawn: 
     assert [row.cases for row in board] == [N, N]
     assert board["half"].scores["brier"].mean.value == pytest.approx(_mean(emptied, list(range(N))), rel=1e-14)
     assert board["half"].metrics["mean_length"].value == sum(map(len, emptied.lists)) / N
-    origins = {origin.name: origin for origin in board.comparison.origins}
+    origins = {origin.name: origin for origin in board.comparison.sources}
     assert (origins["half"].cases, origins["half"].filled, origins["half"].left_out) == (len(there), N - len(there), 0)
     assert (origins["all"].cases, origins["all"].filled) == (N, 0)
 
@@ -117,7 +117,7 @@ def test_nothing_is_missing_where_nothing_is_missing(missing: str, drawn: Drawn,
     truth = hard_truth(drawn, tmp_path / "y.csv")
     whole = _write(drawn.shuffled(1), list(range(N)), tmp_path / "long.csv")
     board = compare({"whole": whole}, truth, space=drawn.m, missing=missing)
-    (origin,) = board.comparison.origins
+    (origin,) = board.comparison.sources
     assert (board.comparison.compared, origin.cases, origin.filled, origin.left_out) == (N, N, 0, 0)
     assert board["whole"].scores["brier"].mean.value == pytest.approx(_mean(drawn, list(range(N))), rel=1e-14)
 

@@ -194,7 +194,7 @@ def test_how_files_are_read_stands_in_the_terminal_in_the_json_and_in_the_report
     ]
     assert done.stderr.splitlines() == [f"p.csv: {readings[0]}", f"truth: t.csv: {readings[1]}"]
     told = json.loads(toplist(*words, "--json", cwd=tmp_path).stdout)
-    assert [told["origins"][0]["reading"], told["truth_reading"]] == readings
+    assert [told["sources"][0]["reading"], told["truth_reading"]] == readings
     page = unescape((tmp_path / "r.html").read_text())
     assert readings[0] in page
     assert readings[1].capitalize() in page

@@ -79,10 +79,10 @@ def comparison(overall: Group, **changes: Any) -> Comparison:
         "penalty": None,
         "level": 0.95,
         "method": "normal approximation, cases are independent",
-        "by": None,
-        "clusters": None,
-        "order": None,
-        "origins": (),
+        "group": None,
+        "cluster": None,
+        "time": None,
+        "sources": (),
         "overall": overall,
         "groups": (),
         "pairs": (),
@@ -221,7 +221,7 @@ def board(
     return comparison(
         overall,
         rules=tuple(rules),
-        by="group" if groups else None,
+        group="group" if groups else None,
         groups=tuple(
             section(g, [m * (1 + 0.3 * math.sin(j + i / 3)) for i, m in enumerate(means)]) for j, g in enumerate(groups)
         ),
@@ -285,8 +285,8 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
         k=(1, 5),
         missing=missing,
         baseline=reference,
-        by="subject" if groups else None,
-        origins=tuple(
+        group="subject" if groups else None,
+        sources=tuple(
             SourceSummary(name, f"{name}.parquet", "wide", 12_000, 12 * (i == 1), 0, repairs if i == 3 else {})
             for i, name in enumerate(FIVE)
         ),
@@ -420,8 +420,8 @@ def drawn(
         baseline=reference,
         level=level,
         method="paired t intervals, which assume that cases are independent of each other",
-        by="subject" if groups else None,
-        origins=tuple(_origin(name, i, cases) for i, name in enumerate(draw.names)),
+        group="subject" if groups else None,
+        sources=tuple(_origin(name, i, cases) for i, name in enumerate(draw.names)),
         groups=tuple(_drawn_section(draw, g, draw.group == i, rules, level) for i, g in enumerate(subjects)),
         pairs=tuple(pair for rule in rules for pair in _drawn_pairs(draw, order, rule, level)),
         confidence_set=_confidence_set(draw, order, rules[0], level) if len(order) > 1 else None,
@@ -448,7 +448,7 @@ def exhibits(found: Comparison, *, seed: int = 2) -> tuple[ModelDetails, ...]:
 
 
 def provenance(found: Comparison) -> Provenance:
-    files = tuple(FileRecord(o.name, o.source, 123_456 + i, f"{i:064x}") for i, o in enumerate(found.origins))
+    files = tuple(FileRecord(o.name, o.source, 123_456 + i, f"{i:064x}") for i, o in enumerate(found.sources))
     return Provenance(
         command="toplist compare *.parquet --truth truth.csv --classes classes.txt --report board.html",
         versions={"python": "3.11.9", "toplist": "0.1.0", "numpy": "2.3.1", "scipy": "1.16.0"},
@@ -609,8 +609,8 @@ def _origin(name: str, i: int, cases: int) -> SourceSummary:
 def _exhibit(found: Comparison, i: int, seed: int) -> ModelDetails:
     row = found.overall.rows[i]
     rng = np.random.default_rng((seed, i))
-    at = [o.name for o in found.origins].index(row.name)
-    kind = _kind(at, len(found.origins))
+    at = [o.name for o in found.sources].index(row.name)
+    kind = _kind(at, len(found.sources))
     mean = row.scores["brier"].mean.value if math.isfinite(row.scores["brier"].mean.value) else 1.2
     ks = (1,) if kind == "hard label" else (1, 2, 3, 4, 5) if kind == "top list" else (1, 2, 3, 5, 10, 20, 50, 246)
     rejects = 12 * (at == 1)

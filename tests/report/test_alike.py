@@ -39,8 +39,8 @@ def test_a_model_that_does_not_vary_does_not_ask_for_digits() -> None:
 
 def test_large_numbers_of_classes_have_commas_and_a_scale_is_no_repair() -> None:
     results = drawn().comparison
-    origin = replace(results.origins[0], repairs={"scale: log": 40, "normalized": 2})
-    board = replace(drawn(), comparison=replace(results, classes="128256", origins=(origin, results.origins[1])))
+    origin = replace(results.sources[0], repairs={"scale: log": 40, "normalized": 2})
+    board = replace(drawn(), comparison=replace(results, classes="128256", sources=(origin, results.sources[1])))
     text = board.to_text(200)
     assert "128,256 classes" in text
     assert "a was read on the log scale." in text

@@ -92,7 +92,7 @@ def test_the_board_after_explicit_repairs_scores_as_plain_numpy_does(people: Stu
     board = people.reading("cifar10s")
     scores = [brier(row) for row in rows()]
     assert board.mark("people")["unpenalised"] == pytest.approx(float(np.mean(scores)), abs=1e-12)
-    origin = next(one for one in board.record["origins"] if one["name"] == "people")
+    origin = next(one for one in board.record["sources"] if one["name"] == "people")
     assert origin["repairs"]["duplicates summed"] == COUNTS["class twice"]
     assert origin["repairs"]["normalized"] == COUNTS["mass above one"]
 
@@ -121,7 +121,7 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
     found = json.loads(board.read_text())
     mark, _ = found["overall"]["rows"][0]["scores"].values()
     assert mark["unpenalised"] == pytest.approx(float(np.mean([brier(row) for row in rows()])), abs=1e-12)
-    assert found["origins"][0]["repairs"] == {
+    assert found["sources"][0]["repairs"] == {
         "scale: percent": 6723,
         "duplicates summed": COUNTS["class twice"],
         "normalized": COUNTS["mass above one"],

@@ -116,7 +116,7 @@ def test_counts_of_people_have_the_manifests_numbers(studied: Studying) -> None:
     people = np.load(DATA / "cifar10_human_cifar10h.npz")
     referred(*(found[f"people{form}"] for form in ("", "-top3", "-top1", "-mode")), CIFAR10H)
     same(found["people"], plain.distributions(people["counts"]), people["labels"])
-    assert made["origins"][0]["repairs"] == {"normalized": 10_000}
+    assert made["sources"][0]["repairs"] == {"normalized": 10_000}
 
 
 def test_football_forecasts_have_the_manifests_numbers_in_all_and_those_of_plain_numpy_by_season(
@@ -228,7 +228,7 @@ def test_lists_by_people_are_repaired_as_told_and_invalid_ones_pay(studied: Stud
         scores.append(value)
         valid.append(fine)
     (mark, _), invalid = found["scores"].values(), len(lists) - sum(valid)
-    assert boards["cifar10s"]["origins"][0]["repairs"] == {
+    assert boards["cifar10s"]["sources"][0]["repairs"] == {
         "scale: percent": 6723,
         "duplicates summed": 153,
         "normalized": 674,

@@ -1,6 +1,4 @@
-from toplist.calibration.binned import Binned as Binned
 from toplist.calibration.bins import Bin as Bin
-from toplist.calibration.bins import Bins as Bins
 from toplist.calibration.decomposition import Decomposition as Decomposition
 from toplist.calibration.decomposition import DecompositionTerm as DecompositionTerm
 from toplist.calibration.decomposition import decompose as decompose

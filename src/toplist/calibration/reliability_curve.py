@@ -203,6 +203,11 @@ def reliability_by_rank(
     tuple of Reliability
         One curve per rank.
 
+    Examples
+    --------
+    >>> curves = reliability_by_rank([[0.7, 0.3], [0.6, 0.4]], [0, 1], ranks=2, band=None)
+    >>> [curve.hit_rate for curve in curves]
+    [0.5, 0.5]
     """
     made, ranks = calibration_pairs(lists, y, space), as_whole(ranks, "ranks", 1)
     require_cases(made)

@@ -136,7 +136,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
 
 def _paths(board: tl.Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
     """How the models compare after every case, in the order that the board found."""
-    truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.order)
+    truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.time)
     rule = board.comparison.rules[0]
     return tl.monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
@@ -323,10 +323,10 @@ def _warnings(
         penalty=scoring.penalty,
         level=0.95,
         method="",
-        by=None,
-        clusters=None,
-        order=None,
-        origins=read.origins,
+        group=None,
+        cluster=None,
+        time=None,
+        sources=read.origins,
         overall=section(None, tally, terms, Intervals(tally, 0.95)),
     )
     size = None if plan.space is None else plan.space.size

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from toplist._optional import need
 from toplist._typing import Codes
-from toplist.calibration import Binned, CalibrationBias, calibration_bias, calibration_test
+from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
+from toplist.calibration.binned import Binned
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.metadata import clusters_in_order

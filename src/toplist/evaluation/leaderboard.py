@@ -101,8 +101,8 @@ class Leaderboard:
     def extra_units(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
         """How many units more would tell a and b apart with this power, if difference and spread stay as they are.
 
-        Units are cases, or the clusters or moments that the intervals go by. 0 where a and b are told apart already;
-        None where there is no difference to go by.
+        Units are cases, clusters or time points, as for the intervals. 0 where a and b are separated already; None
+        where there is no difference to start from.
         """
         found = self.difference(a, b, rule)
         at = self._spec.rules.index(rule or self._spec.rules[0])

@@ -19,7 +19,7 @@ from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, scorers_of
 from toplist.inference.results import SequentialPath
-from toplist.inference.sequential import by_moment, follow
+from toplist.inference.sequential import by_time_point, follow
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.align import Matched
 from toplist.io.batches import Batch
@@ -45,7 +45,25 @@ SCHEMA = "toplist.monitor/1"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Monitor:
-    """Models against a baseline, looked at after every case. Made by `monitor`."""
+    """Sequential comparison of models with a baseline, valid after every case; made by `monitor`.
+
+    Attributes
+    ----------
+    rule, baseline : str
+        The scoring rule, and the model that the others are compared with.
+    level : float
+        Level of the confidence sequences.
+    classes : str
+        Number of classes, as text.
+    cases : int
+        Number of cases of the truth.
+    left_out : mapping
+        By candidate: number of cases that it or the baseline lacks.
+    unknown : mapping
+        By model: number of predictions for cases that the truth does not have.
+    paths : tuple of SequentialPath
+        One path per candidate.
+    """
 
     rule: str
     baseline: str
@@ -332,8 +350,8 @@ def _path(
         largest_loss(b, a, rule=rule, penalty=penalty),
     ]
     times = _times(held, candidate, baseline)
-    cases, unit = len(columns[0]), "case" if times is None else "moment"
-    steps = [column[order] for column in columns] if times is None else [by_moment(c, times) for c in columns]
+    cases, unit = len(columns[0]), "case" if times is None else "time point"
+    steps = [column[order] for column in columns] if times is None else [by_time_point(c, times) for c in columns]
     return follow(
         *steps,
         half=half,

@@ -172,7 +172,7 @@ def below_chance(
 ) -> list[BoardWarning]:
     """Models whose first guess is right more rarely than a random class would be, by the binomial test.
 
-    Cases count as so many as their weights make of them, or as their clusters or moments where these are fewer.
+    Cases count as so many as their weights make of them, or as their clusters or time points where these are fewer.
     """
     if not isinstance(size, int) or size < 2:
         return []

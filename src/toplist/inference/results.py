@@ -86,8 +86,8 @@ class Pair:
     adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
     extra_units: Annotated[
         int | None,
-        "Further units (cases, clusters, moments) that would separate the two 4 times in 5 if difference and spread "
-        "stay as they are: 0 where they are separated; null where it cannot be said.",
+        "Extra units (cases, clusters, time points) that would separate the two 4 times in 5 if difference and "
+        "spread stay as they are: 0 where they are separated; null where it cannot be said.",
     ]
 
 
@@ -118,7 +118,7 @@ class SequentialPath:
     baseline: Annotated[str, "The one that it is compared with."]
     level: Annotated[float, "The level of confidence, at all times at once."]
     cases: Annotated[int, "All cases."]
-    at: Annotated[tuple[int, ...], "Numbers of cases, or moments, at which the path is given; the last is all of them."]
+    at: Annotated[tuple[int, ...], "Numbers of cases, or time points, at which the path is given; the last is all."]
     mean: Annotated[
         tuple[float, ...],
         "Mean difference so far, candidate minus baseline: below zero, the candidate is better; a case where both are "
@@ -141,8 +141,8 @@ class SequentialPath:
     reason: Annotated[str, "Why there is no sequence, or where no bet was possible; empty where all is well."] = ""
     unit: Annotated[
         str,
-        "What the path is looked at after, and what its numbers count: a moment is all cases that share a value of the "
-        "order, with the mean of their differences.",
+        "What the path is looked at after, and what its numbers count: a time point is all cases with one value of the "
+        "time, with the mean of their differences.",
     ] = "case"
 
 
@@ -209,12 +209,12 @@ class Comparison:
     ] = field(metadata=SPELLED)
     level: Annotated[float, "The level of the intervals."]
     method: Annotated[str, "How the intervals were made, and what that assumes."]
-    by: Annotated[str | None, "What the groups are; null if there are none."]
-    clusters: Annotated[str | None, "What makes cases belong together, empty if it has no name; null if nothing does."]
-    order: Annotated[
+    group: Annotated[str | None, "What the groups are; null if there are none."]
+    cluster: Annotated[str | None, "What makes cases belong together, empty if it has no name; null if nothing does."]
+    time: Annotated[
         str | None, "What says how cases follow each other in time, empty if it has no name; null if nothing does."
     ]
-    origins: Annotated[tuple[SourceSummary, ...], "Where the models' lists came from."]
+    sources: Annotated[tuple[SourceSummary, ...], "Where the models' lists came from."]
     overall: Annotated[Group, "The models over all cases."]
     groups: Annotated[tuple[Group, ...], "The models over each group of cases."] = ()
     pairs: Annotated[tuple[Pair, ...], "Every two models under every rule, over all cases."] = ()
@@ -222,7 +222,7 @@ class Comparison:
     paths: Annotated[tuple[SequentialPath, ...], "Anytime-valid paths, where they were asked for."] = ()
     seed: Annotated[int | None, "Of what was drawn for the intervals; null where nothing was."] = None
     weight: Annotated[str | None, "What the weights are, empty if they have no name; null if there are none."] = None
-    unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or moment."] = "case"
+    unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or time point."] = "case"
     units: Annotated[int, "How many units there are."] = 0
     truth_reading: Annotated[
         str,

@@ -20,8 +20,8 @@ Keys = NDArray[np.uint64]
 class ScoreMatrix:
     """The scores of all models under all rules, in the order of the truth.
 
-    A unit is what may be taken as a whole: a case, a cluster, or all cases of one moment. Where `ordered`, the codes
-    of units rise with time.
+    A unit is what may be taken as a whole: a case, a cluster, or all cases of one time point. Where `ordered`, the
+    codes of units rise with time.
     """
 
     scores: Floats  # (cases, rules, models); NaN where a model lacks the case
@@ -38,7 +38,7 @@ class ScoreMatrix:
     @property
     def unit(self) -> str:
         """What a unit is called."""
-        return "case" if self.units is None else "moment" if self.ordered else "cluster"
+        return "case" if self.units is None else "time point" if self.ordered else "cluster"
 
     @property
     def count(self) -> int:

@@ -134,7 +134,7 @@ class InferenceSettings:
     @property
     def unit(self) -> str:
         """What is independent of the others, or follows them in time."""
-        return "cluster" if self.cluster is not None else "case" if self.time is None else "moment"
+        return "cluster" if self.cluster is not None else "case" if self.time is None else "time point"
 
     def describe(self, units: int) -> str:
         """The method, and what it assumes."""

@@ -132,7 +132,7 @@ def rows(results: Comparison) -> list[dict[str, Any]]:
     metrics = [metric.name for metric in metrics_for(results.k)]
     return [
         {
-            "by": None if section is results.overall else _text(results.by),
+            "by": None if section is results.overall else _text(results.group),
             "group": _text(section.group),
             "rank": row.rank,
             "model": _text(row.name),

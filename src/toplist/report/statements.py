@@ -67,8 +67,8 @@ _DIRECTIONS = {
 }
 _ASSUMED = {
     "case": "All this takes for granted that the outcome of each case is known before the next prediction is made.",
-    "moment": "Cases share moments, so that a step is a moment, with the mean of its differences. All this takes for "
-    "granted that the outcomes of each moment are known before the predictions of the next are made.",
+    "time point": "Cases share time points, so that a step is a time point, with the mean of its differences. All this "
+    "takes for granted that the outcomes of each time point are known before the predictions of the next are made.",
 }
 
 
@@ -83,8 +83,8 @@ def notes(results: Comparison) -> tuple[str, ...]:
     if few and results.min_cases is not None:
         who = listed(f"{plain(row.name)} ({count(row.cases)})" for row in few)
         found.append(f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {who}.")
-    found += [f"{plain(o.name)} was read on the {plain(scale)} scale." for o in results.origins for scale in read_in(o)]
-    files = [(o.name, repaired(o)) for o in results.origins] + [("the truth", results.truth_repairs)]
+    found += [f"{plain(o.name)} was read on the {plain(scale)} scale." for o in results.sources for scale in read_in(o)]
+    files = [(o.name, repaired(o)) for o in results.sources] + [("the truth", results.truth_repairs)]
     found += [f"Repaired in {plain(file)}: {done}." for file, counts in files if (done := repairs(counts))]
     if any(mark.infinite for row in _rows(results) for mark in row.scores.values()):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
@@ -118,7 +118,7 @@ def _rows(results: Comparison) -> list[ModelRow]:
 
 def size(results: Comparison, section: Group) -> str:
     """The sentence below the table of a group that says how large it is."""
-    return f"{plain(results.by or 'group')} {plain(section.group or '')}: {number_of(section.cases, 'case')}."
+    return f"{plain(results.group or 'group')} {plain(section.group or '')}: {number_of(section.cases, 'case')}."
 
 
 def extent(results: Comparison) -> Sentence:
@@ -155,7 +155,7 @@ def penalty(results: Comparison) -> str:
 def policy(results: Comparison, shown: Shown) -> Sentence:
     """What is done about missing predictions, and to how many of each model."""
     said: list[Words] = [_MISSING.get(results.missing, visible(results.missing))]
-    own = [o for o in results.origins if o.name in shown]
+    own = [o for o in results.sources if o.name in shown]
     filled, left_out = [(o, o.filled) for o in own if o.filled], [(o, o.left_out) for o in own if o.left_out]
     for what, counts in (("filled in", filled), ("left out", left_out)):
         if counts:
@@ -286,11 +286,11 @@ def _leads(results: Comparison, shown: Shown) -> Sentence:
 
 
 def _over(results: Comparison) -> str:
-    """On how many cases, in how many clusters or at how many moments."""
+    """On how many cases, in how many clusters or at how many time points."""
     own = results.overall.rows[0].cases
     if own != results.compared:  # clusters are of all cases, so they say nothing about some of these
         return f" over {count(own)} of {number_of(results.compared, 'case')}"
-    among = {"cluster": " in ", "moment": " at "}.get(results.unit, "")
+    among = {"cluster": " in ", "time point": " at "}.get(results.unit, "")
     units = f"{among}{number_of(results.units, results.unit)}" if among and results.units else ""
     return f" over {number_of(own, 'case')}{units}"
 
@@ -375,8 +375,8 @@ def needed(more: int, unit: str, units: int) -> str:
 
     >>> needed(46, "case", 30)
     'about 46 more cases like these would tell them apart 4 times in 5, looked at alone'
-    >>> needed(32_557, "moment", 28)
-    'it would take more than 10 times as many moments as there are'
+    >>> needed(32_557, "time point", 28)
+    'it would take more than 10 times as many time points as there are'
     """
     if units and more > _FAR * units:
         return f"it would take more than {_FAR} times as many {unit}s as there are"
@@ -748,19 +748,19 @@ def conclusions(path: SequentialPath) -> list[str]:
 
 def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
     """All candidates against one baseline under one rule, with a sentence for each that says what may be concluded."""
-    first, moments = paths[0], any(path.unit == "moment" for path in paths)
+    first, timed = paths[0], any(path.unit == "time point" for path in paths)
     level = percent(first.level)
     columns = (
         Column("candidate", "left", essential=True, heading=True),
         Column("cases"),
-        *([Column("moments")] if moments else []),
+        *([Column("time points")] if timed else []),
         Column(f"mean difference, {level}", "left", essential=True),
         Column("e better"),
         Column("e worse"),
     )
     rows = tuple(
         (
-            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if moments else [])),
+            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if timed else [])),
             *(shown, e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
         )
         for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)

@@ -52,7 +52,7 @@ def once(tables: Iterable[TextTable]) -> list[TextTable]:
 
 def title(results: Comparison, section: Group) -> str:
     """What the section is about, such as `subject: algebra`."""
-    return "overall" if section.group is None else f"{plain(results.by or 'group')}: {plain(section.group)}"
+    return "overall" if section.group is None else f"{plain(results.group or 'group')}: {plain(section.group)}"
 
 
 def table(title: str, section: Group, filled: list[Filled]) -> TextTable:
@@ -184,7 +184,7 @@ def details(results: Comparison) -> list[TextTable]:
     found += [_pairs(results, rule) for rule in results.rules if results.pairs]
     if results.paths:
         found.append(paths_table(results.paths))
-    return once([*found, _sources(results.origins)])
+    return once([*found, _sources(results.sources)])
 
 
 def _section(results: Comparison, section: Group) -> list[TextTable]:

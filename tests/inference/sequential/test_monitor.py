@@ -279,7 +279,7 @@ def test_cases_of_one_moment_are_one_step() -> None:
     for seed in range(20):
         made, y, week = correlated(seed)
         by_case, by_week = monitor(made, y)["q"], monitor(made, tl.Truth(y, time=week))["q"]
-        assert (by_week.unit, by_week.at[-1], by_week.cases) == ("moment", 30, 6000)
+        assert (by_week.unit, by_week.at[-1], by_week.cases) == ("time point", 30, 6000)
         assert by_week.mean[-1] == pytest.approx(by_case.mean[-1], abs=1e-12)
         wrong.append(by_case.shown_better or by_case.shown_worse)
         right.append(by_week.shown_better or by_week.shown_worse)
@@ -294,12 +294,12 @@ def test_the_order_of_cases_within_a_moment_does_not_show() -> None:
     one = monitor(made, tl.Truth(y, time=week))
     other = monitor({name: p[at] for name, p in made.items()}, tl.Truth(y[at], time=week[at]))
     assert same(paths(one), paths(other))
-    assert "a step is a moment" in one.to_text()
-    assert "after 12 moments" in one.to_text() or "in 12 moments" in one.to_text()
+    assert "a step is a time point" in one.to_text()
+    assert "after 12 time points" in one.to_text() or "in 12 time points" in one.to_text()
 
 
 def test_infinite_scores_on_both_sides_of_one_moment_leave_no_mean() -> None:
     found = monitor({"a": [0, 1, 0], "b": [1, 0, 0]}, tl.Truth([0, 0, 0], time=[1, 1, 2]), space=2, rule="log")["b"]
     assert found.at == (1, 2)
     assert np.isnan(found.mean).all()
-    assert "From moment 1 on there is no mean difference" in found.reason
+    assert "From time point 1 on there is no mean difference" in found.reason

@@ -42,8 +42,8 @@ def in_python(one: Combination, folder: Path) -> Ending:
         return Ending(sentence=str(error))
     told = board.to_dict()
     results: Any = board.comparison
-    reading, truth_reading = results.origins[0].reading, results.truth_reading
-    assert (told["origins"][0]["reading"], told["truth_reading"]) == (reading, truth_reading)
+    reading, truth_reading = results.sources[0].reading, results.truth_reading
+    assert (told["sources"][0]["reading"], told["truth_reading"]) == (reading, truth_reading)
     return Ending(board[NAME].scores["brier"].mean.value, reading, truth_reading)
 
 
@@ -73,7 +73,7 @@ def by_command(one: Combination, folder: Path) -> tuple[Ending, int]:
         return Ending(sentence=sentence), done.returncode
     told = json.loads(done.stdout)
     (standing,) = told["overall"]["rows"]
-    readings = told["origins"][0]["reading"], told["truth_reading"]
+    readings = told["sources"][0]["reading"], told["truth_reading"]
     for reading in readings:
         assert reading in done.stderr
     return Ending(standing["scores"]["brier"]["mean"]["value"], *readings), 0

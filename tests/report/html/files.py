@@ -39,17 +39,17 @@ def everywhere(name: str) -> Page:
     """A page with the name wherever a name can be."""
     found = made.drawn((name, name + "2", "plain"), cases=30, groups=2, zeros=False)
     groups = tuple(replace(section, group=name + str(section.group)) for section in found.groups)
-    origins = tuple(replace(o, source=name, layout=name, repairs={name: 2}) for o in found.origins)
+    origins = tuple(replace(o, source=name, layout=name, repairs={name: 2}) for o in found.sources)
     found = replace(
         found,
-        by=name,
-        clusters=name,
-        order=name,
+        group=name,
+        cluster=name,
+        time=name,
         classes=name,
         method=name,
         baseline=name,
         groups=groups,
-        origins=origins,
+        sources=origins,
     )
     exhibits = tuple(
         replace(e, invalid=name, costly=(WorstCase(name, 1.0, name, ((name, 0.5),), 1, 0.5),))

@@ -74,20 +74,20 @@ def test_each_difference_to_the_leader_says_its_cases_where_they_differ() -> Non
     assert not any(cell.also for cell in column(leaderboard.leaderboard(FOUND, shown(FOUND)), "difference"))
 
 
-@pytest.mark.parametrize(("unit", "term"), [("cluster", "Clusters"), ("moment", "Order")])
+@pytest.mark.parametrize(("unit", "term"), [("cluster", "Clusters"), ("time point", "Order")])
 def test_the_number_of_clusters_or_moments_is_said(unit: str, term: str) -> None:
-    found = replace(FOUND, unit=unit, units=53, clusters="state", order="week")
+    found = replace(FOUND, unit=unit, units=53, cluster="state", time="week")
     assert f": 53 {unit}s." in str(dict(tables.facts(found, shown(found)))[term])
     assert f"53 {unit}s" in str(statements.lede(found, shown(found))[0])
     assert "53" not in str(dict(tables.facts(FOUND, shown(FOUND)))["Cases"])
 
 
 def test_what_was_given_without_a_name_has_none() -> None:
-    facts = dict(tables.facts(replace(FOUND, clusters="", order="", weighted=True, weight=""), shown(FOUND)))
+    facts = dict(tables.facts(replace(FOUND, cluster="", time="", weighted=True, weight=""), shown(FOUND)))
     assert str(facts["Clusters"]) == "Cases of one cluster belong together."
     assert str(facts["Order"]) == "Cases follow each other in the order given."
     assert str(facts["Cases"]) == "200, weighted."
-    named = dict(tables.facts(replace(FOUND, clusters="c", order="o", weighted=True, weight="w"), shown(FOUND)))
+    named = dict(tables.facts(replace(FOUND, cluster="c", time="o", weighted=True, weight="w"), shown(FOUND)))
     assert str(named["Clusters"]) == "Cases with the same c belong together."
     assert str(named["Order"]) == "Cases follow each other by o."
     assert str(named["Cases"]) == "200, weighted by w."
@@ -159,10 +159,10 @@ def test_adjusted_for_as_many_pairs_as_have_a_p_value() -> None:
 
 def test_faults_that_nobody_has_take_no_room() -> None:
     clean = made.drawn(("A", "B"), cases=50, zeros=False)
-    clean = replace(clean, origins=tuple(replace(o, filled=0, repairs={}) for o in clean.origins))
+    clean = replace(clean, sources=tuple(replace(o, filled=0, repairs={}) for o in clean.sources))
     assert tables.faults(clean, shown(clean)) is None
     assert 'id="table-faults"' not in render_undrawn(Page(clean))
-    repaired = replace(clean, origins=(clean.origins[0], replace(clean.origins[1], repairs={"normalize": 2})))
+    repaired = replace(clean, sources=(clean.sources[0], replace(clean.sources[1], repairs={"normalize": 2})))
     table = tables.faults(repaired, shown(repaired))
     assert table is not None
     assert heads(table) == ["model", "repairs"]

@@ -212,7 +212,7 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
         (said,) = statements.unsure(found, shown(found), "brier")
         return str(said)
 
-    for unit in ("cluster", "moment"):
+    for unit in ("cluster", "time point"):
         pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, 12)
         found = replace(BASE[2], pairs=(pair,), unit=unit, units=9)
         (said,) = statements.unsure(found, shown(found), "brier")
@@ -226,11 +226,11 @@ def test_what_it_takes_to_tell_two_apart_is_said() -> None:
     far = replace(
         BASE[2],
         pairs=(replace(BASE[2].pairs[0], a="A", b="B", adjusted_p=0.3, extra_units=32_557),),
-        unit="moment",
+        unit="time point",
         units=28,
     )
     (said,) = statements.unsure(far, shown(far), "brier")
-    assert str(said).endswith("It would take more than 10 times as many moments as there are.")
+    assert str(said).endswith("It would take more than 10 times as many time points as there are.")
     assert told(0).endswith("Alone they would be told apart, but not among 1 pair.")
     assert told(None).endswith("cannot be said.")
     assert "difference -0.010 (-0.030 to +0.010), adjusted p 0.300." in told(None)

@@ -31,7 +31,7 @@ def follow(
 ) -> SequentialPath:
     """What may be said after each case, from the scores of the candidate minus those of the baseline, in order.
 
-    Where `unit` is a moment, these are means over the cases of each moment, and `cases` says how many cases there are.
+    Where `unit` is a time point, these are means over its cases, and `cases` is the number of all cases.
 
     `loss` and `win` are the most that the candidate can lose and win against the baseline in each case, known before
     the outcome; `half` bounds the differences of all cases, and is None where nothing does, for which `why` says why.
@@ -76,10 +76,10 @@ def follow(
     )
 
 
-def by_moment(values: Floats, moments: NDArray[np.int64]) -> Floats:
-    """The mean over the cases of each moment; NaN where infinite values of both signs meet.
+def by_time_point(values: Floats, moments: NDArray[np.int64]) -> Floats:
+    """The mean over the cases of each time point; NaN where infinite values of both signs meet.
 
-    >>> by_moment(np.array([1.0, 3.0, np.inf]), np.array([0, 0, 1]))
+    >>> by_time_point(np.array([1.0, 3.0, np.inf]), np.array([0, 0, 1]))
     array([ 2., inf])
     """
     with np.errstate(invalid="ignore"):

@@ -71,7 +71,7 @@ def known(results: Comparison, shown: Shown) -> Grid:
 
 def groups(results: Comparison, shown: Shown) -> Grid:
     """Every model in every group."""
-    label = name(results.by or "group", 24)
+    label = name(results.group or "group", 24)
     called = names(section.group or "" for section in results.groups)
     pairs = [(section, row) for section in results.groups for row in section.rows]
     rows = [row for _, row in pairs]

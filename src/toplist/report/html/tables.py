@@ -77,14 +77,14 @@ def facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
         found.insert(1, ("Truth", f"{_capital(results.truth_reading)}."))
     if results.baseline is not None:
         found.append(("Reference", shown.get(results.baseline, name(results.baseline))))
-    if results.clusters is not None:
-        same = sentence("Cases with the same ", name(results.clusters)) if results.clusters else "Cases of one cluster"
+    if results.cluster is not None:
+        same = sentence("Cases with the same ", name(results.cluster)) if results.cluster else "Cases of one cluster"
         found.append(("Clusters", sentence(same, f" belong together{_many(results, 'cluster')}.")))
-    if results.order is not None:
-        by = sentence("by ", name(results.order)) if results.order else "in the order given"
-        found.append(("Order", sentence("Cases follow each other ", by, f"{_many(results, 'moment')}.")))
+    if results.time is not None:
+        by = sentence("by ", name(results.time)) if results.time else "in the order given"
+        found.append(("Order", sentence("Cases follow each other ", by, f"{_many(results, 'time point')}.")))
     if results.groups:
-        found.append(("Groups", sentence(f"{count(len(results.groups))}, by ", name(results.by or "group"), ".")))
+        found.append(("Groups", sentence(f"{count(len(results.groups))}, by ", name(results.group or "group"), ".")))
     if results.confidence_set is not None and results.confidence_set.method:
         found.append(("Confidence set", f"{_capital(results.confidence_set.method)}."))
     return found
@@ -118,7 +118,7 @@ def models(results: Comparison, details: Sequence[ModelDetails], shown: Shown) -
     shapes = {one.name: [s for s in one.shapes if s.cases] for one in details}
     texts = {one.name: lengths(one) for one in details}
     rows = {row.name: row for row in results.overall.rows}
-    origins = [o for o in results.origins if o.name in rows]
+    origins = [o for o in results.sources if o.name in rows]
 
     def shape(of: str) -> Cell:
         kinds = shapes.get(of, [])
@@ -178,7 +178,7 @@ def files(read: Sequence[FileRecord]) -> Grid | None:
 def faults(results: Comparison, shown: Shown) -> Grid | None:
     """Counts of what was odd: a row for each model that has any, a column for each thing that occurs."""
     rows = {row.name: row for row in results.overall.rows}
-    origins = [o for o in results.origins if o.name in rows and not _clean(results, o)]
+    origins = [o for o in results.sources if o.name in rows and not _clean(results, o)]
     columns: list[Column] = [
         (Head("model", "name"), [named(shown[o.name]) for o in origins]),
         (Head("missing", means="cases of the truth without a prediction"),
@@ -205,7 +205,7 @@ def fault_sentences(results: Comparison, details: Sequence[ModelDetails], shown:
         for one in details
         if one.invalid
     ]
-    clean = [shown[o.name] for o in results.origins if o.name in shown and _clean(results, o)]
+    clean = [shown[o.name] for o in results.sources if o.name in shown and _clean(results, o)]
     if len(clean) == len(results.overall.rows):
         return [*found, sentence("Nothing was wrong in any file.")]
     return [*found, *([sentence("Nothing was wrong with ", *series(clean), ".")] if clean else [])]

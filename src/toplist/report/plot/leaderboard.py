@@ -310,7 +310,7 @@ def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
         leader = scores.get(names[0], nothing) if names else nothing
         means = tuple(scores.get(who, nothing).value for who in names)
         found.append(GroupPanel(section.group or "", section.cases, means, leader.low, leader.high))
-    return Plot(GroupsData(name, results.by or "group", results.level, names, tuple(found), relative), draw_groups)
+    return Plot(GroupsData(name, results.group or "group", results.level, names, tuple(found), relative), draw_groups)
 
 
 def draw_groups(data: GroupsData, theme: Theme) -> Figure:
