@@ -11,7 +11,7 @@ for library in ("pyarrow", "duckdb", "typer", "rich"):
     pytest.importorskip(library, reason="the command and its files are extras")
 
 from tests.cli.messages import said  # noqa: E402
-from toplist.cli.labels import read_labels, space_of  # noqa: E402
+from toplist.cli.options import read_labels, space_of
 from toplist.errors import FileError  # noqa: E402
 
 ANIMALS = ["cat", "dog", "fox", "hen", "owl"]

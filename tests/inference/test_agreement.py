@@ -20,7 +20,7 @@ from toplist.inference.bootstrap import block_length, resample
 from toplist.inference.confidence_set import DRAWS, confidence_set
 from toplist.inference.estimands import Mean
 from toplist.inference.long_run_variance import long_run_error, small_sample_factor, usual_lag
-from toplist.inference.pairwise import holm
+from toplist.inference.ranking import holm
 
 few = settings(law, max_examples=25)
 seeds = st.integers(0, 10**6)

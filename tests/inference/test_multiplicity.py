@@ -15,8 +15,7 @@ from scipy import stats
 from tests.core.integers import law
 from tests.inference.factories import World
 from toplist.inference.intervals import SAME
-from toplist.inference.pairwise import POWER, extra_units, holm, pairs
-from toplist.inference.ranking import ComparisonSpec
+from toplist.inference.ranking import POWER, ComparisonSpec, extra_units, holm, pairs
 from toplist.inference.results import Estimate
 
 chances = st.floats(0, 1) | st.sampled_from([0.0, 0.05, 1.0])

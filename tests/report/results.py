@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from toplist.calibration.bins import Bin
-from toplist.inference.pairwise import holm
+from toplist.inference.ranking import holm
 from toplist.inference.results import (
     Comparison,
     ConfidenceSet,

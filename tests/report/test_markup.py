@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.report.results import example
 from tests.report.strategies import EVERY_NAME, clean, law, results
 from toplist.inference.results import Comparison
-from toplist.report.columns import TextTable
 from toplist.report.markup import as_html, as_latex, as_markdown
 from toplist.report.tables import details, tables
+from toplist.report.text import TextTable
 
 LATEX = {
     r"\textbackslash{}": "\\",

@@ -16,7 +16,7 @@ import typer
 import toplist as tl
 from toplist.cli.command import command, option
 from toplist.cli.compare import BoardOptions, print_board, require_boards
-from toplist.cli.labels import read_labels
+from toplist.cli.options import read_labels
 from toplist.errors import TopListError
 
 TRUTH = "truth.csv"
@@ -82,7 +82,7 @@ def _reported(board: tl.Leaderboard, path: Path) -> str:
 
 def hidden(board: tl.Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
-    from toplist.inference.pairwise import verdicts
+    from toplist.inference.ranking import verdicts
 
     sentences, rule, last = [], board.comparison.rules[0], board.comparison.rules[-1]
     sure = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.sure}

@@ -17,7 +17,7 @@ from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.results import ModelDetails, SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
 from toplist.inference.settings import InferenceSettings
-from toplist.io.metadata import REMEDY, group_name, require_few_groups, untimely
+from toplist.io.lists import REMEDY, group_name, require_few_groups, untimely
 from toplist.io.options import ReadRequest
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists

@@ -20,7 +20,7 @@ from toplist.calibration import CalibrationBias, calibration_bias, calibration_t
 from toplist.calibration.binned import Binned
 from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
-from toplist.io.metadata import clusters_in_order
+from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists
 from toplist.lists.concat import join
 from toplist.lists.outcomes import as_happened

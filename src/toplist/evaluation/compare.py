@@ -29,9 +29,8 @@ from toplist.evaluation.stream import (
 )
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.intervals import Intervals
-from toplist.inference.pairwise import pairs
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
-from toplist.inference.ranking import ComparisonSpec, sections
+from toplist.inference.ranking import ComparisonSpec, pairs, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import TIMED, Inference, InferenceSettings, as_inference

@@ -25,7 +25,7 @@ from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
 from toplist.io.checks import check_file
 from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.metadata import filled
+from toplist.io.lists import filled
 from toplist.io.naming import for_batch
 from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
 from toplist.io.plan import Plan, as_tables, open_request, plan_of

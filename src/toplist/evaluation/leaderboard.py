@@ -22,8 +22,7 @@ from toplist.evaluation.case_details import CaseDetails, CaseReader
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.confidence_set import confidence_set
 from toplist.inference.intervals import Intervals
-from toplist.inference.pairwise import POWER, extra_units
-from toplist.inference.ranking import ComparisonSpec
+from toplist.inference.ranking import POWER, ComparisonSpec, extra_units
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup, plot
 from toplist.report.plot import Plot

@@ -25,7 +25,7 @@ from toplist.io.align import Matched
 from toplist.io.batches import Batch
 from toplist.io.columns import plain as plain_column
 from toplist.io.encoding import ClassEncoder, within_case
-from toplist.io.metadata import filled, in_time
+from toplist.io.lists import filled, in_time
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists

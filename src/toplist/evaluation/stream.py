@@ -33,13 +33,18 @@ from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.lists import (
     NEAR_ONE,
     class_counts,
+    clusters_in_order,
+    filled,
+    groups_of,
     in_file,
+    in_time,
     lists_of,
     repairs_made,
     require_all_columns,
+    require_few_groups,
     require_outcomes,
+    weights_of,
 )
-from toplist.io.metadata import clusters_in_order, filled, groups_of, in_time, require_few_groups, weights_of
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists

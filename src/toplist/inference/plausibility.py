@@ -18,7 +18,7 @@ from toplist._text import are_codes, argument, quote, spelling_difference
 from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.intervals import same_scores
-from toplist.inference.pairwise import verdicts
+from toplist.inference.ranking import verdicts
 from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
 from toplist.io.sources import OpenTable

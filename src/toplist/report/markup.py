@@ -6,9 +6,8 @@ import html
 import re
 
 from toplist.inference.results import Comparison
-from toplist.report.columns import Column, TextTable
-from toplist.report.numbers import NOTHING
 from toplist.report.tables import details, tables
+from toplist.report.text import NOTHING, Column, TextTable
 
 _NUMBERS = re.compile(
     r"(?!\[)[-+0-9.,einf\[\] ]+\*?"

@@ -12,20 +12,23 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from toplist.inference.pairwise import PairwiseVerdict, holm, verdicts
+from toplist.inference.ranking import PairwiseVerdict, holm, verdicts
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, SequentialPath
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.columns import Column, TextTable
-from toplist.report.numbers import decimals, fixed, flat, rate, small, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
+    Column,
     Name,
     Sentence,
     Shown,
+    TextTable,
     Words,
     capital,
     count,
+    decimals,
+    fixed,
+    flat,
     kind,
     listed,
     name,
@@ -33,9 +36,12 @@ from toplist.report.text import (
     number_of,
     percent,
     plain,
+    rate,
     scores,
     sentence,
     series,
+    small,
+    spans,
     stripped,
     visible,
 )

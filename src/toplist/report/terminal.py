@@ -8,9 +8,8 @@ from typing import Any
 
 from toplist._optional import load
 from toplist.inference.results import Comparison
-from toplist.report.columns import TextTable
 from toplist.report.tables import GAP, details, fit, tables, widths
-from toplist.report.text import pad, wrap
+from toplist.report.text import TextTable, pad, wrap
 
 PAGE = 100  # where notes are wrapped unless a width is given
 

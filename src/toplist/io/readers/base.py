@@ -1,9 +1,11 @@
-"""What every reader is, and what a format declares of itself."""
+"""The reader protocol, what a format declares, and streams of text, compressed or not."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +14,109 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._optional import need
+from toplist.errors import FileError
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+
+_CHUNK = 1 << 20
+
+
+NOT_UTF8 = "this is not UTF-8 text: save it as UTF-8, for example with iconv -f latin1 -t utf-8."
+
+
+_MAGIC = (
+    (b"PK\x03\x04", "this is a zip file or an Excel workbook: save it as text."),
+    (b"\xd0\xcf\x11\xe0", "this is an Excel workbook: save it as text."),
+    (b"\x1f\x8b", "this is compressed by gzip: add .gz to its name."),
+    (b"\x28\xb5\x2f\xfd", "this is compressed by zstd: add .zst to its name."),
+    (b"PAR1", "this is a Parquet file: name it .parquet."),
+    (b"ARROW1", "this is an Arrow file: name it .arrow."),
+    (b"\xff\xfe", "this is UTF-16 text: save it as UTF-8."),
+    (b"\xfe\xff", "this is UTF-16 text: save it as UTF-8."),
+)
+
+
+_PROBLEMS = (
+    ("Truncated compressed stream", "the file is cut short: the compressed data end too soon."),
+    ("incorrect header check", "this is not compressed by gzip."),
+    ("Unknown frame descriptor", "this is not compressed by zstd."),
+    ("No such file", "there is no such file any more."),
+)
+
+
+def compression_of(path: Path) -> str | None:
+    """gzip, zstd or nothing, by the file's name."""
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The bytes of a file as a stream, decompressed."""
+    pa = need("pyarrow")
+    try:
+        with pa.input_stream(str(path.absolute()), compression=compression_of(path)) as stream:
+            yield stream
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise unreadable(error, path) from None
+
+
+def head_of(path: Path, size: int) -> bytes:
+    """The first bytes, without the mark that some programs put before UTF-8."""
+    with opened(path) as stream:
+        head: bytes = stream.read(size)
+    problem = next((problem for magic, problem in _MAGIC if head.startswith(magic)), None)
+    if problem is not None:
+        raise FileError(str(path), problem)
+    return head.removeprefix(b"\xef\xbb\xbf")
+
+
+def require_lines(path: Path, most: int) -> None:
+    """Compressed data go on to their end, and the last line is no longer than it may be: not every library looks."""
+    line = last_line(path, most)
+    if len(line.strip(b"\r\n")) > most:
+        what = "zero bytes" if not line.strip(b"\0\r\n") else f"a line of more than {most:,} bytes"
+        raise FileError(str(path), f"this file ends in {what}: it was damaged, or is no table. Write it anew.")
+
+
+def last_line(path: Path, most: int) -> bytes:
+    """The last line with its end, or some more bytes than `most` of it."""
+    size = most + 3
+    if compression_of(path) is None:
+        try:
+            with path.open("rb") as file:
+                file.seek(max(file.seek(0, os.SEEK_END) - size, 0))
+                tail = file.read(size)
+        except OSError as error:
+            raise unreadable(error, path) from None
+    else:
+        tail = b""
+        with opened(path) as stream:
+            while chunk := stream.read(max(_CHUNK, size)):
+                tail = (tail + chunk)[-size:]
+    body = tail.rstrip(b"\r\n")
+    cut = max(body.rfind(b"\n"), body.rfind(b"\r")) + 1
+    return tail[cut:]
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a file with their ends."""
+    rest = b""
+    with opened(path) as stream:
+        while chunk := stream.read(_CHUNK):
+            lines = (rest + chunk).split(b"\n")
+            yield from (line + b"\n" for line in lines[:-1])
+            rest = lines[-1]
+    if rest:
+        yield rest
+
+
+def unreadable(error: BaseException, path: Path) -> FileError:
+    """What another library said about bytes, in one sentence."""
+    text = str(error).strip().partition("\n")[0] or type(error).__name__
+    known = next((problem for mark, problem in _PROBLEMS if mark in text), None)
+    return FileError(str(path), known or f"this cannot be read: {text[:200].rstrip('.')}.")
+
 
 if TYPE_CHECKING:
     from toplist.io.layouts import Layout

@@ -22,18 +22,24 @@ from toplist.errors import FileError
 from toplist.io.column_names import CASE, CLASS, CONFIDENCE
 from toplist.io.columns import offsets_of, truths
 from toplist.io.duckdb_engine import connect, message_of, quoted, require_enough
-from toplist.io.readers.base import ENTRIES, Entries, Format, Reader, TableChunk, batch_rows, without_columns
-from toplist.io.readers.column_types import require_same_columns
-from toplist.io.readers.fasttext import FastTextReader, is_fasttext
-from toplist.io.readers.text_streams import (
+from toplist.io.readers.base import (
+    ENTRIES,
     NOT_UTF8,
+    Entries,
+    Format,
+    Reader,
+    TableChunk,
+    batch_rows,
     compression_of,
     head_of,
     last_line,
     lines_of,
     opened,
     require_lines,
+    without_columns,
 )
+from toplist.io.readers.column_types import require_same_columns
+from toplist.io.readers.fasttext import FastTextReader, is_fasttext
 
 if TYPE_CHECKING:
     from toplist.io.layouts import Layout

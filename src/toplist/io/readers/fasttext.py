@@ -15,8 +15,7 @@ from toplist._optional import need
 from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, offsets_of
-from toplist.io.readers.base import Format, Reader, TableChunk
-from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of
+from toplist.io.readers.base import NOT_UTF8, Format, Reader, TableChunk, head_of, lines_of
 
 _PREFIX = "__label__"
 _ROWS = 1 << 14  # lines that are read at a time

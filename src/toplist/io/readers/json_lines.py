@@ -16,8 +16,19 @@ from toplist._optional import need
 from toplist._text import listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import blanks, offsets_of
-from toplist.io.readers.base import MANY, Entries, Format, Reader, TableChunk, batch_rows, without_columns
-from toplist.io.readers.text_streams import NOT_UTF8, head_of, lines_of, opened
+from toplist.io.readers.base import (
+    MANY,
+    NOT_UTF8,
+    Entries,
+    Format,
+    Reader,
+    TableChunk,
+    batch_rows,
+    head_of,
+    lines_of,
+    opened,
+    without_columns,
+)
 
 if TYPE_CHECKING:
     from toplist.io.layouts import Layout

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.errors import TopListError
-from toplist.inference.pairwise import PairwiseVerdict, verdicts
+from toplist.inference.ranking import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
-from toplist.report.numbers import number, signed
 from toplist.report.plot import canvas
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
@@ -37,7 +36,7 @@ from toplist.report.plot.canvas import (
 )
 from toplist.report.plot.colours import CYCLE, STEPS, Theme, over, step
 from toplist.report.statements import different
-from toplist.report.text import listed, number_of, percent
+from toplist.report.text import listed, number, number_of, percent, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

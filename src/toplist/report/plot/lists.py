@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import KINDS, ModelDetails
-from toplist.report.numbers import number, share
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     APART,
@@ -37,7 +36,7 @@ from toplist.report.plot.canvas import (
     write,
 )
 from toplist.report.plot.colours import Theme, marker
-from toplist.report.text import count, listed, number_of
+from toplist.report.text import count, listed, number, number_of, share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
