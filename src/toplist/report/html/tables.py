@@ -78,7 +78,7 @@ def facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
     if results.truth_reading:
         found.insert(1, ("Truth", f"{_capital(results.truth_reading)}."))
     if results.baseline is not None:
-        found.append(("Reference", shown.get(results.baseline, name(results.baseline))))
+        found.append(("Baseline", shown.get(results.baseline, name(results.baseline))))
     if results.cluster is not None:
         same = sentence("Cases with the same ", name(results.cluster)) if results.cluster else "Cases of one cluster"
         found.append(("Clusters", sentence(same, f" belong together{_many(results, 'cluster')}.")))
