@@ -151,7 +151,7 @@ def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> lis
 
 
 def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
-    """All models are significantly worse than the list that says nothing, under the first rule with finite means."""
+    """All models are significantly worse than the empty list, under the first rule with finite means."""
     rows = results.overall.rows
     for rule in results.rules:
         skills = [row.scores[rule].skill for row in rows]

@@ -403,9 +403,11 @@ def tally(results: Comparison, rule: str) -> str:
         whom = "The pair could not" if len(found) == 1 else f"None of the {number_of(len(found), 'pair')} could"
         return f"{whom} be tested under {scores(rule)}."
     if not sure:
-        said = f"No difference is sure under {scores(rule)}: the order of the table may be chance."
+        said = f"No difference is significant under {scores(rule)}: the order of the table may be chance."
     elif sure == len(found):
-        said = f"Every difference is significant under {scores(rule)}." if sure > 1 else "The difference is significant."
+        said = (
+            f"Every difference is significant under {scores(rule)}." if sure > 1 else "The difference is significant."
+        )
     else:
         said = f"Of {number_of(len(found), 'pair')}, {count(sure)} {noun(sure, 'is', 'are')} significantly different "
         said += f"under {scores(rule)} and {count(tested - sure)} may be equal"

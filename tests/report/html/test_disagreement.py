@@ -89,7 +89,8 @@ def test_zero_one_scores_compare_first_guesses_on_the_cases_of_both() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "p", "said"), [(0.1, 0.01, "significant too"), (0.1, 0.5, "not significant"), (-0.1, 0.01, "not significant")]
+    ("value", "p", "said"),
+    [(0.1, 0.01, "significant too"), (0.1, 0.5, "not significant"), (-0.1, 0.01, "not significant")],
 )
 def test_with_zero_one_it_is_said_whether_the_difference_in_accuracy_is_sure(value: float, p: float, said: str) -> None:
     found = board(
@@ -114,7 +115,8 @@ def test_sure_contradictions_between_any_two_rules_are_named(rules: list[str], w
             first, second = sorted((rule, turned), key=rules.index)
             who = a if first == rule else b
             name = {"brier": "Brier"}
-            under = f"under the {name.get(first, first)} score, and significantly worse under the {name.get(second, second)} score"
+            ends = f"under the {name.get(first, first)} score, and significantly worse under"
+            under = f"{ends} the {name.get(second, second)} score"
             assert who in said
             assert under in said
 

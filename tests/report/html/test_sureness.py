@@ -105,9 +105,9 @@ def test_the_counts_add_up(results: Comparison) -> None:
     if not tested:
         assert said.startswith(("None of the", "The pair could not"))
     elif not sure:
-        assert said.startswith("No difference is sure under the Brier score")
+        assert said.startswith("No difference is significant under the Brier score")
     elif len(sure) == len(results.pairs):
-        assert said.startswith(("Every difference is sure", "The difference is sure"))
+        assert said.startswith(("Every difference is significant", "The difference is significant"))
     else:
         numbers = [int(n) for n in re.findall(r"\d+", said.partition(" Sure means")[0])]
         rest = len(results.pairs) - len(tested)
@@ -147,7 +147,7 @@ def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison)
 
 def test_nothing_is_sure_where_models_are_alike() -> None:
     alike = made.drawn(cases=60, apart=0.0, zeros=False, seed=5)
-    assert str(statements.tally(alike, "brier")).startswith("No difference is sure")
+    assert str(statements.tally(alike, "brier")).startswith("No difference is significant")
     assert not statements.sure(alike, shown(alike), "brier")
     assert "not significantly better than any other" in " ".join(map(str, statements.lede(alike, shown(alike))))
 

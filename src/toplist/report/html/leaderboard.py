@@ -47,7 +47,7 @@ def leaderboard(results: Comparison, shown: Shown) -> Grid:
         if not i:
             columns += _difference(rows, rule, _shared(results))
     if any(score.skill is not None for score in firsts):
-        means = "1 minus the mean score over that of the list that says nothing; 1 is perfect, 0 is no better"
+        means = "1 minus the mean score over that of the empty list; 1 is perfect, 0 is no better"
         columns.append((Head("skill", means=means), estimated([score.skill for score in firsts], digits=3)))
     if results.baseline is not None:
         means = "the same against the baseline, on the cases of both"
