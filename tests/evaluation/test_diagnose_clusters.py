@@ -132,11 +132,11 @@ def test_a_blank_cluster_is_named_by_its_row(tmp_path):
     truth.write_text("\n".join(text))
     with pytest.raises(FileError, match="there is no cluster in 'user'"):
         diagnose(said, tl.Truth(truth, cluster="user"), space=lists.space.size)
-    with pytest.raises(TopListError, match="clusters names a column of the truth"):
+    with pytest.raises(TopListError, match="cluster names a column of the truth"):
         diagnose(said, tl.Truth(truth, cluster=which), space=lists.space.size)
 
 
 def test_the_command_needs_the_truth_for_clusters(tmp_path):
     done = toplist("diagnose", "said.jsonl", "--cluster", "user", cwd=tmp_path)
     assert done.returncode == 2
-    assert "name that with --truth" in done.stderr
+    assert "--cluster: a column of the truth, which is not given. Give --truth too." in done.stderr

@@ -132,8 +132,8 @@ def test_a_column_that_is_called_time_orders_the_cases_unless_it_is_to_be_ignore
     timed, plain = (tl.compare({"b": place / "b.csv"}, truth, space=3) for truth in (
         place / "y.csv", tl.Truth(place / "y.csv", time="")
     ))  # fmt: skip
-    assert "in the order of time" in timed.results.method
-    assert "independent" in plain.results.method
+    assert "in the order of time" in timed.comparison.method
+    assert "independent" in plain.comparison.method
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_the_floor_found_is_better_than_floors_beside_it() -> None:
 
 def test_infinitely_many_classes_need_another_score() -> None:
     lists, y = open_ended()
-    with pytest.raises(tl.TopListError, match='rule="brier"'):
+    with pytest.raises(tl.TopListError, match="rule='brier'"):
         RestFloor().fit(lists, y)
     assert RestFloor(rule="brier").fit(lists, y).floor_ > 0
 

@@ -69,7 +69,7 @@ def test_the_file_as_it_comes_has_every_oddity_of_the_manifest(lists: Path, tmp_
 def test_without_units_it_looks_like_percent(lists: Path) -> None:
     code, text = said("check", lists, "--classes", "10")
     assert code == 1
-    assert "look like percentages: if they are, pass --scale percent" in text
+    assert "look like percentages. If these are percentages, pass --scale percent" in text
 
 
 def brier(row: dict[str, str]) -> float:

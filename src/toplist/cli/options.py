@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import inspect
 import io
@@ -191,6 +192,19 @@ _CLASSES = "Number of classes: a number, 2^L, inf, {}."
 _NAMELESS = ("cluster", "time")  # no name means no column: that of this name is not looked for
 _CHOSEN = ("layout", "scale", "duplicates", "blanks")  # fields that take one of a few words, not a column
 _OF_TRUTH = ("layout", "case", "class_column", "confidence", "ignore")  # what may be said of the truth too
+
+
+def names_in(table: str, package: str) -> tuple[str, ...]:
+    """The keys of a table in the `__init__` of a package, read without importing it, so that help is fast.
+
+    >>> names_in("RULES", "scoring/rules")[:2]
+    ('brier', 'log')
+    """
+    source = (Path(__file__).parents[1] / package / "__init__.py").read_text(encoding="utf-8")
+    for one in ast.parse(source).body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Dict) and ast.unparse(one.target) == table:
+            return tuple(str(key.value) for key in one.value.keys if isinstance(key, ast.Constant))
+    raise LookupError(f"there is no table {table} in {package}.")
 
 
 @dataclass(frozen=True, kw_only=True)

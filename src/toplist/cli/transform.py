@@ -16,7 +16,7 @@ from toplist._files import read_json, to_json_number, write_json
 from toplist._text import did_you_mean, listed
 from toplist.cli.command import command, option, positional
 from toplist.cli.errors import UsageError, require_choice
-from toplist.cli.options import RULES, Inputs, Printing, Reads
+from toplist.cli.options import RULES, Inputs, Printing, Reads, names_in
 from toplist.cli.output import (
     keep_freed_memory,
     print_changes,
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from toplist.postprocess.recalibration.automatic import Selection
 
 SCHEMA = "toplist.weights/1"
+
+
+KINDS = names_in("RECALIBRATORS", "postprocess/recalibration")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +77,7 @@ class FitOptions(FittingOptions):
     """The options of `toplist recalibrate fit`."""
 
     output: Path = option(..., "Where the recalibrator goes: a .json file.", "-o")
-    kind: str = option("auto", "temperature, bucket-temperature, beta, isotonic, ...; auto takes the best of them.")
+    kind: str = option("auto", f"{', '.join(KINDS)}; auto takes the best of them.")
     rule: str = option("brier", "The score that counts: brier, log, spherical, ...", choices=RULES)
     folds: int = option(5, "Parts of the cases for cross-validation.")
 

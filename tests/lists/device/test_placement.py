@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.lists.test_array_api import RULES, content
+from tests.lists.device.test_array_api import RULES, content
 
 T = tl.TopLists
 
