@@ -175,7 +175,7 @@ def test_any_number_of_classes_will_do() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"pool": "geometric"}, 'not convex in the weights. Use rule='log''),
+        ({"pool": "geometric"}, "not convex in the weights. Use rule='log'"),
         ({"rule": "spherical"}, "spherical score of a linear pool is not"),
         ({"pool": "harmonic"}, '"linear" or "geometric", not \'harmonic\''),
         ({"ridge": -1}, "ridge"),

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.report.results import example
 from tests.report.strategies import HOSTILE, clean, law, names, results
 from toplist.inference.results import Comparison, Estimate, Group
+from toplist.report.numbers import decimals, fixed, spans
 from toplist.report.tables import details, tables
-from toplist.report.text import LIMIT, TextTable, cells, decimals, fixed, plain, shorten, spans, wrap
+from toplist.report.text import LIMIT, TextTable, cells, plain, shorten, wrap
 
 
 def column(table: TextTable, header: str) -> list[str]:

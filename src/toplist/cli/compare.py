@@ -200,7 +200,7 @@ class Gate:
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
         if any(infinite):
             return f"{self.text}: {infinite[0]:,} infinite {board.comparison.rules[0]} scores against {infinite[1]:,}"
-        from toplist.report.text import decimals, fixed
+        from toplist.report.numbers import decimals, fixed
 
         digits = decimals([found])
         value = f"difference {fixed(found.value, digits, signed=True)}"

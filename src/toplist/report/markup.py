@@ -6,8 +6,9 @@ import html
 import re
 
 from toplist.inference.results import Comparison
+from toplist.report.numbers import NOTHING
 from toplist.report.tables import details, tables
-from toplist.report.text import NOTHING, Column, TextTable
+from toplist.report.text import Column, TextTable
 
 _NUMBERS = re.compile(
     r"(?!\[)[-+0-9.,einf\[\] ]+\*?"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from toplist.inference.ranking import PairwiseVerdict, holm, verdicts
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, SequentialPath
 from toplist.inference.results import SourceSummary as Source
+from toplist.report.numbers import decimals, fixed, flat, rate, small, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
@@ -26,9 +27,6 @@ from toplist.report.text import (
     Words,
     capital,
     count,
-    decimals,
-    fixed,
-    flat,
     kind,
     listed,
     name,
@@ -36,12 +34,9 @@ from toplist.report.text import (
     number_of,
     percent,
     plain,
-    rate,
     scores,
     sentence,
     series,
-    small,
-    spans,
     stripped,
     visible,
 )

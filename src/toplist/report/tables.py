@@ -11,27 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore, SourceSummary
+from toplist.report.numbers import MOST, NOTHING, decimals, excludes_zero, fixed, rate, small, spans, value_of
 from toplist.report.statements import notes, paths_table, reasons, sections, size, warnings
-from toplist.report.text import (
-    MOST,
-    NOTHING,
-    Column,
-    TextTable,
-    cells,
-    count,
-    decimals,
-    excludes_zero,
-    fixed,
-    listed,
-    percent,
-    plain,
-    rate,
-    shorten,
-    small,
-    spans,
-    value_of,
-    visible,
-)
+from toplist.report.text import Column, TextTable, cells, count, listed, percent, plain, shorten, visible
 from toplist.scoring.case_scores import Metric, metrics_for
 
 RULE = 30  # characters of a rule's name in a header

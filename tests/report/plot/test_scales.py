@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.report import results as made
+from toplist.report.numbers import number
 from toplist.report.plot.canvas import ROOM, axis, edges, label, level, spread, width
-from toplist.report.text import number
 
 FINITE = st.floats(-1e6, 1e6)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toplist.inference.results import Estimate
-from toplist.report.text import NOTHING, Name, Words, count, decimals, excludes_zero, fixed, flat, rate
+from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, flat, rate
+from toplist.report.text import Name, Words, count
 
 Kind = Literal["number", "name", "text"]
 _LONG = 30  # rows from which a table has a filter

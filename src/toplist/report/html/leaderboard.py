@@ -12,22 +12,9 @@ from dataclasses import replace
 from toplist.inference.ranking import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Group, ModelRow
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
+from toplist.report.numbers import decimals, small, value_of
 from toplist.report.tables import alike, shown_metrics
-from toplist.report.text import (
-    Shown,
-    Words,
-    count,
-    decimals,
-    kind,
-    name,
-    names,
-    number_of,
-    percent,
-    scores,
-    sentence,
-    small,
-    value_of,
-)
+from toplist.report.text import Shown, Words, count, kind, name, names, number_of, percent, scores, sentence
 from toplist.scoring.case_scores import METRICS, Metric
 
 _RULE = 30  # characters of a rule's name in a head

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 from toplist.calibration.bins import averages
 from toplist.inference.results import Comparison, Estimate, FileRecord, ModelDetails, SourceSummary, WorstCase
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, odd, shared
+from toplist.report.numbers import NOTHING, fixed, rate
 from toplist.report.statements import classes, extent, penalty, policy, repaired, repairs
 from toplist.report.text import (
-    NOTHING,
     Sentence,
     Shown,
     Words,
     count,
-    fixed,
     kind,
     listed,
     name,
     number_of,
     percent,
     plain,
-    rate,
     sentence,
     series,
     stripped,

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toplist.errors import TopListError
+from toplist.report.numbers import number
 from toplist.report.plot.colours import Theme, dashes, marker
-from toplist.report.text import escaped, number, numbers, quotes, rule_name, shorten, shown
+from toplist.report.text import escaped, numbers, quotes, rule_name, shorten, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

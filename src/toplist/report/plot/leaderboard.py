@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from toplist.errors import TopListError
 from toplist.inference.ranking import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
+from toplist.report.numbers import number, signed
 from toplist.report.plot import canvas
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
@@ -36,7 +37,7 @@ from toplist.report.plot.canvas import (
 )
 from toplist.report.plot.colours import CYCLE, STEPS, Theme, over, step
 from toplist.report.statements import different
-from toplist.report.text import listed, number, number_of, percent, signed
+from toplist.report.text import listed, number_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import KINDS, ModelDetails
+from toplist.report.numbers import number, share
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     APART,
@@ -36,7 +37,7 @@ from toplist.report.plot.canvas import (
     write,
 )
 from toplist.report.plot.colours import Theme, marker
-from toplist.report.text import count, listed, number, number_of, share
+from toplist.report.text import count, listed, number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

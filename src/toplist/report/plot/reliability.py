@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toplist.calibration.bins import Bin, averages
 from toplist.inference.results import ModelDetails
+from toplist.report.numbers import number, signed
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     SIZE,
@@ -32,7 +33,7 @@ from toplist.report.plot.canvas import (
     write,
 )
 from toplist.report.plot.colours import Theme
-from toplist.report.text import count, number, number_of, percent, signed
+from toplist.report.text import count, number_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

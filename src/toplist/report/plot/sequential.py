@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import SequentialPath
+from toplist.report.numbers import power_of_ten
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LINE,
@@ -32,7 +33,7 @@ from toplist.report.plot.canvas import (
 )
 from toplist.report.plot.colours import Theme
 from toplist.report.statements import path_story
-from toplist.report.text import Name, number_of, percent, power_of_ten
+from toplist.report.text import Name, number_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

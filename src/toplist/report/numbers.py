@@ -1,0 +1,164 @@
+"""Numbers as text: as many digits as the interval supports, the same down a column; and numbers in figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from toplist.inference.results import Estimate
+
+NOTHING = "-"
+FEWEST, MOST, USUAL = 3, 6, 4
+
+
+_LARGE = 1e6  # from here on powers of ten
+
+
+_LITTLE = 1e-9  # of the value, and a thousandth of that of the scale of scores: what rounding leaves
+
+
+def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
+    """A number with so many decimals, a dash where there is none.
+
+    >>> fixed(0.12345, 3), fixed(0.5, 2, signed=True), fixed(float("inf"), 3), fixed(-1e-9, 3), fixed(None, 3)
+    ('0.123', '+0.50', 'inf', '0.000', '-')
+    """
+    if x is None or math.isnan(x):
+        return NOTHING
+    if abs(x) >= _LARGE:
+        return f"{x:{'+' if signed else ''}.3{'e' if math.isfinite(x) else ''}}"
+    return f"{round(x, digits) + 0.0:{'+' if signed else ''}.{digits}f}"  # + 0.0: no minus before a zero
+
+
+def rate(x: float | None) -> str:
+    """A share with three decimals, which is 0 or 1 only if it is exactly that.
+
+    >>> rate(0.25), rate(0.0), rate(1e-5), rate(0.9999)
+    ('0.250', '0.000', '<0.001', '>0.999')
+    """
+    if x is not None and 0 < x < 0.0005:
+        return "<0.001"
+    if x is not None and 0.9995 <= x < 1:
+        return ">0.999"
+    return fixed(x, 3)
+
+
+def small(p: float | None) -> str:
+    """A p value with three decimals, a dash where there is none.
+
+    >>> small(0.0413), small(0.00001), small(None)
+    ('0.041', '<0.001', '-')
+    """
+    if p is None:
+        return NOTHING
+    return "<0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def decimals(estimates: Iterable[Estimate | None]) -> int:
+    """How many decimals show two digits of the narrowest half width, within reason.
+
+    >>> decimals([Estimate(0.3142, 0.3121, 0.3163)]), decimals([Estimate(12.0, 11.0, 13.0)])
+    (4, 3)
+    """
+    known = [e for e in estimates if e is not None]
+    pairs = [(e.value, (e.high - e.low) / 2) for e in known if e.low is not None and e.high is not None]
+    halves = [h for x, h in pairs if _LITTLE * (abs(x) + 1e-3) < h < math.inf]  # what does not vary asks for no digits
+    wanted = 1 - int(f"{min(halves):.1e}".partition("e")[2]) if halves else USUAL
+    largest = max((abs(e.value) for e in known if math.isfinite(e.value)), default=0.0)
+    affordable = MOST + 1 - len(str(int(min(largest, _LARGE))))
+    return max(FEWEST, min(wanted, affordable, MOST))
+
+
+def flat(estimate: Estimate | None) -> bool:
+    """Whether an interval has no width but what rounding leaves.
+
+    >>> flat(Estimate(0.5, 0.5, 0.5)), flat(Estimate(0.5, 0.49, 0.51)), flat(Estimate(0.5))
+    (True, False, False)
+    """
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.high - estimate.low <= _LITTLE * (abs(estimate.value) + 1e-3)
+
+
+def value_of(estimate: Estimate | None) -> float | None:
+    """The value alone, where there is one."""
+    return None if estimate is None else estimate.value
+
+
+def excludes_zero(estimate: Estimate | None) -> bool:
+    """Whether there is an interval and zero is not in it."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.low > 0 or estimate.high < 0
+
+
+def spans(estimates: Sequence[Estimate | None], *, signed: bool = False) -> list[str]:
+    """A column of values with their intervals; among signed ones a star says that the interval excludes zero.
+
+    >>> spans([Estimate(0.3142, 0.3121, 0.3163), Estimate(float("inf"))])
+    ['0.3142 [0.3121, 0.3163]', '   inf']
+    >>> spans([None, Estimate(0.012, 0.01, 0.014)], signed=True)
+    ['-', '+0.0120 [+0.0100, +0.0140]*']
+    """
+    digits = decimals(estimates)
+    values = [None if e is None else fixed(e.value, digits, signed=signed) for e in estimates]
+    width = max((len(v) for v in values if v is not None), default=0)
+    return [
+        NOTHING if e is None or v is None else v.rjust(width) + _interval(e, digits, signed)
+        for e, v in zip(estimates, values, strict=True)
+    ]
+
+
+def _interval(estimate: Estimate, digits: int, signed: bool) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
+    return f" [{low}, {high}]" + ("*" if signed and excludes_zero(estimate) else "")
+
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(x: float, digits: int) -> str:
+    """A number with so many decimals as a figure writes it, with commas and a minus sign.
+
+    >>> number(-0.1234, 2), number(-1e-9, 2), number(math.inf, 2), number(1234567.0, 0)
+    ('\u22120.12', '0.00', 'inf', '1,234,567')
+    """
+    if not math.isfinite(x):
+        return str(x).replace("-", "\u2212")
+    if abs(x) >= 1e9 or (digits >= 9 and 0 < abs(x) < 1e-9):
+        return f"{x:.3g}".replace("-", "\u2212")
+    return f"{round(x, digits) + 0.0:,.{digits}f}".replace("-", "\u2212")
+
+
+def signed(x: float, digits: int) -> str:
+    """A number of a figure with a plus before what is above zero.
+
+    >>> signed(0.5, 1), signed(-0.5, 1), signed(0.0, 1)
+    ('+0.5', '\u22120.5', '0.0')
+    """
+    shown = number(x, digits)
+    return "+" + shown if x > 0 and any(c in "123456789i" for c in shown) else shown
+
+
+def power_of_ten(exponent: int) -> str:
+    """A power of ten, the small ones written out.
+
+    >>> power_of_ten(2), power_of_ten(-2), power_of_ten(20)
+    ('100', '0.01', '10²⁰')
+    """
+    return f"{10.0**exponent:g}" if -3 <= exponent <= 3 else "10" + str(exponent).translate(_SUPERSCRIPTS)
+
+
+def share(x: float) -> str:
+    """A share in percent, which is 0 or 100 only if it is exactly that.
+
+    >>> share(0.25), share(0.001), share(0.9999)
+    ('25%', '<1%', '>99%')
+    """
+    if 0 < x < 0.01:
+        return "<1%"
+    if 0.99 < x < 1:
+        return ">99%"
+    return f"{100 * x:.0f}%" if math.isfinite(x) else "-"
