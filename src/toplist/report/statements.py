@@ -408,7 +408,7 @@ def tally(results: Comparison, rule: str) -> str:
         said += f"under {scores(rule)} and {count(tested - sure)} may be equal"
         said += f"; {count(len(found) - tested)} could not be tested." if tested < len(found) else "."
     return (
-        f"{said} Sure means that the p value of the paired difference, adjusted by Holm's method for looking at "
+        f"{said} Significant means that the p value of the paired difference, adjusted by Holm's method for looking at "
         f"{number_of(tested, 'pair')}, is at most {1 - results.level:.6g}."
     )
 

@@ -109,7 +109,7 @@ def test_the_counts_add_up(results: Comparison) -> None:
     elif len(sure) == len(results.pairs):
         assert said.startswith(("Every difference is significant", "The difference is significant"))
     else:
-        numbers = [int(n) for n in re.findall(r"\d+", said.partition(" Sure means")[0])]
+        numbers = [int(n) for n in re.findall(r"\d+", said.partition(" Significant means")[0])]
         rest = len(results.pairs) - len(tested)
         assert numbers == [len(results.pairs), len(sure), len(tested) - len(sure), *([rest] if rest else [])]
     assert f"at most {1 - results.level:.6g}." in said or not tested
