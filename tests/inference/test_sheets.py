@@ -56,9 +56,9 @@ def test_places_are_those_of_a_plain_loop_in_both_kernels(
 ) -> None:
     lists, y = many(1, 700, dtype=dtype, codes=codes, dense=dense)
     want = naive(lists, y)
-    assert [x.tolist() for x in kernel.places(lists.admitted.rows, y)] == list(want)
+    assert [x.tolist() for x in kernel.places(lists.checked.rows, y)] == list(want)
     monkeypatch.setattr(kernel, "_compiled", None)
-    assert [x.tolist() for x in kernel.places(lists.admitted.rows, y)] == list(want)
+    assert [x.tolist() for x in kernel.places(lists.checked.rows, y)] == list(want)
 
 
 def test_an_outcome_that_no_list_can_name_has_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_an_outcome_that_no_list_can_name_has_no_place(monkeypatch: pytest.Monke
 def test_many_rows_in_threads_have_the_places_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
     lists, y = many(2, 60_000, dtype=np.float64, codes=np.int64, dense=False)
     monkeypatch.setenv("TOPLIST_THREADS", "3")
-    above, equal = kernel.places(lists.admitted.rows, y)
+    above, equal = kernel.places(lists.checked.rows, y)
     for lo in (0, 16_000, 59_500):
         part = slice(lo, lo + 500)
         assert naive(lists[part], y[part]) == (above[part].tolist(), equal[part].tolist())

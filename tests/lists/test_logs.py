@@ -246,7 +246,7 @@ def test_no_true_list_is_invalid_however_small_its_confidences() -> None:
     ]
     for one in lists:
         assert one.is_valid().all()
-        assert not (one.admitted.flags & 1).any()
+        assert not (one.checked.flags & 1).any()
         assert one.strictly_valid() is one
         y = len(one.classes) - 1
         assert tl.score(one, [y], rule="log")[0] == pytest.approx(-logs[y], rel=1e-13)

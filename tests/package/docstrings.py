@@ -45,7 +45,7 @@ CHECKS = {
     "error": ALWAYS,  # and enumerations
 }
 INTERNAL = {
-    "TopLists": {"admitted"},
+    "TopLists": {"checked"},
     "DeviceLists": {"bits", "flags", "ids", "log_rest", "slack", "xp"},
     "TrueLists": {"log_beyond", "p", "space"},
 }

@@ -130,7 +130,7 @@ def test_sizes_per_case_ids_labels_and_underflow_stay_with_their_cases() -> None
     assert made.pooled.ids is not None
     assert made.pooled.ids.tolist() == [f"c{i}" for i in range(30)]
     np.testing.assert_allclose(made.pooled.rest + np.add.reduceat(made.pooled.confidences, made.pooled.offsets[:-1]), 1)
-    assert (made.pooled.admitted.rows.size == sizes).all()
+    assert (made.pooled.checked.rows.size == sizes).all()
     space = tl.ClassSpace(2**10_000, ["a", "b", "c"])
     c, d = tl.TopLists.from_dicts([{"a": 0.5}] * 9, space), tl.TopLists.from_dicts([{"a": 0.4, "b": 0.2}] * 9, space)
     far = stack([c, d], ["a"] * 8 + ["b"], rule="log", pool="geometric", folds=3).pooled

@@ -83,7 +83,7 @@ def hits_in(layer: RankLayer, made: CalibrationPairs) -> NDArray[np.bool_]:
 
 def unlisted(made: CalibrationPairs) -> Floats:
     """How many classes each case leaves unlisted, perhaps infinitely many."""
-    n: Floats = made.lists.admitted.rows.size - made.lists.sizes
+    n: Floats = made.lists.checked.rows.size - made.lists.sizes
     return n
 
 

@@ -17,7 +17,7 @@ VALIDITY_ATOL = 1e-15
 
 
 class RowSums(NamedTuple):
-    """One entry per case; see `toplist.core.case_statistics.Moments` for what each is."""
+    """One entry per case; see `toplist.core.case_statistics.CaseStatistics` for what each is."""
 
     outcome: Array
     miss: Array
@@ -83,7 +83,7 @@ def zeros(xp: Any, t: Array) -> Array:
     return xp.sum(t[:, :0], axis=1)
 
 
-def slack(xp: Any, t: Array) -> Array:
+def signed_rest(xp: Any, t: Array) -> Array:
     """1 - sum(t) per row, correct to the last digit: a tree of two-sums whose rounding errors are kept."""
     total, lost = t, zeros(xp, t)
     while total.shape[1] > 1:
@@ -148,7 +148,7 @@ def inspect(
     found = flag(any_of(~finite), flags.NOT_FINITE) + flag(any_of(finite & (t < -tolerance)), flags.NEGATIVE)
     found = found + flag(any_of((t < 0) & (t >= -tolerance)), flags.TINY_NEGATIVE)
     found = found + flag(any_of(finite & (t > 1 + tolerance)), flags.ABOVE_ONE)
-    rest = slack(xp, xp.where(finite, t, xp.zeros_like(t)))
+    rest = signed_rest(xp, xp.where(finite, t, xp.zeros_like(t)))
     computed = xp.where((rest > 0) & (rest <= k * 2.0**-52) & ~full, xp.zeros_like(rest), rest)
     wrong = ~full & (rest < -tolerance)
     if log_rest is None:

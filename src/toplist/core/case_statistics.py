@@ -48,7 +48,7 @@ class CaseStatistics:
         rows: Rows,
         log_listed: Array | None = None,
     ) -> CaseStatistics:
-        """Moments of which most rules need three; the others are reduced when one is first asked for."""
+        """Statistics of which most rules need three; the others are reduced when one is first asked for."""
         made = object.__new__(cls)
         made.__dict__.update(
             xp=np, outcome=sums.outcome, miss=sums.miss, total=sums.total, log_size=rows.log_size,
@@ -151,7 +151,7 @@ class Sum(Protocol):
 class CaseColumns(Protocol):
     """Some cases with their outcomes, ready to be reduced."""
 
-    def moments(self, of: Sum) -> CaseStatistics:
+    def statistics(self, of: Sum) -> CaseStatistics:
         """The numbers that a rule needs."""
 
     def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
@@ -195,7 +195,7 @@ class ScoreTable:
         return t, xp.where(none, xp.where(self.log_proxy >= top, _LEAST, 0.0), proxy)
 
     def each(self, of: Sum) -> tuple[CaseStatistics, CaseStatistics]:
-        """The moments if each of the listed classes happens, as (rows, k), and if an unlisted one does."""
+        """The statistics if each of the listed classes is the outcome, as (rows, k), and if an unlisted one does."""
         xp, t, proxy = self.xp, self.t, self.proxy
 
         def column(a: Array) -> Array:

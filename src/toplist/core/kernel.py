@@ -137,7 +137,7 @@ def over_blocks(rows: int, weight: int, work: Callable[[int, int], None], *, blo
 
 def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
     """The signed rest mass and the flags of every row, and all flags ored together."""
-    slack, flags = np.empty(len(rows)), np.empty(len(rows), np.uint16)
+    signed_rest, flags = np.empty(len(rows)), np.empty(len(rows), np.uint16)
     seen = [0]
 
     def work(lo: int, hi: int) -> None:
@@ -146,22 +146,22 @@ def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
             seen.append(
                 _compiled.inspect(
                     r.offsets, r.classes, r.confidences, r.log_rest, r.size, r.log_size, r.bits,
-                    slack[lo:hi], flags[lo:hi],
+                    signed_rest[lo:hi], flags[lo:hi],
                 )
             )  # fmt: skip
             return
         for at, part in by_length(r):
-            slack[lo + at], found = part.inspect(r.bits)
+            signed_rest[lo + at], found = part.inspect(r.bits)
             flags[lo + at] = found
             seen.append(int(np.bitwise_or.reduce(found)))
 
     over_blocks(len(rows), len(rows.confidences), work)
-    return slack, flags, int(np.bitwise_or.reduce(seen))
+    return signed_rest, flags, int(np.bitwise_or.reduce(seen))
 
 
 def reduce(
     rows: Rows,
-    slack: Floats,
+    signed_rest: Floats,
     flags: NDArray[np.uint16],
     outcomes: NDArray[np.int64] | None,
     kind: str,
@@ -175,12 +175,12 @@ def reduce(
     if _compiled is not None:
         _compiled.reduce(
             _KINDS[kind], exponent, rows.offsets, rows.classes, rows.confidences, rows.log_rest, rows.size,
-            rows.log_size, slack, flags, outcomes, out, hit,
+            rows.log_size, signed_rest, flags, outcomes, out, hit,
         )  # fmt: skip
     else:
         for at, part in by_length(rows):
             codes = None if outcomes is None else outcomes[at]
-            sums = part.reduce(kind, exponent, slack[at], flags[at], codes)
+            sums = part.reduce(kind, exponent, signed_rest[at], flags[at], codes)
             for column, value in enumerate(sums[:7]):
                 out[column, at] = value
             hit[at] = sums.hit
@@ -302,12 +302,17 @@ class Rectangle:
             return array_api.inspect(np, self.classes, t, self.log_rest, self.size, self.log_size, bits=bits)
 
     def reduce(
-        self, kind: str, exponent: float, slack: Floats, flags: NDArray[np.uint16], codes: NDArray[np.int64] | None
+        self,
+        kind: str,
+        exponent: float,
+        signed_rest: Floats,
+        flags: NDArray[np.uint16],
+        codes: NDArray[np.int64] | None,
     ) -> RowSums:
         """See `array_api.reduce`."""
         t = self.confidences.astype(np.float64, copy=False)
         return array_api.reduce(
-            np, kind, exponent, self.classes, t, self.log_rest, self.size, self.log_size, slack, flags, codes
+            np, kind, exponent, self.classes, t, self.log_rest, self.size, self.log_size, signed_rest, flags, codes
         )
 
 

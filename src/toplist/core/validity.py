@@ -63,34 +63,34 @@ def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
 
     Lists that the rounding of their text explains are not invalid.
     """
-    slack, found, seen = kernel.inspect(rows)
+    signed_rest, found, seen = kernel.inspect(rows)
     if rows.shown is not None and seen & flags.INVALID:
-        _forgive(rows, rows.shown, slack, found)
+        _forgive(rows, rows.shown, signed_rest, found)
         seen = int(np.bitwise_or.reduce(found))
     low = _with_small(rows)
     if not len(low):
-        return slack, found, seen
+        return signed_rest, found, seen
     some = gather(rows, low)
     sizes = np.diff(some.offsets)
     logs = np.zeros(0) if some.log_confidences is None else some.log_confidences
-    unlisted, rest = some.size - sizes, slack[low]
+    unlisted, rest = some.size - sizes, signed_rest[low]
     log_rest = array_api.log_or(np, rest, -np.inf) if some.log_rest is None else some.log_rest
     log_rest = np.where(unlisted > 0, log_rest, -np.inf)
     least = np.minimum.reduceat(logs, some.offsets[:-1])
     below = _below(least, _log_count(unlisted, some.log_size), log_rest)
     # The penalty begins far above where numbers end, so that it needs no second look.
     found[low] = np.where(below, found[low] | flags.BELOW, found[low] & ~np.uint16(flags.BELOW | flags.INVALID))
-    return slack, found, int(np.bitwise_or.reduce(found))
+    return signed_rest, found, int(np.bitwise_or.reduce(found))
 
 
-def _forgive(rows: Rows, shown: Floats, slack: Floats, found: NDArray[np.uint16]) -> None:
+def _forgive(rows: Rows, shown: Floats, signed_rest: Floats, found: NDArray[np.uint16]) -> None:
     """Take the mark of invalidity from lists that are valid within the rounding that their text shows.
 
     Numbers of more than six decimals were not cut at a decimal, but at a significant digit; with up to nine of these
     they may come from a float32, and are rounded at least as that is.
     """
     low = np.flatnonzero(found & flags.INVALID)
-    some, (amount, share), rest = gather(rows, low), shown[low].T, slack[low]
+    some, (amount, share), rest = gather(rows, low), shown[low].T, signed_rest[low]
     t, starts, sizes = doubles(some), some.offsets[:-1], np.diff(some.offsets)
     amount = np.where(np.isnan(amount), last_places(t, some.offsets), amount)
     amount = np.where(amount < 0.5, amount, 0.0)  # a 0 or 1 without decimals is exact
@@ -139,10 +139,10 @@ def _fewest(
     return found
 
 
-def largest_valid(rows: Rows, slack: Floats, which: NDArray[np.bool_]) -> Sublists:
+def largest_valid(rows: Rows, signed_rest: Floats, which: NDArray[np.bool_]) -> Sublists:
     """The largest valid sublists of some rows, without tolerance; the others stay as they are."""
     keep = np.ones(len(rows.confidences), dtype=bool)
-    rest, unlisted = slack.copy(), rows.size - np.diff(rows.offsets)
+    rest, unlisted = signed_rest.copy(), rows.size - np.diff(rows.offsets)
     given = None if rows.log_rest is None else rows.log_rest.copy()
     in_logs = np.zeros(len(rows), dtype=bool)
     in_logs[_with_small(rows)] = True

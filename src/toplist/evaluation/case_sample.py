@@ -65,8 +65,8 @@ def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
     out = sizes.astype(np.int64)
     out[np.repeat(np.arange(len(lists)), sizes)[hit]] = place[hit]
     space = ClassSpace(lists.space.size)
-    admitted = replace(lists.admitted, rows=replace(lists.admitted.rows, classes=place), repairs={})
-    return TopLists(space, None, admitted), out
+    checked = replace(lists.checked, rows=replace(lists.checked.rows, classes=place), repairs={})
+    return TopLists(space, None, checked), out
 
 
 def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:

@@ -114,7 +114,7 @@ class _Reader:
         if self.local:
             return
         names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
-        part = Classes.of(seen.lists.admitted.rows, np.asarray(seen.y), names)
+        part = Classes.of(seen.lists.checked.rows, np.asarray(seen.y), names)
         with self._lock:
             self.classes = self.classes + part
 
@@ -294,8 +294,8 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
 
 def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:
     if rows.classes is None:
-        return TopLists._admit_whole(rows, space, None, replace(repairs, duplicates="error"))
-    return TopLists._admit(rows, space, None, repairs)  # codes, also where labels are numbers
+        return TopLists._validated_whole(rows, space, None, replace(repairs, duplicates="error"))
+    return TopLists._validated(rows, space, None, repairs)  # codes, also where labels are numbers
 
 
 def _require_one_each(lists: TopLists, y: Any) -> None:

@@ -286,7 +286,7 @@ def _walked(
     lists: TopLists, codes: NDArray[np.int64], scored: CaseScores, rule: Rule
 ) -> tuple[Bins, NDArray[np.float64], Cuts]:
     """In one pass: the bins of listed confidences, the largest confidences, and the scores of truncated lists."""
-    rows, n = lists.admitted.rows, len(lists)
+    rows, n = lists.checked.rows, len(lists)
     plain, empty = scored.unpenalised[0], scored.empty[0]
     outcomes = OutcomePlaces.of(lists, codes)
     longest = int(scored.metrics["mean_length"].max(initial=0))
@@ -359,12 +359,12 @@ def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> 
     not written down.
     """
     sizes = scored.metrics["mean_length"]
-    bits = lists.admitted.rows.bits
+    bits = lists.checked.rows.bits
     known = np.array(sorted(lengths), np.int64)
     each = np.array([array_api.Rounding.of(bits, length).mass for length in known.tolist()])
     allowed = each[np.searchsorted(known, sizes)]
     kinds = np.minimum(sizes, 2).astype(np.int32)
-    kinds[((1.0 - scored.metrics["mean_mass"] <= allowed) | (lists.admitted.rows.size == sizes)) & (sizes > 1)] = 3
+    kinds[((1.0 - scored.metrics["mean_mass"] <= allowed) | (lists.checked.rows.size == sizes)) & (sizes > 1)] = 3
     kinds[(sizes == 1) & (1.0 - scored.metrics["mean_mass"] > allowed)] = 2
     counts = np.bincount(kinds, minlength=len(KINDS)).tolist()
     if len(sizes) in counts:  # all of one kind

@@ -245,7 +245,7 @@ class Intervals:
         above, below = estimand.parts(totals)
         units = self._count(rule, estimand)
         if not self.tally.clusters:
-            return units, estimand.second_moment(below, above, totals.moments(estimand.a, estimand.other))
+            return units, estimand.second_moment(below, above, totals.statistics(estimand.a, estimand.other))
         low, clusters = self._cluster_sums(rule)
         more = _zeros(below | above)
         p, q = below >> more, above >> more
@@ -350,7 +350,7 @@ class _Totals:
         """Weighted scores of the empty list, on the cases of a."""
         return self.tally.sums["empty"][a, self.rule]
 
-    def moments(self, a: int, b: int) -> Sequence[Sequence[int]]:
+    def statistics(self, a: int, b: int) -> Sequence[Sequence[int]]:
         """The sums of products of (score of a, score of b, weight) over the cases of both."""
         xx, xy, wx, ww = (self.tally.sums[name][self.rule] for name in ("xx", "xy", "wx", "ww"))
         return (

@@ -177,10 +177,10 @@ def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpa
                 order = np.argsort(codes)
                 dense = batch.confidences.reshape(len(batch), width)
                 rows, bare = flatten.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
-                return TopLists._admit(replace(rows, **rounding), bare, None, repairs)
+                return TopLists._validated(replace(rows, **rounding), bare, None, repairs)
             codes = np.tile(codes, len(batch))
         rows, bare = flatten.ragged(batch.offsets, codes, batch.confidences, bare, None)
-        return TopLists._admit(replace(rows, **rounding), bare, None, repairs)
+        return TopLists._validated(replace(rows, **rounding), bare, None, repairs)
     except CaseError as error:
         raise in_file(_named(error, batch, names, every), batch) from None
 
@@ -303,7 +303,7 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     classes = np.array(names) if names else np.zeros(0, np.int64)
     rows, known = flatten.ragged(whole.offsets, classes, whole.confidences, known, None)
     rows = replace(rows, precision=whole.precision, shown=whole.shown)
-    return TopLists._admit(rows, known, ids, how.repairs, _left_out(whole))
+    return TopLists._validated(rows, known, ids, how.repairs, _left_out(whole))
 
 
 def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:

@@ -321,7 +321,7 @@ def transform(
 
 def _doubles(lists: TopLists) -> NDArray[np.float64]:
     """The confidences as they are scored: what they lack to one is the mass that is not listed."""
-    as_given = lists.confidences.dtype == np.float64 and not lists.admitted.scaled.any()
+    as_given = lists.confidences.dtype == np.float64 and not lists.checked.scaled.any()
     return np.ascontiguousarray(lists.confidences if as_given else lists.normalized_confidences, np.float64)
 
 
@@ -330,7 +330,7 @@ def count_faint(lists: TopLists) -> int:
     rest = lists.rest
     faint = (rest > 0) & (rest < FAINT)
     if lists.log_rest is not None:
-        faint |= (rest == 0) & (lists.log_rest > -np.inf) & ~lists.admitted.scaled
+        faint |= (rest == 0) & (lists.log_rest > -np.inf) & ~lists.checked.scaled
     if lists.log_confidences is not None:
         case = np.repeat(np.arange(len(lists)), lists.sizes)
         faint[case[(lists.confidences == 0) & (lists.log_confidences > -np.inf)]] = True

@@ -17,10 +17,10 @@ from toplist.core.validity import SMALL, doubles, gather, inspect, largest_valid
 
 @dataclass(frozen=True, slots=True)
 class CheckedColumns:
-    """Checked rows. `slack` is the rest mass, except that a mass above one, or of a complete list, is divided out."""
+    """Checked rows. `signed_rest` is the rest mass; a mass above one, or of a complete list, is divided out."""
 
     rows: Rows
-    slack: Floats
+    signed_rest: Floats
     flags: NDArray[np.uint16]
     repairs: dict[str, int]
 
@@ -32,19 +32,19 @@ class CheckedColumns:
     @property
     def scaled(self) -> NDArray[np.bool_]:
         """Which cases have their mass divided out."""
-        scaled: NDArray[np.bool_] = (self.slack < 0) | (self.rows.size == self.sizes)
+        scaled: NDArray[np.bool_] = (self.signed_rest < 0) | (self.rows.size == self.sizes)
         return scaled
 
     @property
     def rest(self) -> Floats:
         """The mass that each case leaves unlisted."""
         scaled = self.scaled
-        return np.where(scaled, 0.0, self.slack) if scaled.any() else self.slack.copy()
+        return np.where(scaled, 0.0, self.signed_rest) if scaled.any() else self.signed_rest.copy()
 
     @property
     def normalized(self) -> Floats:
         """The confidences as they are scored."""
-        scale = np.where(self.scaled, 1.0 - self.slack, 1.0)
+        scale = np.where(self.scaled, 1.0 - self.signed_rest, 1.0)
         t: Floats = doubles(self.rows) / np.repeat(scale, self.sizes)
         return t
 
@@ -54,7 +54,7 @@ class CheckedColumns:
         logs = self.rows.log_confidences
         if logs is None:
             return None
-        scaled: Floats = logs - np.repeat(np.log1p(np.where(self.scaled, -self.slack, 0.0)), self.sizes)
+        scaled: Floats = logs - np.repeat(np.log1p(np.where(self.scaled, -self.signed_rest, 0.0)), self.sizes)
         return scaled
 
     @property
@@ -98,7 +98,7 @@ class CheckedColumns:
 
     def valid(self, which: int) -> CheckedColumns:
         """The largest valid sublists of the lists with a flag, `BELOW` or `INVALID`."""
-        cut = largest_valid(self.rows, self.slack, (self.flags & which) != 0)
+        cut = largest_valid(self.rows, self.signed_rest, (self.flags & which) != 0)
         rows = replace(
             self.rows,
             offsets=_offsets(row_sums(cut.keep, self.rows.offsets)),
@@ -112,7 +112,7 @@ class CheckedColumns:
     def repaired(self, which: int) -> CheckedColumns:
         """Valid lists on the same classes, with the padded distributions of the largest valid sublists."""
         low = (self.flags & which) != 0
-        cut = largest_valid(self.rows, self.slack, low)
+        cut = largest_valid(self.rows, self.signed_rest, low)
         proxy = cut.rest / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
         t = np.where(cut.keep, doubles(self.rows), np.repeat(proxy, self.sizes))
         logs = self.rows.log_confidences
@@ -120,15 +120,15 @@ class CheckedColumns:
             logs = np.where(cut.keep, logs, np.repeat(log_or(np, proxy, -np.inf), self.sizes))
         left = self.rows.size - self.sizes
         few = np.isfinite(left)  # of more classes than a double counts, those that stay hold next to nothing
-        rest = np.where(low, np.where(few, proxy * np.where(few, left, 0.0), cut.rest), self.slack)
+        rest = np.where(low, np.where(few, proxy * np.where(few, left, 0.0), cut.rest), self.signed_rest)
         log_rest = self.rows.log_rest
         if log_rest is not None:
             log_rest = np.where(low, log_or(np, rest, -np.inf), log_rest)
         return self._cut(replace(self.rows, confidences=t, log_rest=log_rest, log_confidences=logs), rest, which)
 
-    def _cut(self, rows: Rows, slack: Floats, which: int) -> CheckedColumns:
+    def _cut(self, rows: Rows, signed_rest: Floats, which: int) -> CheckedColumns:
         found = np.where((self.flags & which) != 0, np.uint16(0), self.flags)
-        return CheckedColumns(rows, slack, found, self.repairs)
+        return CheckedColumns(rows, signed_rest, found, self.repairs)
 
     def ordered(self) -> CheckedColumns:
         """The same lists, the most confident class first; ties keep their order."""
@@ -194,7 +194,7 @@ class CheckedColumns:
     def _first_of_all(self, k: int) -> CheckedColumns:
         n = len(self.rows)
         codes, t, tail = kernel.select(self.rows.confidences.reshape(n, int(self.rows.size[0])), k)
-        scale = 1.0 - self.slack
+        scale = 1.0 - self.signed_rest
         offsets = np.arange(n + 1, dtype=np.int64) * k
         rows = replace(self.rows, offsets=offsets, classes=codes.ravel(), confidences=(t / scale[:, None]).ravel())
         return self._leaving(rows, tail / scale)
@@ -215,11 +215,11 @@ class CheckedColumns:
             confidences=block.confidences[start:stop],
             log_confidences=_some(block.log_confidences, slice(start, stop)),
         )
-        return CheckedColumns(rows, self.slack[lo:hi], self.flags[lo:hi], self.repairs)
+        return CheckedColumns(rows, self.signed_rest[lo:hi], self.flags[lo:hi], self.repairs)
 
     def at(self, where: NDArray[np.intp]) -> CheckedColumns:
         """Some of the cases, in any order."""
-        return CheckedColumns(gather(self.rows, where), self.slack[where], self.flags[where], self.repairs)
+        return CheckedColumns(gather(self.rows, where), self.signed_rest[where], self.flags[where], self.repairs)
 
 
 def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:

@@ -23,7 +23,7 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
     >>> join([a, b], [a.classes, b.classes[::-1]], ClassSpace(labels=["x", "y", "z"]))[1]
     TopList({'y': 0.5, 'x': 0.4}, rest=0.1 over 1 class)
     """
-    every = [one.admitted for one in parts]
+    every = [one.checked for one in parts]
     sizes = np.concatenate([one.sizes for one in parts])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
     log_rest, logs, shown = None, None, None
@@ -33,9 +33,7 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
         known = [_log(one.confidences) if one.log_confidences is None else one.log_confidences for one in parts]
         logs = np.concatenate(known)
     if any(one.rows.shown is not None for one in every):
-        exact = [
-            np.zeros((len(one), 2)) if one.admitted.rows.shown is None else one.admitted.rows.shown for one in parts
-        ]
+        exact = [np.zeros((len(one), 2)) if one.checked.rows.shown is None else one.checked.rows.shown for one in parts]
         shown = np.concatenate(exact)
     rows = Rows(
         offsets,
@@ -47,8 +45,13 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
         min((one.rows.bits for one in every), default=None),
         shown,
     )
-    slack, found = np.concatenate([one.slack for one in every]), np.concatenate([one.flags for one in every])
-    return TopLists(space, None, CheckedColumns(rows, slack, found, {}))  # they are checked, and stay what they are
+    signed_rest, found = (
+        np.concatenate([one.signed_rest for one in every]),
+        np.concatenate([one.flags for one in every]),
+    )
+    return TopLists(
+        space, None, CheckedColumns(rows, signed_rest, found, {})
+    )  # they are checked, and stay what they are
 
 
 def _log(x: NDArray[Any]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.error_messages import as_a_whole, wrong_width
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space
-from toplist.lists.validation import Repairs, admit
+from toplist.lists.validation import Repairs, validate
 
 
 class Constructors:
@@ -78,7 +78,7 @@ class Constructors:
         if is_foreign(confidences):
             return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, ids=ids, repairs=repairs)
         rows, space = flatten.rectangle(classes, confidences, space, log_rest)
-        return cls._admit(rows, space, ids, repairs)
+        return cls._validated(rows, space, ids, repairs)
 
     @classmethod
     def from_ragged(
@@ -129,7 +129,7 @@ class Constructors:
         TopLists(2 cases, k from 0 to 2, 5 classes)
         """
         rows, space = flatten.ragged(offsets, classes, confidences, space, log_rest)
-        return cls._admit(rows, space, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
+        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
 
     @classmethod
     def from_dicts(
@@ -171,7 +171,7 @@ class Constructors:
         TopLists(2 cases, k from 0 to 1, 10 classes)
         """
         rows, space = flatten.dicts(lists, space, log_rest)
-        return cls._admit(rows, space, ids, Repairs(scale=scale, normalize=normalize))
+        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize))
 
     @classmethod
     def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> Self:
@@ -201,7 +201,7 @@ class Constructors:
         if codes.ndim != 1:
             raise ShapeError(f"hard predictions are one label per case, not an array of shape {codes.shape}.")
         rows = flatten.to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), space)
-        return cls._admit(rows, space, ids, Repairs())
+        return cls._validated(rows, space, ids, Repairs())
 
     @classmethod
     def from_proba(
@@ -243,7 +243,7 @@ class Constructors:
         TopList({1: 0.5}, rest=0.5 over 2 classes)
         """
         rows, space = flatten.dense(p, space)
-        full = cls._admit_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize))
+        full = cls._validated_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize))
         return full if k is None else full.truncate(k)
 
     @classmethod
@@ -273,8 +273,8 @@ class Constructors:
         TopList({0: 0.5}, rest=0.5 over 1 class)
         """
         if k is None:
-            return cls._admit(*flatten.softmax(z, space), ids, Repairs())
-        return cls._admit(*flatten.top_of_logits(z, space, k), ids, Repairs())
+            return cls._validated(*flatten.softmax(z, space), ids, Repairs())
+        return cls._validated(*flatten.top_of_logits(z, space, k), ids, Repairs())
 
     @classmethod
     def from_csr(
@@ -323,10 +323,10 @@ class Constructors:
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = flatten.ragged(offsets, codes, t, known, None)
-        return cls._admit(rows, known, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
+        return cls._validated(rows, known, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
 
     @classmethod
-    def _admit(
+    def _validated(
         cls,
         rows: Rows,
         space: ClassSpace,
@@ -337,14 +337,14 @@ class Constructors:
         names = None if ids is None else as_array(ids, "ids")
         if names is not None and names.ndim != 1:
             raise ShapeError("ids must be one per case.")
-        admitted = admit(rows, space, ids=names, repairs=repairs)
-        return cls._of(space, names, replace(admitted, repairs={**admitted.repairs, **before}) if before else admitted)
+        checked = validate(rows, space, ids=names, repairs=repairs)
+        return cls._of(space, names, replace(checked, repairs={**checked.repairs, **before}) if before else checked)
 
     @classmethod
-    def _admit_whole(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> Self:
+    def _validated_whole(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> Self:
         """Distributions; where most of them are none, the error says what the matrix is instead."""
         try:
-            return cls._admit(rows, space, ids, repairs)
+            return cls._validated(rows, space, ids, repairs)
         except MassError as error:
             if repairs.scale != "probability":
                 raise
@@ -352,7 +352,7 @@ class Constructors:
 
     @classmethod
     @abstractmethod
-    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: CheckedColumns) -> Self:
+    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, checked: CheckedColumns) -> Self:
         """Lists that passed the door."""
 
     @abstractmethod

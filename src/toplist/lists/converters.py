@@ -269,7 +269,7 @@ def raw_rows(predictions: Any, space: Any = None, *, scale: Scale = "probability
     if isinstance(predictions, TopList):
         predictions = predictions.batch
     if isinstance(predictions, TopLists):
-        rows, own = predictions.admitted.rows, predictions.space
+        rows, own = predictions.checked.rows, predictions.space
         return rows, own
     if hasattr(predictions, "indptr"):
         *flat, columns = csr_parts(predictions)

@@ -63,7 +63,7 @@ class DeviceLists:
     classes: Array
     confidences: Array
     log_rest: Array | None
-    slack: Array
+    signed_rest: Array
     flags: Array
     xp: Any
     bits: int  # significant ones of the confidences as they were given
@@ -101,14 +101,14 @@ class DeviceLists:
     def _checked(self) -> DeviceLists:
         xp, t = self.xp, self.confidences
         size, log_size = self.sizes_on_device()
-        slack, found = array_api.inspect(
+        signed_rest, found = array_api.inspect(
             xp, self.classes, t, self.log_rest, size, log_size, bits=self.bits, limit=self.limit()
         )
         if bool(xp.any((found & flags.PROBLEMS) != 0)):
             self._complain(found)
         if bool(xp.any((found & flags.TINY_NEGATIVE) != 0)):
             return replace(self, confidences=xp.where(t < 0, xp.zeros_like(t), t))._checked()
-        return replace(self, slack=slack, flags=found)
+        return replace(self, signed_rest=signed_rest, flags=found)
 
     def sizes_on_device(self) -> tuple[Array, Array]:
         """The number of classes and its logarithm beside the confidences."""

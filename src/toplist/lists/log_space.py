@@ -13,7 +13,7 @@ from toplist.core.array_api import log_or
 from toplist.lists.columns import row_log_sums
 from toplist.lists.flatten import exponentiate, keep_logs, ragged
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import Repairs, admit
+from toplist.lists.validation import Repairs, validate
 
 
 def from_logs(
@@ -27,7 +27,7 @@ def from_logs(
     TopList({3: e^-3083, 1: e^-3085.5}, rest=1 over about 2**10000 classes)
     """
     rows, known = ragged(offsets, classes, log_confidences, space, log_rest)
-    return TopLists._admit(exponentiate(rows), known, ids, Repairs())
+    return TopLists._validated(exponentiate(rows), known, ids, Repairs())
 
 
 def log_rest(lists: TopLists) -> NDArray[np.float64]:
@@ -38,7 +38,7 @@ def log_rest(lists: TopLists) -> NDArray[np.float64]:
     """
     with np.errstate(divide="ignore"):
         plain: NDArray[np.float64] = np.log(lists.rest)
-    return plain if lists.log_rest is None else np.where(lists.admitted.scaled, plain, lists.log_rest)
+    return plain if lists.log_rest is None else np.where(lists.checked.scaled, plain, lists.log_rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Logs:
     @classmethod
     def of(cls, lists: TopLists) -> Logs:
         """Minus infinity for zeros, and for the rest of a list of all classes."""
-        admitted, rows = lists.admitted, lists.admitted.rows
-        listed = admitted.normalized_logs
+        checked, rows = lists.checked, lists.checked.rows
+        listed = checked.normalized_logs
         if listed is None:
-            listed = log_or(np, admitted.normalized, -np.inf)
-        left = rows.size - admitted.sizes
+            listed = log_or(np, checked.normalized, -np.inf)
+        left = rows.size - checked.sizes
         return cls(listed, log_rest(lists), np.where(np.isfinite(left), log_or(np, left, -np.inf), rows.log_size))
 
 
@@ -69,10 +69,10 @@ def normalised(lists: TopLists, listed: Floats, rest: Floats) -> TopLists:
 
 def revalued(lists: TopLists, t: Floats, rest: Floats, logs: Floats | None = None) -> TopLists:
     """Lists on the same classes with other confidences and the log of another rest, checked as all lists are."""
-    rows = replace(lists.admitted.rows, confidences=t, log_rest=rest, log_confidences=None)
+    rows = replace(lists.checked.rows, confidences=t, log_rest=rest, log_confidences=None)
     rows = rows if logs is None else keep_logs(rows, logs)
-    admitted = admit(rows, lists.space, ids=lists.ids, repairs=Repairs())
-    return lists._with(replace(admitted, repairs=lists.admitted.repairs))
+    checked = validate(rows, lists.space, ids=lists.ids, repairs=Repairs())
+    return lists._with(replace(checked, repairs=lists.checked.repairs))
 
 
 def ranks(lists: TopLists) -> NDArray[np.int64]:

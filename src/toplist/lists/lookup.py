@@ -23,10 +23,10 @@ class ClassProbabilities:
 def beliefs(truth: TopLists, lists: TopLists) -> ClassProbabilities:
     """Look up padded probabilities: O(listed classes), or O(n m) where `truth` is dense."""
     case = np.repeat(np.arange(len(lists)), lists.sizes)
-    if truth.admitted.rows.classes is None:
-        p = truth.normalized_confidences.reshape(len(truth), int(truth.admitted.rows.size[0]))
+    if truth.checked.rows.classes is None:
+        p = truth.normalized_confidences.reshape(len(truth), int(truth.checked.rows.size[0]))
         listed = p[case, lists.classes]
-        if lists.admitted.rows.classes is None:
+        if lists.checked.rows.classes is None:
             return ClassProbabilities(listed, np.zeros(len(lists)))
         left = p.copy()
         left[case, lists.classes] = 0.0
@@ -47,7 +47,7 @@ def _join(truth: TopLists, lists: TopLists, case: NDArray[np.intp]) -> ClassProb
     listed = np.where(found, theirs[order][at] if len(there) else 0.0, truth.proxy[case])
     shared = np.zeros(len(there), bool)
     shared[order[at[found]]] = True
-    neither = truth.admitted.rows.size - truth.sizes - row_sums(~found, lists.offsets)
+    neither = truth.checked.rows.size - truth.sizes - row_sums(~found, lists.offsets)
     apart = np.where(neither > 0, truth.proxy * np.where(np.isfinite(neither), neither, 0.0), 0.0)
     apart = np.where(np.isinf(neither), truth.rest, apart)
     return ClassProbabilities(listed, row_sums(np.where(shared, 0.0, theirs), truth.offsets) + apart)

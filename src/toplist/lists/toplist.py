@@ -137,7 +137,7 @@ class TopList:
 
     def _small_logs(self) -> dict[Any, float]:
         """The logarithms of the confidences that are too small to be numbers."""
-        logs = self.batch.admitted.small_logs
+        logs = self.batch.checked.small_logs
         return {} if logs is None else {c: x for c, x in zip(self.classes, logs.tolist(), strict=True) if x < 0}
 
 

@@ -55,11 +55,11 @@ class TopLists(Constructors):
 
     space: ClassSpace
     ids: NDArray[Any] | None
-    admitted: CheckedColumns
+    checked: CheckedColumns
 
     @classmethod
-    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, admitted: CheckedColumns) -> Self:
-        return cls(space, ids, admitted)
+    def _of(cls, space: ClassSpace, ids: NDArray[Any] | None, checked: CheckedColumns) -> Self:
+        return cls(space, ids, checked)
 
     def __post_init__(self) -> None:
         if self.ids is not None:
@@ -68,54 +68,54 @@ class TopLists(Constructors):
     # What is in it
 
     def __len__(self) -> int:
-        return len(self.admitted.rows)
+        return len(self.checked.rows)
 
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Where each case starts in `classes` and `confidences`, and the end."""
-        return read_only(self.admitted.rows.offsets)
+        return read_only(self.checked.rows.offsets)
 
     @property
     def classes(self) -> NDArray[Any]:
         """The listed classes of all cases, one after the other."""
-        return read_only(self.admitted.classes)
+        return read_only(self.checked.classes)
 
     @property
     def confidences(self) -> NDArray[Any]:
         """The listed confidences as they were given, aligned with `classes`."""
-        return read_only(self.admitted.rows.confidences)
+        return read_only(self.checked.rows.confidences)
 
     @property
     def normalized_confidences(self) -> NDArray[np.float64]:
         """The listed confidences as they are scored: masses a rounding error above one are divided out."""
-        return self.admitted.normalized
+        return self.checked.normalized
 
     @property
     def log_confidences(self) -> NDArray[np.float64] | None:
         """The logarithms of `confidences`, if they are known and any of them is of no number: below about 1e-290."""
-        logs = self.admitted.rows.log_confidences
+        logs = self.checked.rows.log_confidences
         return None if logs is None else read_only(logs)
 
     @property
     def log_rest(self) -> NDArray[np.float64] | None:
         """The log of the unlisted mass, where the producer knew it better than one minus the sum."""
-        log_rest = self.admitted.rows.log_rest
+        log_rest = self.checked.rows.log_rest
         return None if log_rest is None else read_only(log_rest)
 
     @property
     def repairs(self) -> Mapping[str, int]:
         """How many cases were repaired, by the repair that was asked for."""
-        return MappingProxyType(self.admitted.repairs)
+        return MappingProxyType(self.checked.repairs)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many classes each case lists."""
-        return self.admitted.sizes
+        return self.checked.sizes
 
     @property
     def rest(self) -> NDArray[np.float64]:
         """The mass that each case leaves unlisted."""
-        return self.admitted.rest
+        return self.checked.rest
 
     @property
     def mass(self) -> NDArray[np.float64]:
@@ -125,7 +125,7 @@ class TopLists(Constructors):
     @property
     def proxy(self) -> NDArray[np.float64]:
         """The share of the rest mass for each unlisted class; 0 where every class is listed."""
-        unlisted = self.admitted.rows.size - self.sizes
+        unlisted = self.checked.rows.size - self.sizes
         return self.rest / np.where(unlisted > 0, unlisted, np.inf)
 
     def padded(self) -> NDArray[np.float64]:
@@ -145,27 +145,27 @@ class TopLists(Constructors):
 
     def is_valid(self) -> NDArray[np.bool_]:
         """Per case: is no listed confidence below the proxy by more than the rounding of the input explains?"""
-        valid: NDArray[np.bool_] = (self.admitted.flags & flags.INVALID) == 0
+        valid: NDArray[np.bool_] = (self.checked.flags & flags.INVALID) == 0
         return valid
 
     def valid(self) -> TopLists:
         """The largest valid sublists; valid lists stay as they are."""
-        return self._with(self.admitted.valid(flags.INVALID)) if self.admitted.any(flags.INVALID) else self
+        return self._with(self.checked.valid(flags.INVALID)) if self.checked.any(flags.INVALID) else self
 
     def repair(self) -> TopLists:
         """Valid lists on the same classes with the same padded distributions as `valid()`: k is kept."""
-        return self._with(self.admitted.repaired(flags.INVALID)) if self.admitted.any(flags.INVALID) else self
+        return self._with(self.checked.repaired(flags.INVALID)) if self.checked.any(flags.INVALID) else self
 
     def strictly_valid(self) -> TopLists:
         """The largest sublists that are valid without any tolerance: what is scored."""
-        return self._with(self.admitted.valid(flags.BELOW)) if self.admitted.any(flags.BELOW) else self
+        return self._with(self.checked.valid(flags.BELOW)) if self.checked.any(flags.BELOW) else self
 
     def as_distributions(self) -> TopLists:
         """The same, standing for their padded distributions, valid or not: no sublist is taken."""
-        return self._with(replace(self.admitted, flags=np.zeros_like(self.admitted.flags)))
+        return self._with(replace(self.checked, flags=np.zeros_like(self.checked.flags)))
 
-    def _with(self, admitted: CheckedColumns) -> Self:
-        return self._of(self.space, self.ids, admitted)
+    def _with(self, checked: CheckedColumns) -> Self:
+        return self._of(self.space, self.ids, checked)
 
     # Selection
 
@@ -194,12 +194,12 @@ class TopLists(Constructors):
         if (k is None) == (mass is None):
             raise TopListError("truncate to k classes or to a mass: give one of the two.")
         if k is not None:
-            return self._with(self.admitted.first(as_count(k)))
-        return self._with(self.admitted.reaching(as_number(mass, "mass", 0, 1)))
+            return self._with(self.checked.first(as_count(k)))
+        return self._with(self.checked.reaching(as_number(mass, "mass", 0, 1)))
 
     def ordered(self) -> TopLists:
         """The same lists, the most confident class first; ties keep their order."""
-        return self._with(self.admitted.ordered())
+        return self._with(self.checked.ordered())
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, int | np.integer):
@@ -209,12 +209,12 @@ class TopLists(Constructors):
             return TopList.of(self[case : case + 1])
         if isinstance(at, slice) and at.step in (None, 1):
             lo, hi, _ = at.indices(len(self))
-            return self._part(self.admitted.between(lo, max(lo, hi)), slice(lo, max(lo, hi)))
+            return self._part(self.checked.between(lo, max(lo, hi)), slice(lo, max(lo, hi)))
         where = np.arange(len(self))[at if isinstance(at, slice) else np.asarray(at, dtype=_index_type(at))]
-        return self._part(self.admitted.at(where), where)
+        return self._part(self.checked.at(where), where)
 
-    def _part(self, admitted: CheckedColumns, at: Any) -> TopLists:
-        return TopLists(self.space.take(at), None if self.ids is None else self.ids[at], admitted)
+    def _part(self, checked: CheckedColumns, at: Any) -> TopLists:
+        return TopLists(self.space.take(at), None if self.ids is None else self.ids[at], checked)
 
     def __iter__(self) -> Iterator[TopList]:
         return (self[i] for i in range(len(self)))
@@ -230,7 +230,7 @@ class TopLists(Constructors):
 
     def _by_class(self) -> tuple[NDArray[Any], ...]:
         order = np.lexsort((self.classes, np.repeat(np.arange(len(self)), self.sizes)))
-        logs = self.admitted.small_logs
+        logs = self.checked.small_logs
         small = np.zeros(len(order)) if logs is None else logs[order]
         return self.classes[order], self.normalized_confidences[order], small
 

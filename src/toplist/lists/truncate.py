@@ -20,7 +20,7 @@ def keep_first(lists: TopLists, counts: Any) -> TopLists:
 
 def keep_entries(lists: TopLists, keep: NDArray[np.bool_]) -> TopLists:
     """Some of the entries, in the order they stand in; what is left out joins the rest mass exactly."""
-    return lists if keep.all() else replace(lists, admitted=lists.admitted._keep(keep))
+    return lists if keep.all() else replace(lists, checked=lists.checked._keep(keep))
 
 
 def mass_before(lists: TopLists) -> Floats:
@@ -51,7 +51,7 @@ def first_where(mask: NDArray[np.bool_], lists: TopLists) -> NDArray[np.int64]:
 
 def rectangles(lists: TopLists) -> list[NDArray[np.int64]]:
     """Where the entries of lists of one length stand, for each length but zero."""
-    groups = kernel.by_length(lists.admitted.rows)
+    groups = kernel.by_length(lists.checked.rows)
     return [lists.offsets[at][:, None] + np.arange(k) for at, part in groups if (k := part.confidences.shape[1])]
 
 

@@ -39,7 +39,7 @@ class Repairs:
             raise TopListError(f'blanks are an "error", or one may "drop" them, not {self.blanks!r}.')
 
 
-def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> CheckedColumns:
+def validate(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> CheckedColumns:
     """Check every value of every row, or raise the error that names the first bad case."""
     _check_shapes(rows, space, ids)
     counts: dict[str, int] = {}
@@ -50,7 +50,7 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Check
         rows = from_percent(rows)
     if repairs.scale != "probability":
         counts[f"scale: {repairs.scale}"] = len(rows)
-    slack, found, seen = inspect(rows)
+    signed_rest, found, seen = inspect(rows)
     for bits, name, wanted, mend in (
         (flags.TINY_NEGATIVE, "rounded up to zero", True, _clip),
         (flags.TWICE, "duplicates summed", repairs.duplicates == "sum", _sum_duplicates),
@@ -60,10 +60,10 @@ def admit(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Check
             bad = (found & bits != 0) & (found & (flags.NOT_FINITE | flags.NEGATIVE) == 0)
             counts[name] = int(np.count_nonzero(bad))
             rows = mend(rows, bad)
-            slack, found, seen = inspect(rows)
+            signed_rest, found, seen = inspect(rows)
     if seen & flags.PROBLEMS:
         raise _complaint(rows, space, ids, found)
-    return CheckedColumns(rows, slack, found, counts)
+    return CheckedColumns(rows, signed_rest, found, counts)
 
 
 def _complaint(rows: Rows, space: ClassSpace, ids: Any, found: NDArray[np.uint16]) -> CaseError:

@@ -71,7 +71,7 @@ class ConformalSets:
     @property
     def sizes(self) -> Floats:
         """How many classes each set has; the number of classes where it is the whole space."""
-        size: Floats = np.where(self.whole, self.lists.admitted.rows.size, self.lists.sizes)
+        size: Floats = np.where(self.whole, self.lists.checked.rows.size, self.lists.sizes)
         return size
 
     def covers(self, y: Any) -> Bools:
@@ -226,12 +226,12 @@ class Conformal:
         ordered = lists.strictly_valid().ordered()
         entries, block = self._scores(ordered, self._draws(ordered, by_id=self.by_id_))
         limit = self.threshold_
-        open_ = ordered.sizes < ordered.admitted.rows.size
+        open_ = ordered.sizes < ordered.checked.rows.size
         counts = first_where(entries > limit, ordered)
         whole = (open_ & (block <= limit)) | (~open_ & (counts == ordered.sizes))
         if not self.empty:
             counts = np.maximum(counts, np.minimum(ordered.sizes, 1))
-            whole = whole | (counts == 0) | (counts == ordered.admitted.rows.size)
+            whole = whole | (counts == 0) | (counts == ordered.checked.rows.size)
         return ConformalSets(keep_first(ordered, np.where(whole, ordered.sizes, counts)), whole, self.coverage)
 
     def transform(self, lists: Any, *, space: Any = None) -> TopLists:

@@ -131,7 +131,7 @@ class TableCosts:
         return tabled if self.named else ActionCosts.join(self._listed(lists), tabled, self._others(lists))
 
     def _tabled(self, lists: TopLists) -> ActionCosts:
-        n, size = len(lists), lists.admitted.rows.size + np.zeros(len(lists))
+        n, size = len(lists), lists.checked.rows.size + np.zeros(len(lists))
         columns, at = np.unique(self.classes, return_inverse=True)
         t, listed = _looked_up(lists, columns)
         exists = (columns < size[:, None])[:, at]
@@ -163,7 +163,7 @@ class TableCosts:
 
     def _others(self, lists: TopLists) -> ActionCosts:
         """Any one of the other classes, twice if there are two: one alone may be sure, of two neither."""
-        size = lists.admitted.rows.size + np.zeros(len(lists))
+        size = lists.checked.rows.size + np.zeros(len(lists))
         tabled = np.unique(self.is_class[self.is_class >= 0])
         _, listed = _looked_up(lists, tabled)
         count = size - lists.sizes - (~listed & (tabled < size[:, None])).sum(axis=1)

@@ -388,7 +388,7 @@ def decide_sets(lists: Any, price: float, *, miss: float = 1.0, space: Any = Non
     if not np.isfinite(price) or not 0 < miss < np.inf:
         raise TopListError("the price of a class is a finite number, and the cost of a miss one above zero.")
     plain = as_lists(lists, space).strictly_valid().ordered()
-    size = plain.admitted.rows.size + np.zeros(len(plain))
+    size = plain.checked.rows.size + np.zeros(len(plain))
     left = size - plain.sizes
     whole = (left > 0) & ((plain.proxy * miss > price) | ((price == 0) & (plain.rest > 0)))  # shares may underflow
     counts = np.where(whole, plain.sizes, first_where(plain.normalized_confidences * miss <= price, plain))

@@ -327,7 +327,7 @@ def worth(lists: Any, y: Any = None, *, sample_weight: Any = None, space: Any = 
 def _gains(ordered: TopLists) -> tuple[Floats, Floats, Floats]:
     """Per entry: the expected gain of listing it, how far it is above its share, and how many were unlisted before."""
     sizes = ordered.sizes
-    left = np.repeat(ordered.admitted.rows.size + np.zeros(len(ordered)), sizes) - ranks_in(ordered)
+    left = np.repeat(ordered.checked.rows.size + np.zeros(len(ordered)), sizes) - ranks_in(ordered)
     d = np.where(left > 1, ordered.normalized_confidences - mass_from(ordered) / left, 0.0)
     with np.errstate(invalid="ignore"):
         factor = np.where(np.isinf(left), 1.0, left / np.where(left > 1, left - 1.0, np.inf))

@@ -206,7 +206,7 @@ def soft_ranks(lists: TopLists, truth: TopLists) -> SoftRanks:
 
 
 def _above_and_equal(lists: TopLists, y: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    return kernel.places(lists.admitted.rows, as_codes(y, lists))
+    return kernel.places(lists.checked.rows, as_codes(y, lists))
 
 
 def _mean(values: Column, weight: Any) -> float:

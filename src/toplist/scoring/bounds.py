@@ -84,7 +84,7 @@ class _Scores:
     @property
     def dense(self) -> bool:
         """Whether every class is listed, in order."""
-        return self.lists.admitted.rows.classes is None
+        return self.lists.checked.rows.classes is None
 
     @property
     def case(self) -> Codes:
@@ -93,7 +93,7 @@ class _Scores:
 
     def spread(self) -> Floats:
         """All scores as (n, m)."""
-        shape = len(self.lists), int(self.lists.admitted.rows.size[0])
+        shape = len(self.lists), int(self.lists.checked.rows.size[0])
         if self.dense:
             return self.listed.reshape(shape)
         out = np.repeat(self.unlisted, shape[1]).reshape(shape)
@@ -133,7 +133,7 @@ def _join(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
     ours[place[of_mine]] = mine.listed[order[of_mine]]
     others[place[~of_mine]] = theirs.listed[order[~of_mine] - k]
     named = np.bincount(which, minlength=n)
-    apart = mine.lists.admitted.rows.size > named
+    apart = mine.lists.checked.rows.size > named
     out = np.where(apart, subtract(mine.unlisted, theirs.unlisted), -np.inf)
     np.maximum.at(out, which, subtract(ours, others))
     return out

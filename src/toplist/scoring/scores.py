@@ -35,10 +35,10 @@ class BatchCases:
     lo: int
     hi: int
 
-    def moments(self, of: Sum) -> CaseStatistics:
+    def statistics(self, of: Sum) -> CaseStatistics:
         """See `Cases`."""
         kind = "none" if of.kind == "terms" else of.kind
-        here, checked = slice(self.lo, self.hi), self.lists.admitted
+        here, checked = slice(self.lo, self.hi), self.lists.checked
         rows = checked.rows.block(self.lo, self.hi)
         codes = None if self.codes is None else self.codes[here]
         log_listed = None
@@ -47,7 +47,7 @@ class BatchCases:
 
         def reduce(*, narrow: bool) -> array_api.RowSums:
             return kernel.reduce(
-                rows, checked.slack[here], checked.flags[here], codes, kind, of.exponent, narrow=narrow
+                rows, checked.signed_rest[here], checked.flags[here], codes, kind, of.exponent, narrow=narrow
             )
 
         if of.kind in ("none", "squares", "powers") and kernel.NATIVE:
@@ -74,8 +74,8 @@ class BatchCases:
 
     def _sum_terms(self, of: Sum, codes: NDArray[np.int64] | None) -> NDArray[np.float64]:
         part = self.lists[self.lo : self.hi]
-        t = part.admitted.normalized
-        values = np.array(of.terms(np, t, part.admitted.lack(t)), dtype=np.float64)
+        t = part.checked.normalized
+        values = np.array(of.terms(np, t, part.checked.lack(t)), dtype=np.float64)
         if codes is not None:
             values[part.classes == np.repeat(codes, part.sizes)] = 0.0
         return row_sums(values, part.offsets)
@@ -84,8 +84,8 @@ class BatchCases:
         """See `Cases`."""
         part = self.lists[self.lo : self.hi]
         rest = part.rest
-        scaled, logs = part.normalized_confidences, part.admitted.small_logs
-        for at, group in kernel.by_length(part.admitted.rows):
+        scaled, logs = part.normalized_confidences, part.checked.small_logs
+        for at, group in kernel.by_length(part.checked.rows):
             k = group.confidences.shape[1]
             where = part.offsets[at][:, None] + np.arange(k)
             place = None
@@ -105,13 +105,23 @@ class DeviceCases:
     lists: DeviceLists
     codes: Array | None
 
-    def moments(self, of: Sum) -> CaseStatistics:
+    def statistics(self, of: Sum) -> CaseStatistics:
         """See `Cases`."""
         d = self.lists
         size, log_size = d.sizes_on_device()
         kind = "none" if of.kind == "terms" else of.kind
         sums = array_api.reduce(
-            d.xp, kind, of.exponent, d.classes, d.confidences, d.log_rest, size, log_size, d.slack, d.flags, self.codes
+            d.xp,
+            kind,
+            of.exponent,
+            d.classes,
+            d.confidences,
+            d.log_rest,
+            size,
+            log_size,
+            d.signed_rest,
+            d.flags,
+            self.codes,
         )
         total = sums.total
         if of.kind == "terms":
@@ -130,14 +140,14 @@ class DeviceCases:
         d, xp = self.lists, self.lists.xp
         size, log_size = d.sizes_on_device()
         k = d.confidences.shape[1]
-        unlisted = size - k + 0 * d.slack
-        log_rest = array_api.log_or(xp, d.slack, -xp.inf) if d.log_rest is None else d.log_rest
-        kept, rest, left = array_api.cut(xp, d.confidences, unlisted, log_size, d.slack, log_rest)
-        scaled = (d.slack < 0) | (unlisted == 0)
-        scale = xp.where(scaled, 1.0 - xp.where(scaled, d.slack, 0.0), 1.0)
+        unlisted = size - k + 0 * d.signed_rest
+        log_rest = array_api.log_or(xp, d.signed_rest, -xp.inf) if d.log_rest is None else d.log_rest
+        kept, rest, left = array_api.cut(xp, d.confidences, unlisted, log_size, d.signed_rest, log_rest)
+        scaled = (d.signed_rest < 0) | (unlisted == 0)
+        scale = xp.where(scaled, 1.0 - xp.where(scaled, d.signed_rest, 0.0), 1.0)
         share = xp.where(left > 0, rest / xp.where(left > 0, left, 1.0), 0.0)
         t = xp.where(kept, d.confidences / xp.expand_dims(scale, axis=1), xp.expand_dims(share, axis=1))
-        rest = xp.where(scaled, 0.0, xp.where(left == unlisted, d.slack, share * unlisted))
+        rest = xp.where(scaled, 0.0, xp.where(left == unlisted, d.signed_rest, share * unlisted))
         return ScoreTable(xp, t, rest, unlisted, log_size, d.log_rest), kept
 
     def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
@@ -208,7 +218,7 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
 def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Floats:
     """Scores without penalty, for outcomes that are codes already; -1 is one that no list can name."""
     many = bool((lists.space.as_floats[1] > MANY).any())
-    in_python = rule.spread or many or lists.admitted.rows.log_confidences is not None
+    in_python = rule.spread or many or lists.checked.rows.log_confidences is not None
     plain = lists.strictly_valid() if in_python else lists
     out = np.empty(len(lists))
 
@@ -383,7 +393,7 @@ def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
 def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
     """Add to unpenalised scores, in place, what invalid lists pay."""
     penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
-    invalid = (lists.admitted.flags & flags.INVALID) != 0
+    invalid = (lists.checked.flags & flags.INVALID) != 0
     if invalid.any() and penalty != 0:
         due = default_penalty(lists, rule=rule) if penalty is None else penalty
         out[invalid] += due[invalid] if isinstance(due, np.ndarray) else due

@@ -174,7 +174,7 @@ def _totals(values: Floats) -> Floats:
 def _is_one_by_one(lists: TopLists, rule: Rule) -> bool:
     """Whether sums over all k at once do not do: for whole tables, and where confidences or their powers underflow."""
     many = isinstance(rule, PseudoSpherical) and bool((lists.space.as_floats[1] > MANY).any())
-    return rule.tabular or many or lists.admitted.rows.log_confidences is not None
+    return rule.tabular or many or lists.checked.rows.log_confidences is not None
 
 
 def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np.int64], rule: Rule) -> Curve:
@@ -218,8 +218,8 @@ class PaddedLists:
     @classmethod
     def of(cls, lists: TopLists, at: slice | Places, width: int) -> PaddedLists:
         """Some cases; a slice is of lists that all have this length."""
-        admitted = lists.admitted
-        offsets, flat = admitted.rows.offsets, admitted.rows.confidences
+        checked = lists.checked
+        offsets, flat = checked.rows.offsets, checked.rows.confidences
         first = offsets[:-1][at]
         sizes = offsets[1:][at] - first
         if isinstance(at, slice):
@@ -232,10 +232,10 @@ class PaddedLists:
         if not (t[:, 1:] <= t[:, :-1]).all():
             t = np.sort(t, axis=1)[:, ::-1]
         columns = np.array(t.T, np.float64, order="C")
-        slack = admitted.slack[at]
-        scaled = (slack < 0) | (admitted.rows.per_case(at)[1] == sizes)
+        signed_rest = checked.signed_rest[at]
+        scaled = (signed_rest < 0) | (checked.rows.per_case(at)[1] == sizes)
         if scaled.any():
-            columns /= np.where(scaled, 1.0 - slack, 1.0)
+            columns /= np.where(scaled, 1.0 - signed_rest, 1.0)
         return cls(at, columns, sizes)
 
 
@@ -324,7 +324,7 @@ class OutcomePlaces:
     @classmethod
     def of(cls, lists: TopLists, codes: Codes) -> OutcomePlaces:
         """The places of these outcomes in their lists."""
-        return cls(codes, *kernel.places(lists.admitted.rows, codes))
+        return cls(codes, *kernel.places(lists.checked.rows, codes))
 
     def ranks(self, padded: PaddedLists, lists: TopLists) -> Places:
         """The row where each outcome stands; one beyond the last if it is not listed.
@@ -336,7 +336,7 @@ class OutcomePlaces:
         tied = np.flatnonzero(equal > 1)
         if len(tied):
             cases = padded.cases(tied)
-            part = lists.admitted.at(cases)
+            part = lists.checked.at(cases)
             t, sizes = part.rows.confidences, part.sizes
             own = np.flatnonzero(part.classes == np.repeat(self.codes[cases], sizes))
             before = (t == np.repeat(t[own], sizes)) & (np.arange(len(t)) < np.repeat(own, sizes))
@@ -362,22 +362,22 @@ class TruncatedLists:
     @classmethod
     def of(cls, padded: PaddedLists, rank: Places, lists: TopLists, ks: Codes) -> TruncatedLists:
         """Lists that are not valid are cut to their largest valid sublists first: to some of their first classes."""
-        admitted, at = lists.admitted, padded.at
-        log_rest, size, log_size = admitted.rows.per_case(at)
-        slack = admitted.slack[at]
-        rest = np.where((slack < 0) | (size == padded.sizes), 0.0, slack)
+        checked, at = lists.checked, padded.at
+        log_rest, size, log_size = checked.rows.per_case(at)
+        signed_rest = checked.signed_rest[at]
+        rest = np.where((signed_rest < 0) | (size == padded.sizes), 0.0, signed_rest)
         made = cls(padded.t, padded.sizes, rank, ks, rest, size, log_size, log_rest)
-        low = np.flatnonzero(admitted.flags[at] & flags.BELOW)
+        low = np.flatnonzero(checked.flags[at] & flags.BELOW)
         return made._valid(low, lists, padded.cases(low)) if len(low) else made
 
     def _valid(self, low: Places, lists: TopLists, cases: Places) -> TruncatedLists:
-        kept, left = _largest_valid(lists.admitted, cases)
+        kept, left = _largest_valid(lists.checked, cases)
         sizes, rest, t = self.sizes.copy(), self.rest.copy(), self.t.copy()
         sizes[low], rest[low] = kept, left
         t[:, low] = np.where(np.arange(len(t))[:, None] < kept, t[:, low], 0.0)
         return replace(self, t=t, sizes=sizes, rank=np.where(self.rank < sizes, self.rank, len(t)), rest=rest)
 
-    def moments(self, of: Sum) -> CaseStatistics:
+    def statistics(self, of: Sum) -> CaseStatistics:
         """See `Cases`. Nothing is subtracted: masses left over are summed from the back."""
         ks, tails = self.ks[:, None], self._tails()
         tail, behind = tails[:-1], tails[-1] if self.behind is None else self.behind
@@ -448,11 +448,11 @@ def scores_one_by_one(
     return np.where(part.sizes > ks[:, None], np.array(made), plain)
 
 
-def _largest_valid(admitted: CheckedColumns, cases: NDArray[np.intp]) -> tuple[NDArray[np.int64], Floats]:
+def _largest_valid(checked: CheckedColumns, cases: NDArray[np.intp]) -> tuple[NDArray[np.int64], Floats]:
     """How many classes the largest valid sublists have, and the mass that they leave over."""
-    rows = gather(admitted.rows, cases)
+    rows = gather(checked.rows, cases)
     if rows.size.max() >= _WHOLE:
-        valid = admitted.at(cases).valid(flags.BELOW)
+        valid = checked.at(cases).valid(flags.BELOW)
         return valid.sizes, valid.rest
-    sums = kernel.reduce(rows, admitted.slack[cases], admitted.flags[cases], None, "none", 1.0)
+    sums = kernel.reduce(rows, checked.signed_rest[cases], checked.flags[cases], None, "none", 1.0)
     return (rows.size - sums.unlisted).astype(np.int64), np.asarray(sums.rest)

@@ -41,7 +41,7 @@ def test_what_the_door_lets_in_comes_out_the_same(shape: str) -> None:
     assert np.array_equal(rows.offsets, lists.offsets)
     assert np.array_equal(rows.confidences, lists.confidences)
     assert rows.classes is None or np.array_equal(rows.classes, lists.classes)
-    assert np.array_equal(rows.size, lists.admitted.rows.size)
+    assert np.array_equal(rows.size, lists.checked.rows.size)
 
 
 def test_what_the_door_refuses_goes_through() -> None:

@@ -41,7 +41,7 @@ TOPLIST_PAIRS(TOPLIST_INSPECT)
 
 #define TOPLIST_REDUCE(C, T)                                                                                        \
   TOPLIST_CLONES void run_reduce(Sum sum, const Lists<C, T>& lists, const double* slack, const std::uint16_t* flags, \
-                                 const std::int64_t* outcomes, Term term, const Moments& out) {                     \
+                                 const std::int64_t* outcomes, Term term, const CaseStatistics& out) {                     \
     switch (sum) {                                                                                                  \
       case Sum::NONE: return reduce<Sum::NONE>(lists, slack, flags, outcomes, term, out);                           \
       case Sum::SQUARES: return reduce<Sum::SQUARES>(lists, slack, flags, outcomes, term, out);                     \
@@ -151,10 +151,10 @@ void bind(nb::module_& m) {
           require(sum >= static_cast<int>(Sum::NONE) && sum <= static_cast<int>(Sum::PEAK), "there is no such sum");
           double* to[7];
           for (std::size_t r = 0; r < 7; ++r) to[r] = out.data() + (wide || r < 3 ? r : 0) * lists.rows;
-          const Moments moments{to[0], to[1], to[2], to[3], to[4], to[5], to[6], hit.data(), wide};
+          const CaseStatistics statistics{to[0], to[1], to[2], to[3], to[4], to[5], to[6], hit.data(), wide};
           const std::int64_t* codes = outcomes ? outcomes->data() : nullptr;
           nb::gil_scoped_release release;
-          run_reduce(static_cast<Sum>(sum), lists, slack.data(), flags.data(), codes, Term{exponent}, moments);
+          run_reduce(static_cast<Sum>(sum), lists, slack.data(), flags.data(), codes, Term{exponent}, statistics);
         },
         nb::arg("kind"), nb::arg("exponent"), nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences"),
         nb::arg("log_rest").none(), nb::arg("size"), nb::arg("log_size"), nb::arg("slack"), nb::arg("flags"),

@@ -7,7 +7,7 @@ namespace toplist {
 
 enum class Sum : int { NONE = 0, SQUARES = 1, POWERS = 2, PEAK = 3 };
 
-struct Moments {
+struct CaseStatistics {
   double* outcome;         // confidence of what happened, the proxy if it is not listed
   double* miss;            // 1 - outcome, without cancellation
   double* total;           // SQUARES, POWERS: sum over every class but the outcome, listed or not
@@ -145,7 +145,7 @@ inline double rest_powers(double rest, double unlisted, const Lists<C, T>& lists
 
 template <Sum S, bool DENSE, class C, class T>
 TOPLIST_INLINE void reduce_rows(const Lists<C, T>& lists, const double* slack, const std::uint16_t* flags,
-                           const std::int64_t* outcomes, Term term, const Moments& out) {
+                           const std::int64_t* outcomes, Term term, const CaseStatistics& out) {
   std::vector<double> sorted;
   for (std::size_t i = 0; i < lists.rows; ++i) {
     const std::int64_t start = lists.offsets[i];
@@ -195,7 +195,7 @@ TOPLIST_INLINE void reduce_rows(const Lists<C, T>& lists, const double* slack, c
 
 template <Sum S, class C, class T>
 TOPLIST_INLINE void reduce(const Lists<C, T>& lists, const double* slack, const std::uint16_t* flags,
-                           const std::int64_t* outcomes, Term term, const Moments& out) {
+                           const std::int64_t* outcomes, Term term, const CaseStatistics& out) {
   if (lists.classes == nullptr) reduce_rows<S, true>(lists, slack, flags, outcomes, term, out);
   else reduce_rows<S, false>(lists, slack, flags, outcomes, term, out);
 }

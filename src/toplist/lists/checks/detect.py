@@ -264,13 +264,13 @@ def summed(a: Mapping[K, int], b: Mapping[K, int]) -> dict[K, int]:
 
 def _steps(t: NDArray[Any]) -> int:
     """Which steps all confidences are multiples of; most often a few of them rule out every one."""
-    slack = 1e-7 if t.dtype == np.float32 else 1e-12
+    signed_rest = 1e-7 if t.dtype == np.float32 else 1e-12
     left = _ALL
     for part in (t[:_SAMPLE], t[_SAMPLE:]):
         for i, q in enumerate(STEPS):
             if left >> i & 1 and len(part):
                 scaled = part.astype(np.float64, copy=False) * q
-                if not (np.abs(scaled - np.rint(scaled)) <= slack * q).all():
+                if not (np.abs(scaled - np.rint(scaled)) <= signed_rest * q).all():
                     left &= ~(1 << i)
     return left
 

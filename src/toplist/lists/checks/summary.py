@@ -246,7 +246,7 @@ class QualityCounts:
         if codes is None and y is not None and not is_soft(y, lists.space):
             codes = as_codes(y, lists)
         return cls.of(
-            lists.admitted.rows,
+            lists.checked.rows,
             lists.space,
             ranked=ranked,
             position=position,

@@ -176,7 +176,7 @@ class Union:
         out = []
         with np.errstate(divide="ignore"):
             for one in self.members:
-                nothing = self.members.lists[0].admitted.rows.size == self.counts
+                nothing = self.members.lists[0].checked.rows.size == self.counts
                 out.append(np.where(nothing, -np.inf, log_rest(one) + np.log(share_left(one, self.counts))))
         return np.stack(out)
 
@@ -200,7 +200,7 @@ def unions(members: Members) -> Iterator[tuple[slice, Union]]:
 
 def share_left(one: TopLists, counts: Codes) -> Floats:
     """(m - u) / (m - k), which is one among infinitely many classes."""
-    size = one.admitted.rows.size
+    size = one.checked.rows.size
     left = size - one.sizes
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(size), (size - counts) / np.where(left > 0, left, 1.0), 1.0)
@@ -208,16 +208,16 @@ def share_left(one: TopLists, counts: Codes) -> Floats:
 
 def log_proxy(one: TopLists) -> Floats:
     """The log of the share of each unlisted class, for any number of them."""
-    left = one.admitted.rows.size - one.sizes
+    left = one.checked.rows.size - one.sizes
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_left = np.where(np.isfinite(left), np.log(left), one.admitted.rows.log_size)
+        log_left = np.where(np.isfinite(left), np.log(left), one.checked.rows.log_size)
         rest = log_rest(one)
         return np.where((left > 0) & (rest > -np.inf), rest - log_left, -np.inf)
 
 
 def logs_of(one: TopLists) -> Floats:
     """The logarithms of listed confidences."""
-    logs = one.admitted.normalized_logs
+    logs = one.checked.normalized_logs
     if logs is not None:
         return logs
     with np.errstate(divide="ignore"):

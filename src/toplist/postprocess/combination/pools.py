@@ -122,26 +122,28 @@ def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pooled:
-    """Pooled rows with their slack; the first case in which every class is ruled out, and the number of such cases."""
+    """Pooled rows with their signed rest; the first case without a possible class, and how many there are."""
 
     rows: Rows
-    slack: Floats
+    signed_rest: Floats
     vetoed: int | None
     vetoes: int
 
 
 def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) -> Pooled:
     """One list per case on the union of the classes, the most confident first, cut to k."""
-    all_rows = [one.admitted.rows for one in members]
+    all_rows = [one.checked.rows for one in members]
     n, entries = members.cases, sum(len(rows.confidences) for rows in all_rows)
-    counts, slack, log_rest = np.zeros(n, np.int64), np.empty(n), np.empty(n)
+    counts, signed_rest, log_rest = np.zeros(n, np.int64), np.empty(n), np.empty(n)
     made = _Output(entries if k is None else min(entries, k * n))
     buffers: dict[int, Entries] = {}  # one per thread
     vetoed: dict[int, int] = {}
 
     def work(lo: int, hi: int) -> None:
         blocks = [rows.block(lo, hi) for rows in all_rows]
-        own = [_member(rows, one.admitted.slack[lo:hi], geometric) for rows, one in zip(blocks, members, strict=True)]
+        own = [
+            _member(rows, one.checked.signed_rest[lo:hi], geometric) for rows, one in zip(blocks, members, strict=True)
+        ]
         need = sum(len(one[2]) for one in own)
         need = need if k is None else min(need, k * (hi - lo))
         thread = threading.get_ident()
@@ -150,7 +152,7 @@ def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) ->
         codes, t, logs = buffers[thread]
         used, small, first, vetoes = kernel.pool(
             geometric, own, w, blocks[0].size, blocks[0].log_size, -1 if k is None else k,
-            codes, t, logs, counts[lo:hi], slack[lo:hi], log_rest[lo:hi],
+            codes, t, logs, counts[lo:hi], signed_rest[lo:hi], log_rest[lo:hi],
         )  # fmt: skip
         made.put(lo, hi, (codes[:used], t[:used], None if logs is None else logs[:used]), small=small)
         if vetoes:
@@ -160,7 +162,7 @@ def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) ->
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     codes, t, logs = made.arrays()
     rows = Rows(offsets, codes, t, log_rest, all_rows[0].size, all_rows[0].log_size, logs)
-    return Pooled(rows, slack, min(vetoed, default=None), sum(vetoed.values()))
+    return Pooled(rows, signed_rest, min(vetoed, default=None), sum(vetoed.values()))
 
 
 class _Output:
@@ -206,16 +208,18 @@ def _empty(room: int, *, logs: bool) -> Entries:
     return np.empty(room, np.int64), np.empty(room), np.empty(room) if logs else None
 
 
-def _member(rows: Rows, slack: Floats, geometric: bool) -> tuple[Codes, Codes | None, Floats, Floats, Floats | None]:
+def _member(
+    rows: Rows, signed_rest: Floats, geometric: bool
+) -> tuple[Codes, Codes | None, Floats, Floats, Floats | None]:
     """The offsets of a block, its entries in the types that the kernel takes, and its rest."""
     here = slice(rows.offsets[0], rows.offsets[-1])
     classes = None if rows.classes is None else np.ascontiguousarray(rows.classes[here], np.int64)
     t = np.ascontiguousarray(rows.confidences[here], np.float64)
     if not geometric:
-        return rows.offsets, classes, t, slack, None
+        return rows.offsets, classes, t, signed_rest, None
     with np.errstate(divide="ignore"):
-        log_rest = np.log(np.maximum(slack, 0.0)) if rows.log_rest is None else rows.log_rest
-        return rows.offsets, classes, np.log(t), slack, log_rest
+        log_rest = np.log(np.maximum(signed_rest, 0.0)) if rows.log_rest is None else rows.log_rest
+        return rows.offsets, classes, np.log(t), signed_rest, log_rest
 
 
 def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) -> TopLists:
@@ -224,21 +228,21 @@ def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) 
     if made.vetoed is not None:
         raise vetoed(members, made.vetoed, made.vetoes)
     flags = np.zeros(members.cases, np.uint16)
-    return TopLists(members.space, members.ids, CheckedColumns(made.rows, made.slack, flags, {}))
+    return TopLists(members.space, members.ids, CheckedColumns(made.rows, made.signed_rest, flags, {}))
 
 
 def from_union(union: Union, t: Floats, log_rest: Floats, k: int | None, *, in_logs: bool) -> TopLists:
     """Pooled class by class: the confidences, or their logarithms, and the log of the rest mass."""
     members = union.members
     rows = to_rows(union.offsets, union.classes, t, members.space, log_rest)  # codes, also where labels are numbers
-    pooled = TopLists._admit(exponentiate(rows) if in_logs else rows, members.space, members.ids, Repairs())
+    pooled = TopLists._validated(exponentiate(rows) if in_logs else rows, members.space, members.ids, Repairs())
     ordered = pooled.as_distributions().ordered()  # not valid by a rounding error at most
     return ordered if k is None else ordered.truncate(k).as_distributions()
 
 
 def together(parts: Sequence[TopLists], order: NDArray[np.intp], members: Members) -> TopLists:
     """Pools of different cases of the same members, one after the other and then brought into an order."""
-    rows = [one.admitted.rows for one in parts]
+    rows = [one.checked.rows for one in parts]
     sizes = np.concatenate([one.sizes for one in parts])
     logs = None
     if any(one.log_confidences is not None for one in parts):
@@ -252,9 +256,9 @@ def together(parts: Sequence[TopLists], order: NDArray[np.intp], members: Member
         *space.as_floats,
         logs,
     )
-    slack = np.concatenate([one.admitted.slack for one in parts])
-    whole = TopLists(space, None, CheckedColumns(made, slack, np.zeros(len(sizes), np.uint16), {}))[order]
-    return TopLists(members.space, members.ids, whole.admitted)
+    signed_rest = np.concatenate([one.checked.signed_rest for one in parts])
+    whole = TopLists(space, None, CheckedColumns(made, signed_rest, np.zeros(len(sizes), np.uint16), {}))[order]
+    return TopLists(members.space, members.ids, whole.checked)
 
 
 def vetoed(members: Members, case: int, cases: int) -> MassError:

@@ -74,7 +74,7 @@ class Sample:
 
 def strictly_repaired(lists: TopLists) -> TopLists:
     """Lists that are valid without any tolerance, on the same classes."""
-    return lists._with(lists.admitted.repaired(flags.BELOW)) if lists.admitted.any(flags.BELOW) else lists
+    return lists._with(lists.checked.repaired(flags.BELOW)) if lists.checked.any(flags.BELOW) else lists
 
 
 class Recalibrator(ABC):

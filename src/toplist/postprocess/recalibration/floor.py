@@ -101,16 +101,16 @@ class RestFloor(Recalibrator):
 
 def floored(lists: TopLists, floor: float) -> TopLists:
     """Strictly valid lists with a rest of at least `floor`; lists of all classes are mixed with equal shares."""
-    admitted, rest = lists.admitted, log_rest(lists)
-    full = admitted.rows.size == lists.sizes
+    checked, rest = lists.checked, log_rest(lists)
+    full = checked.rows.size == lists.sizes
     short = ~full & (rest < math.log(floor))
     if not (full | short).any():
         return lists
-    mass = np.where(short, 1.0 - admitted.rest, 1.0)
+    mass = np.where(short, 1.0 - checked.rest, 1.0)
     keep = np.where(full | short, (1.0 - floor) / mass, 1.0)
-    add = np.where(full, floor / admitted.rows.size, 0.0)
-    t = admitted.normalized * np.repeat(keep, lists.sizes) + np.repeat(add, lists.sizes)
-    small = admitted.normalized_logs
+    add = np.where(full, floor / checked.rows.size, 0.0)
+    t = checked.normalized * np.repeat(keep, lists.sizes) + np.repeat(add, lists.sizes)
+    small = checked.normalized_logs
     if small is not None:
         with np.errstate(divide="ignore"):
             small = np.logaddexp(small + np.repeat(np.log(keep), lists.sizes), np.repeat(np.log(add), lists.sizes))

@@ -186,7 +186,7 @@ class ConfidenceMaps(Recalibrator):
             return lists
         t = self._mapped(lists)
         total = row_sums(t, lists.offsets)
-        full = lists.admitted.rows.size == lists.sizes
+        full = lists.checked.rows.size == lists.sizes
         rest = np.where(full, 0.0, np.maximum(1.0 - total, self.least_rest_))
         scale = np.where(full | (rest > 1.0 - total), total + rest, 1.0)
         with np.errstate(divide="ignore"):

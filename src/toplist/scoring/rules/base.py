@@ -104,12 +104,12 @@ class SumRule(Rule):
 
     def scores(self, cases: CaseColumns) -> Array:
         """See `Rule.scores`."""
-        m = cases.moments(self.sum)
+        m = cases.statistics(self.sum)
         return self.score(m, m.others(self.sum))
 
     def entropies(self, cases: CaseColumns) -> Array:
         """See `Rule.entropies`."""
-        m = cases.moments(self.entropy_sum)
+        m = cases.statistics(self.entropy_sum)
         return self.entropy(m, m.everything(self.entropy_sum))
 
     def each(self, table: ScoreTable) -> tuple[Array, Array]:

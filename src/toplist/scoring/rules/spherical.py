@@ -77,7 +77,7 @@ class PseudoSpherical(PowerRule):
         """See `Rule.scores`."""
         if self.tabular:
             return pick_scores(cases, self._each_in_logs)
-        m = cases.moments(self.sum)
+        m = cases.statistics(self.sum)
         xp, others = m.xp, m.others(self.sum)
         out = self.score(m, others)
         if not bool(xp.any(m.log_size > MANY)):
@@ -139,13 +139,13 @@ class PseudoSpherical(PowerRule):
         """See `Rule.entropies`. Where the norm is small, it is summed as it is, not as one minus something."""
         if self.tabular:
             return collect(cases, self._table_entropy)
-        m = cases.moments(self.entropy_sum)
+        m = cases.statistics(self.entropy_sum)
         excess = m.everything(self.entropy_sum)
         out = self.entropy(m, excess)
         if not bool(m.xp.any(excess < -0.5)):
             return out
         plain = ClassTerms(lambda _, t, __: t**self.a, self._rest)
-        m = cases.moments(plain)
+        m = cases.statistics(plain)
         small = (1.0 - m.everything(plain) ** (1.0 / self.a)) / self._unit
         return m.xp.where(excess < -0.5, small, out)
 

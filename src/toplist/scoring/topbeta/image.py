@@ -110,7 +110,7 @@ def sums(ordered: TopLists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The mass of each list, and its mass without the last class, added up as when lists are truncated."""
     mass, before = np.zeros(len(ordered)), np.zeros(len(ordered))
     t = ordered.normalized_confidences
-    for at, part in kernel.by_length(ordered.admitted.rows):
+    for at, part in kernel.by_length(ordered.checked.rows):
         k = part.confidences.shape[1]
         if k:
             rows = t[ordered.offsets[at][:, None] + np.arange(k)]

@@ -204,7 +204,7 @@ def _inside(
         first = formula.first(longest)
         row[: len(first)] = first
     out, t, classes = np.empty(len(ordered)), ordered.normalized_confidences, ordered.classes
-    for at, part in kernel.by_length(ordered.admitted.rows):
+    for at, part in kernel.by_length(ordered.checked.rows):
         where = ordered.offsets[at][:, None] + np.arange(part.confidences.shape[1])
         rows = t[where]
         listed, missed = formulas[0].table(rows, weights[which[at], : rows.shape[1]])
