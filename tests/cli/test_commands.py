@@ -223,7 +223,7 @@ def test_nothing_but_json_goes_to_stdout_and_how_files_are_read_to_stderr() -> N
     told = json.loads(done.stdout)
     assert math.isfinite(told["overall"]["rows"][0]["metrics"]["accuracy"]["value"])
     assert done.stderr.splitlines() == [
-        f"{DATA / 'cld2.tsv'}: {told['origins'][0]['reading']}",
+        f"{DATA / 'cld2.tsv'}: {told['sources'][0]['reading']}",
         f"truth: {DATA / 'truth.csv'}: {told['truth_reading']}",
     ]
     assert not toplist("compare", DATA / "cld2.tsv", *TRUTH, "--json", "--quiet").stderr
