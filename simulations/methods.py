@@ -12,8 +12,7 @@ import numpy as np
 from simulations import worlds
 from simulations.worlds import World
 from toplist.inference.confidence_set import confidence_set
-from toplist.inference.ranking import extra_units, pairs
-from toplist.inference.ranking import ComparisonSpec
+from toplist.inference.ranking import ComparisonSpec, extra_units, pairs
 from toplist.inference.results import Estimate
 from toplist.inference.settings import IntervalMethod
 
