@@ -46,7 +46,7 @@ CHECKS = {
 }
 INTERNAL = {
     "TopLists": {"checked"},
-    "DeviceLists": {"bits", "flags", "ids", "log_rest", "slack", "xp"},
+    "DeviceLists": {"bits", "flags", "ids", "log_rest", "signed_rest", "xp"},
     "TrueLists": {"log_beyond", "p", "space"},
 }
 """Fields that are no part of what a class shows; its properties and methods give what they hold."""
