@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from toplist._arguments import as_probability, as_whole
 from toplist._text import argument, did_you_mean
 from toplist.errors import TopListError
-from toplist.inference.long_run_variance import usual_lag, usual_waves
 
 IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap"]
 Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap"]
@@ -64,6 +62,11 @@ class Inference:
             near = did_you_mean(method, known) if isinstance(method, str) else ""
             raise TopListError(f"method is {', '.join(known[:-1])} or {known[-1]}, not {self.method!r}.{near}")
         object.__setattr__(self, "method", method)
+        given = (self.level, self.horizon, self.seed)
+        if given == (0.95, 1, 0) and not any(isinstance(one, bool) for one in given):
+            return  # the defaults are right, and the help of the command does not wait for numpy
+        from toplist._arguments import as_probability, as_whole  # noqa: PLC0415
+
         object.__setattr__(self, "level", as_probability(self.level, "level"))
         object.__setattr__(self, "horizon", as_whole(self.horizon, "horizon", 1))
         object.__setattr__(self, "seed", as_whole(self.seed, "seed", 0))
@@ -161,6 +164,8 @@ class InferenceSettings:
         return f"the order of {self.time}" if self.time else "the order of the truth"
 
     def _variance(self, units: int) -> str:
+        from toplist.inference.long_run_variance import usual_lag, usual_waves  # noqa: PLC0415 - needs numpy
+
         if self.method == "ewc":
             return (
                 f"a variance from {usual_waves(units)} cosine waves and as many degrees of freedom, which assume that "
