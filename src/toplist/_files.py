@@ -356,12 +356,15 @@ def temporary_folder() -> Iterator[Path]:
     except FileNotFoundError as error:
         raise ResourceError(disk_full(str(error.strerror))) from None
     _sweep(home)
-    with disk_full_explained():
-        place, lock = _made()
+    tried: list[Path] = []
+    lock = None
     try:
+        with disk_full_explained():
+            place, lock = _made(home, tried)
         yield place
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        for one in tried:
+            shutil.rmtree(one, ignore_errors=True)
         if lock is not None:
             os.close(lock)
 
@@ -395,10 +398,19 @@ def allocate(path: Path, size: int) -> None:
                     raise
 
 
-def _made() -> tuple[Path, int | None]:
-    """A folder, and the lock on it; another one where a sweep was faster than the lock."""
+def _made(home: str, tried: list[Path]) -> tuple[Path, int | None]:
+    """A folder, and the lock on it; another one where a sweep was faster than the lock.
+
+    Its name is in `tried` before it is made, so that it is removed whenever a signal stops the process.
+    """
     while True:
-        place = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        place = Path(home) / f"{_PREFIX}{secrets.token_hex(8)}"
+        tried.append(place)
+        try:
+            place.mkdir(mode=0o700)
+        except FileExistsError:
+            tried.remove(place)
+            continue
         if _fcntl is None:
             return place, None
         mark = place / _LOCK
@@ -412,7 +424,6 @@ def _made() -> tuple[Path, int | None]:
             pass
         except OSError as error:
             if error.errno in _FULL:
-                shutil.rmtree(place, ignore_errors=True)
                 raise
             if lock is not None:  # a file system without locks: without the mark nobody sweeps it
                 os.close(lock)
