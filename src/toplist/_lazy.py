@@ -19,10 +19,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], object], Callable[[
     def get(name: str) -> object:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(home[name])
-        value = getattr(module, name, None) if home[name] != package else import_module(f"{package}.{name}")
-        if value is None:
-            value = import_module(f"{home[name]}.{name}")
+        own = home[name] == package  # a module of the package itself
+        value = import_module(f"{package}.{name}") if own else getattr(import_module(home[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
