@@ -38,7 +38,7 @@ from toplist.io.naming import for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists.checks.names import text
-from toplist.lists.outcomes import is_soft
+from toplist.lists.converters import is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
 

@@ -23,7 +23,7 @@ from toplist.errors import TopListError
 from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists
 from toplist.lists.concat import join
-from toplist.lists.outcomes import as_happened
+from toplist.lists.converters import as_happened
 from toplist.lists.space import ClassSpace
 
 T = TypeVar("T")

@@ -34,8 +34,7 @@ from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import Classes
 from toplist.lists.checks.names import MemoryNames
-from toplist.lists.converters import raw_rows
-from toplist.lists.outcomes import as_codes, is_soft
+from toplist.lists.converters import as_codes, is_soft, raw_rows
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores

@@ -19,8 +19,8 @@ from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
 from toplist.lists.checks.detect import summed
 from toplist.lists.checks.names import MemoryNames, Names
+from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.lookup import beliefs
-from toplist.lists.outcomes import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule

@@ -29,7 +29,7 @@ from toplist.io.lists import filled, in_time
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists
-from toplist.lists.outcomes import is_soft
+from toplist.lists.converters import is_soft
 from toplist.lists.space import show_size
 from toplist.report.export import to_plain
 from toplist.report.plot import Plot, paths

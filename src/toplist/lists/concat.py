@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.core.kernel import Rows
-from toplist.lists.columns import CheckedColumns
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
+from toplist.lists.validation import CheckedColumns
 
 
 def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: ClassSpace) -> TopLists:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.lists.columns import row_sums
 from toplist.lists.toplists import TopLists
+from toplist.lists.validation import row_sums
 
 
 @dataclass(frozen=True, slots=True)

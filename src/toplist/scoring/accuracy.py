@@ -13,8 +13,8 @@ from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
+from toplist.lists.converters import as_codes
 from toplist.lists.lookup import beliefs
-from toplist.lists.outcomes import as_codes
 
 Column = NDArray[Any]
 

@@ -14,7 +14,7 @@ from toplist._files import write_bytes
 from toplist._optional import load, need
 from toplist._typing import Floats
 from toplist.lists import TopLists
-from toplist.lists.outcomes import as_truth, is_soft
+from toplist.lists.converters import as_truth, is_soft
 from toplist.scoring.accuracy import Column, HardRanks, SoftRanks, outcome_ranks, soft_ranks
 from toplist.scoring.rules import Rule, name_of
 from toplist.scoring.scores import entropy, penalise, score

@@ -14,9 +14,9 @@ from toplist._typing import Floats
 from toplist.core import array_api, flags, kernel
 from toplist.core.case_statistics import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
-from toplist.lists.columns import row_sums
+from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.lookup import beliefs
-from toplist.lists.outcomes import as_codes, as_truth, is_soft
+from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Rule, as_rule
 from toplist.scoring.rules.base import MANY
 

@@ -14,9 +14,8 @@ from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.core.validity import doubles, gather, inspect
 from toplist.lists.checks.names import Names
-from toplist.lists.columns import row_sums
 from toplist.lists.error_messages import SENTINEL
-from toplist.lists.flatten import exponentiate, from_percent
+from toplist.lists.validation import exponentiate, from_percent, row_sums
 
 K = TypeVar("K")
 C = TypeVar("C", bound=Collection[str])

@@ -14,7 +14,7 @@ from toplist.core.kernel import Rows
 from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, Numbers, detect, summed
 from toplist.lists.checks.issue_text import REPAIRED, message
 from toplist.lists.checks.names import MemoryNames, Names
-from toplist.lists.outcomes import as_codes, is_soft
+from toplist.lists.converters import as_codes, is_soft
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
 from toplist.lists.validation import Repairs
