@@ -244,7 +244,7 @@ def add_a_reader(draft: Draft) -> None:
 
 @follows("a name by which a column is recognised")
 def add_a_column_name(draft: Draft) -> None:
-    draft.insert("io/column_names.py", r"^CONFIDENCE = \(\n", '    "trustworthiness",\n')
+    draft.insert("io/columns.py", r"^CONFIDENCE = \(\n", '    "trustworthiness",\n')
     draft.insert("tests/io/recognition/vocabulary.py", r'^CONFIDENCES = _words\(\n    """\n', "    trustworthiness\n")
     said = draft.run(
         """

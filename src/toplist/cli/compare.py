@@ -17,10 +17,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import toplist as tl
-from toplist.cli.command import PANELS, command, option
-from toplist.cli.errors import GATE, UsageError
-from toplist.cli.options import RULES, Inputs, Printing, Reads, require_named
-from toplist.cli.output import keep_freed_memory, print_changes, print_json, progress_bar, require_outputs
+from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, option, require_named
+from toplist.cli.output import (
+    GATE,
+    UsageError,
+    keep_freed_memory,
+    print_changes,
+    print_json,
+    progress_bar,
+    require_outputs,
+)
 from toplist.inference.settings import Inference
 from toplist.report.text import number_of, percent, visible
 

@@ -14,9 +14,8 @@ from typing import Any
 import typer
 
 import toplist as tl
-from toplist.cli.command import command, option
 from toplist.cli.compare import BoardOptions, print_board, require_boards
-from toplist.cli.options import read_labels
+from toplist.cli.options import command, option, read_labels
 from toplist.errors import TopListError
 
 TRUTH = "truth.csv"

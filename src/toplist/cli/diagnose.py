@@ -11,10 +11,8 @@ import typer
 
 import toplist as tl
 from toplist._files import require_apart
-from toplist.cli.command import PANELS, command, option, positional
-from toplist.cli.errors import BAD_DATA, UsageError
-from toplist.cli.options import Inputs, Printing, Reads
-from toplist.cli.output import print_json, progress_bar, require_outputs
+from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, option, positional
+from toplist.cli.output import BAD_DATA, UsageError, print_json, progress_bar, require_outputs
 from toplist.inference.settings import Inference
 from toplist.report.text import visible
 

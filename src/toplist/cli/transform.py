@@ -14,15 +14,15 @@ import typer
 
 from toplist._files import read_json, to_json_number, write_json
 from toplist._text import did_you_mean, listed
-from toplist.cli.command import command, option, positional
-from toplist.cli.errors import UsageError, require_choice
-from toplist.cli.options import RULES, Inputs, Printing, Reads, names_in
+from toplist.cli.options import RULES, Inputs, Printing, Reads, command, names_in, option, positional
 from toplist.cli.output import (
+    UsageError,
     keep_freed_memory,
     print_changes,
     print_json,
     print_written,
     progress_bar,
+    require_choice,
     require_json,
     require_outputs,
 )

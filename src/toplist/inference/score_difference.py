@@ -16,7 +16,7 @@ from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import as_lists
 from toplist.lists.converters import as_happened
-from toplist.scoring.accuracy import outcome_ranks
+from toplist.scoring.case_scores import outcome_ranks
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toplist.core.case_statistics import CaseStatistics
-from toplist.scoring.rules.base import NOTHING, SumRule
-from toplist.scoring.rules.class_sums import ClassTerms, Nothing, log_of, rest_surprise
+from toplist.scoring.rules.base import NOTHING, ClassTerms, Nothing, SumRule, log_of, rest_surprise
 
 Array = Any
 

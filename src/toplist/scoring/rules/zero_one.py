@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toplist.core.case_statistics import CaseStatistics
-from toplist.scoring.rules.base import SumRule
-from toplist.scoring.rules.class_sums import Peak
+from toplist.scoring.rules.base import Peak, SumRule
 
 Array = Any
 
