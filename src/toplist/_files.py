@@ -1,4 +1,4 @@
-"""Files out: never over a file that is read, whole or not at all; JSON that keeps infinity; temporary folders."""
+"""Files: outputs that replace no input, JSON, temporary folders; and packages that are installed for them only."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -459,3 +460,35 @@ def _remove_if_dead(entry: os.DirEntry[str]) -> None:
         shutil.rmtree(entry.path, ignore_errors=True)
     finally:
         os.close(lock)
+
+
+@cache
+def need(module: str) -> Any:
+    """A module of the `files` extra."""
+    package = module.partition(".")[0]
+    try:
+        return load(module, f"files and frames need {package}: pip install 'toplist[files]'.")
+    except TopListError as failure:
+        error = failure.__cause__
+        if isinstance(error, ModuleNotFoundError) or not isinstance(error, ImportError) or error.name is None:
+            raise failure from None
+        raise ResourceError(f"{package} is installed, but cannot be loaded: {str(error).rstrip('.')}.") from None
+
+
+def load(module: str, remedy: str) -> Any:
+    """A module, or an error that says what to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise TopListError(remedy) from error
+
+
+def arch() -> Any:
+    """`arch.bootstrap`: the stationary bootstrap, its block length, the model confidence set."""
+    what = "the stationary bootstrap and the model confidence set"
+    return load("arch.bootstrap", f"{what} need arch: pip install 'toplist[report]'.")
+
+
+def has_arch() -> bool:
+    """Whether arch is installed."""
+    return find_spec("arch") is not None

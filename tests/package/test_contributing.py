@@ -195,7 +195,7 @@ def add_a_reader(draft: Draft) -> None:
         from pathlib import Path
         from typing import Any
 
-        from toplist._optional import need
+        from toplist._files import need
         from toplist.io.readers.base import Format, Reader, TableChunk
 
 

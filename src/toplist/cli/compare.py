@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-import toplist as tl
 from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, option, require_named
 from toplist.cli.output import (
     GATE,
@@ -31,6 +30,7 @@ from toplist.inference.settings import Inference
 from toplist.report.text import number_of, percent, visible
 
 if TYPE_CHECKING:
+    from toplist.evaluation.leaderboard import Leaderboard
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
     from toplist.inference.aggregates import Aggregates
     from toplist.inference.results import BoardWarning
@@ -100,7 +100,8 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         raise UsageError("--sequential compares at least two files.")
     if options.title is not None and options.report is None:
         raise UsageError("--title goes with --report.")
-    ranked = tl.compare
+    from toplist.evaluation.compare import compare as ranked
+
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()  # for intervals, while files are read
     reading: Any = {
         "space": inputs.space,
@@ -140,11 +141,13 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         raise typer.Exit(GATE)
 
 
-def _paths(board: tl.Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
+def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
     """How the models compare after every case, in the order that the board found."""
+    from toplist.evaluation.monitor import monitor
+
     truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.time)
     rule = board.comparison.rules[0]
-    return tl.monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
+    return monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
 
 def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence[str | Path]) -> None:
@@ -157,7 +160,7 @@ def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence
     require_outputs([*output, report], inputs)
 
 
-def print_board(board: tl.Leaderboard, *, json: bool, detail: bool = False) -> None:
+def print_board(board: Leaderboard, *, json: bool, detail: bool = False) -> None:
     """Print for people or for machines."""
     if json:
         typer.echo(board.to_json())
@@ -180,7 +183,7 @@ class Gate:
     b: str
     margin: float = 0.0
 
-    def holds(self, board: tl.Leaderboard) -> bool:
+    def holds(self, board: Leaderboard) -> bool:
         """Worse and better mean that the interval of the difference leaves no doubt; one without width never does."""
         found = board.difference(self.a, self.b)
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
@@ -200,7 +203,7 @@ class Gate:
             "may be better": maybe[1],
         }[self.how]
 
-    def describe(self, board: tl.Leaderboard) -> str:
+    def describe(self, board: Leaderboard) -> str:
         """The gate, with the numbers that decide it."""
         found, level = board.difference(self.a, self.b), percent(board.comparison.level)
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]

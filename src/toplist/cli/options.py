@@ -18,11 +18,10 @@ from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_
 
 import typer
 
-import toplist as tl
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError
-from toplist.io.options import TRUTH, ReadOptions, Truth
+from toplist.io.options import TRUTH, ReadOptions, Source, Truth
 from toplist.report.text import visible
 
 PANELS = {
@@ -157,24 +156,24 @@ _CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
 
 
 def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
-    """What --classes says: a space, or the column of the truth that says how many there are per case."""
+    """What --classes says: how many there are, their labels, or the column of the truth with their number."""
     if text is None:
         return None, None
     word = text.strip()
     if word.lower() in ("inf", "infinity", "infinite"):
-        return tl.ClassSpace(math.inf), None
+        return math.inf, None
     if re.fullmatch(r"\d[\d_,]*", word):
         if len(word) > 4000:
             raise UsageError(f"--classes: a number of {len(word):,} digits is too long: say 2^L or inf.")
-        return tl.ClassSpace(int(re.sub(r"[_,]", "", word))), None
+        return int(re.sub(r"[_,]", "", word)), None
     power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
     if power:
-        return tl.ClassSpace(2 ** int(power.group(1))), None
+        return 2 ** int(power.group(1)), None
     if Path(word).is_file():
-        return tl.ClassSpace(labels=read_labels(Path(word))), None
+        return read_labels(Path(word)), None
     table, mark, column = word.rpartition(":")
     if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
-        return tl.ClassSpace(labels=read_labels(Path(table), column)), None
+        return read_labels(Path(table), column), None
     columns = _columns(truth)
     if word in columns:
         return None, word
@@ -451,7 +450,7 @@ class Inputs:
     def models(self) -> dict[str, Any]:
         """The predictions of each model, with what was typed for it alone."""
         with of_flags(self.words):
-            return {name: tl.Source(path, **self._typed[name]) for name, path in self.files.items()}
+            return {name: Source(path, **self._typed[name]) for name, path in self.files.items()}
 
     @property
     def truth(self) -> Truth | None:

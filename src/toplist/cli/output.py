@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from toplist._files import require_apart, require_place
-from toplist._text import did_you_mean, notation
+from toplist._text import NOTATION, did_you_mean
 from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
 from toplist.report.text import visible
 
@@ -79,7 +79,8 @@ def require_json(path: Path | None, flag: str) -> None:
 def require_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | None]) -> None:
     """Before any work: every output has a place, and is none of the inputs."""
     asked = [path for path in outputs if path is not None]
-    require_apart(asked, inputs)
+    if asked:
+        require_apart(asked, inputs)
     for path in asked:
         require_place(path)
 
@@ -209,10 +210,12 @@ def reported() -> Iterator[None]:
     from toplist.report.text import visible
 
     try:
-        with _unwound(), notation(as_flag):
+        with _unwound():
+            NOTATION.append(as_flag)
             try:
                 yield
             finally:
+                NOTATION.pop()
                 require_unstopped()  # whatever became of the interrupt on its way
     except UsageError as error:
         _say(visible(str(error)), BAD_USAGE)

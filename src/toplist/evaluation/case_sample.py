@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toplist._arguments import as_probability, as_whole
-from toplist._files import require_apart, require_place, write_bytes
-from toplist._optional import has_arch
+from toplist._files import has_arch, require_apart, require_place, write_bytes
 from toplist._typing import Progress
 from toplist.core.exact_sums import to_float
 from toplist.errors import TopListError

@@ -17,8 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import allocate, disk_full_explained, temporary_folder
-from toplist._optional import need
+from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from toplist._optional import arch
+from toplist._files import arch
 from toplist._typing import Floats
 from toplist.inference.estimands import Difference, Mean
 from toplist.inference.score_matrix import UnitSums

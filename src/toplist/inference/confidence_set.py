@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from toplist._optional import arch
+from toplist._files import arch
 from toplist._typing import Floats
 from toplist.inference.bootstrap import FEWEST, MOST, longest_block, thinned
 from toplist.inference.estimands import Mean

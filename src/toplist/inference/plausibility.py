@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import are_codes, argument, quote, spelling_difference
 from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import temporary_folder
-from toplist._optional import need
+from toplist._files import need, temporary_folder
 from toplist._text import argument, listed, quote, spelling_difference
 from toplist.errors import AlignmentError, FileError
 from toplist.io.batches import Batch, concat

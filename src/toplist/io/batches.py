@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, quote
 from toplist.errors import FileError
 from toplist.io.columns import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist._typing import Bools, Codes, Progress
 from toplist.core import flags

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, quote
 from toplist.errors import FileError
 

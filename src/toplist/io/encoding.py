@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, listed, near_duplicates, quote
 from toplist._typing import Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist._typing import Codes
 from toplist.core import flags

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, listed
 from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
@@ -51,6 +51,11 @@ class Plan:
     ordered: bool = False  # whether cases are in the order of time: by the column `order`, or as they come
     keep: tuple[str, ...] = ()
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
+
+    @property
+    def classes(self) -> str:
+        """How many classes there are, in a word."""
+        return "per case" if self.space is None else show_size(self.space.size)
 
 
 def names_of(models: Any, least: int = 1) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, closest_file, listed, quote
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches

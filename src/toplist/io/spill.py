@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import disk_full_explained
-from toplist._optional import need
+from toplist._files import disk_full_explained, need
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import Column, as_arrow, as_numpy, plain
 from toplist.io.sources import OpenTable

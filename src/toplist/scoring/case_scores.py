@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_count, as_shares
-from toplist._files import write_bytes
-from toplist._optional import load, need
+from toplist._files import load, need, write_bytes
 from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import TopListError
@@ -253,6 +252,7 @@ class Metric:
         return self.per_case(lists, ranks) if self.k is None else self.per_case(lists, ranks, self.k)
 
 
+_MOST = 10**9  # classes on a list
 METRICS: tuple[Metric, ...] = (
     Metric(
         "accuracy",
@@ -287,6 +287,14 @@ def metrics_for(ks: Sequence[int]) -> tuple[Metric, ...]:
     """
     each = sorted(set(ks))
     return tuple(one for metric in METRICS for one in ([metric.at(k) for k in each] if metric.per_k else [metric]))
+
+
+def as_list_lengths(k: Any) -> tuple[int, ...]:
+    """The k of top-k errors, one or several."""
+    lengths = tuple(as_count(one) for one in (k if isinstance(k, Sequence) else [k]))
+    if max(lengths, default=0) > _MOST:
+        raise TopListError(f"k is at most {_MOST:,}, not {max(lengths)}.")
+    return lengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)

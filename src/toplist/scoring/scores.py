@@ -390,9 +390,14 @@ def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
     return due if space.per_case else float(due[0])
 
 
+def as_penalty(penalty: Any) -> float | None:
+    """What an invalid list pays: a number, zero or more; None is the default of each rule."""
+    return None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+
+
 def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
     """Add to unpenalised scores, in place, what invalid lists pay."""
-    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    penalty = as_penalty(penalty)
     invalid = (lists.checked.flags & flags.INVALID) != 0
     if invalid.any() and penalty != 0:
         due = default_penalty(lists, rule=rule) if penalty is None else penalty
@@ -402,7 +407,7 @@ def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) ->
 
 def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | None) -> Any:
     xp, valid = lists.xp, lists.is_valid()
-    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    penalty = as_penalty(penalty)
     out = rule.scores(DeviceCases(lists, lists.codes(y)))
     if bool(xp.all(valid)):
         return out

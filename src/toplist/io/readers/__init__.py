@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET, MemoryReader

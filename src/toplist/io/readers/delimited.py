@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import CASE, CLASS, CONFIDENCE, as_arrow, offsets_of, truths
