@@ -371,7 +371,7 @@ def add_an_issue(draft: Draft) -> None:
     )
     draft.insert("lists/checks/summary.py", r"^_HARMLESS: Final = \(", '"half", ')
     draft.insert(
-        "lists/checks/issue_text.py",
+        "lists/checks/summary.py",
         r"^_TEMPLATES: .*\{\n",
         '    "half": ("has", "have", "no confidence above 0.5."),\n',
     )

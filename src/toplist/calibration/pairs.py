@@ -12,7 +12,7 @@ from toplist._typing import Floats
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_happened
-from toplist.lists.truncate import ranks_in
+from toplist.lists.operations import ranks_in
 from toplist.lists.validation import row_sums
 
 MISSED = -1

@@ -22,8 +22,8 @@ from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists
-from toplist.lists.concat import join
 from toplist.lists.converters import as_happened
+from toplist.lists.operations import join
 from toplist.lists.space import ClassSpace
 
 T = TypeVar("T")

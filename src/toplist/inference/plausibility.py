@@ -23,7 +23,7 @@ from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
-from toplist.lists.checks.names import text
+from toplist.lists.checks.detect import text
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 

@@ -23,8 +23,8 @@ from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truths
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
-from toplist.lists.concat import join
 from toplist.lists.labelsets import LabelSets
+from toplist.lists.operations import join
 from toplist.lists.space import ClassSpace, show_size
 
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted

@@ -17,7 +17,7 @@ from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.lookup import beliefs
+from toplist.lists.operations import beliefs
 from toplist.scoring.rules import Rule, name_of
 from toplist.scoring.scores import entropy, penalise, score
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from toplist._arguments import as_number
 from toplist._typing import Floats
 from toplist.core import array_api, flags, kernel
-from toplist.core.case_statistics import CaseStatistics, ScoreTable, Sum, exclusive_sums
+from toplist.core.array_api import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.lookup import beliefs
+from toplist.lists.operations import beliefs
 from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Rule, as_rule
 from toplist.scoring.rules.base import MANY

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from toplist._arguments import as_count, is_several
 from toplist._typing import Codes, Floats
 from toplist.core import flags, kernel
-from toplist.core.case_statistics import CaseStatistics, Sum
+from toplist.core.array_api import CaseStatistics, Sum
 from toplist.core.exact_sums import mean, sums_by
 from toplist.core.validity import gather
 from toplist.errors import TopListError

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toplist.core.case_statistics import CaseColumns, CaseStatistics, ScoreTable, Sum
+from toplist.core.array_api import CaseColumns, CaseStatistics, ScoreTable, Sum
 from toplist.errors import RuleError
 
 Array = Any

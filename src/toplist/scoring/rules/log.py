@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import CaseStatistics
+from toplist.core.array_api import CaseStatistics
 from toplist.scoring.rules.base import NOTHING, ClassTerms, Nothing, SumRule, log_of, rest_surprise
 
 Array = Any

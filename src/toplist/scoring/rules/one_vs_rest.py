@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import CaseStatistics
+from toplist.core.array_api import CaseStatistics
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import ClassTerms, SumRule
 from toplist.scoring.rules.binary import BINARY, Binary, Given

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toplist.core.case_statistics import CaseStatistics, Sum
+from toplist.core.array_api import CaseStatistics, Sum
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import PowerExcess, Powers, Squares, SumRule, is_finite
 
