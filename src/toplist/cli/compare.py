@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, option, require_named
+from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, missing_option, option, require_named
 from toplist.cli.output import (
     GATE,
     UsageError,
@@ -27,6 +27,7 @@ from toplist.cli.output import (
     require_outputs,
 )
 from toplist.inference.settings import Inference
+from toplist.io.options import MISSING
 from toplist.report.text import number_of, percent, visible
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ScoringOptions(Printing):
 
     rule: tuple[str, ...] = option(
         ("brier", "log"),
-        "brier, log, spherical, zero-one, one-vs-rest; may be given several times. The first ranks.",
+        f"{', '.join(RULES)}; may be given several times. The first ranks.",
         choices=RULES,
         show_default="brier and log",
     )
@@ -67,11 +68,7 @@ class CompareOptions(ScoringOptions, BoardOptions):
     baseline: str | None = option(
         None, "The model that the others are compared with, as skill and by --sequential.", "-b"
     )
-    missing: str = option(
-        "error",
-        "Missing cases: error, common, pairwise or reject.",
-        choices=("error", "common", "pairwise", "reject"),
-    )
+    missing: str = missing_option()
     min_cases: int | None = option(None, "Rank only models with so many compared cases.")
     fail_if: tuple[str, ...] = option((), 'Exit with 3 if this holds, such as "new worse than old by 0.01".')
     report: Path | None = option(None, "Write everything on one HTML page, such as board.html.")
@@ -267,7 +264,7 @@ class ScoreOptions(ScoringOptions):
 
     output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
     keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
-    missing: str = option("error", "Missing cases: error, common or reject.", choices=("error", "common", "reject"))
+    missing: str = missing_option([word for word in MISSING if word != "pairwise"])
 
 
 @command(

@@ -6,7 +6,6 @@ Real predictions to try things on: four language detectors that answer in four w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +33,8 @@ PREDICTIONS = {
 
 def folder() -> Path:
     """Where the files are."""
+    from importlib.resources import files
+
     return Path(str(files("toplist.cli") / "data"))
 
 

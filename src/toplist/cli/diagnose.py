@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toplist._files import require_apart
-from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, option, positional
+from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import BAD_DATA, UsageError, print_json, progress_bar, require_outputs
 from toplist.inference.settings import Inference
+from toplist.io.options import MISSING
 from toplist.report.text import visible
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class DiagnoseOptions(Printing):
     """The options of `toplist diagnose`."""
 
     plot: Path | None = option(None, "A folder for all figures, or a file for the first: .svg, .pdf, .png.")
-    missing: str = option("error", "Missing cases: error or common.", choices=("error", "common"))
+    missing: str = missing_option(MISSING[:2])
     draws: int = option(199, "Outcomes drawn for the test and the bands.", rich_help_panel=PANELS["Inference"])
 
 
@@ -103,6 +103,7 @@ def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Infe
 
 def _require_place(plot: Path, inputs: Inputs) -> None:
     """A figure has a suffix, and a folder none; either stands in a folder that is there, apart from what is read."""
+    from toplist._files import require_apart
     from toplist.evaluation.diagnosis import PLOTS
 
     if plot.suffix and plot.suffix.lower() not in _FIGURES and not plot.is_dir():

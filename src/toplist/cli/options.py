@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import csv
 import inspect
 import io
-import json
 import math
 import os
 import re
@@ -21,6 +19,7 @@ import typer
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError
+from toplist.io.options import MISSING as MISSING_CASES
 from toplist.io.options import TRUTH, ReadOptions, Source, Truth
 from toplist.report.text import visible
 
@@ -31,11 +30,8 @@ PANELS = {
 }
 
 
-def option(default: Any, help: str, *flags: str, choices: Sequence[str] | str = (), **shown: Any) -> Any:  # noqa: A002
-    """A field of a command's record: its default (`...`: none), help text, and flags beside the one of its name.
-
-    `choices` are the words that it takes, or where they are defined, as in "package.module:name".
-    """
+def option(default: Any, help: str, *flags: str, choices: Sequence[str] = (), **shown: Any) -> Any:  # noqa: A002
+    """A field of a command's record: default (`...`: none), help text, further flags, and the words that it takes."""
     about = {"help": help, "flags": flags, "choices": choices, "shown": shown}
     return field(metadata=about) if default is ... else field(default=default, metadata=about)
 
@@ -230,6 +226,8 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
 
 def _json_labels(text: str, path: str) -> list[str]:
     """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+    import json
+
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -265,6 +263,8 @@ def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
 
 def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> list[str]:
     """A column of a table; where there is one column, its first line is a header only if it is called like one."""
+    import csv
+
     try:
         rows = [
             row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(map(str.strip, row))
@@ -304,7 +304,6 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
     return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]
 
 
-RULES = "toplist.scoring.rules:RULES"  # where the names of rules are
 _FILE = "Predictions: a path, a folder or a pattern."
 _FILES = "Predictions: paths, folders, patterns; or name=path."
 _OUTCOMES = "Outcomes: a file with case ids and outcomes."
@@ -325,6 +324,15 @@ def names_in(table: str, package: str) -> tuple[str, ...]:
         if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Dict) and ast.unparse(one.target) == table:
             return tuple(str(key.value) for key in one.value.keys if isinstance(key, ast.Constant))
     raise LookupError(f"there is no table {table} in {package}.")
+
+
+RULES = names_in("RULES", "scoring/rules")
+
+
+def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:
+    """The option --missing of a command that knows these ways to treat missing cases."""
+    *most, last = choices
+    return option("error", f"Missing cases: {', '.join(most)} or {last}.", choices=choices)
 
 
 @dataclass(frozen=True, kw_only=True)

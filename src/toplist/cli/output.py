@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json as jsonlib
 import logging
 import os
 import shlex
@@ -13,12 +12,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from toplist._files import require_apart, require_place
 from toplist._text import NOTATION, did_you_mean
 from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
 from toplist.report.text import visible
@@ -80,13 +77,17 @@ def require_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path 
     """Before any work: every output has a place, and is none of the inputs."""
     asked = [path for path in outputs if path is not None]
     if asked:
+        from toplist._files import require_apart, require_place
+
         require_apart(asked, inputs)
-    for path in asked:
-        require_place(path)
+        for path in asked:
+            require_place(path)
 
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print one object for machines."""
+    import json as jsonlib
+
     typer.echo(jsonlib.dumps(record, ensure_ascii=False, allow_nan=False))
 
 
@@ -185,8 +186,8 @@ def as_flag(name: str, value: Any, file: str) -> str:
 
 
 def require_choice(name: str, given: Any, choices: Iterable[str]) -> None:
-    """Refuse a word that is none of those to choose from, or of those defined where a text says."""
-    choices = tuple(resolve_name(choices) if isinstance(choices, str) else choices)
+    """Refuse a word that is none of those to choose from."""
+    choices = tuple(choices)
     for word in given if isinstance(given, list | tuple) else [given]:
         if choices and word is not None and word not in choices:
             *most, last = choices

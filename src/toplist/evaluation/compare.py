@@ -32,9 +32,8 @@ from toplist.inference.ranking import ComparisonSpec, pairs, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import TIMED, Inference, InferenceSettings, as_inference
-from toplist.io.align import MISSING
 from toplist.io.encoding import empty_set_explained
-from toplist.io.options import ReadOptions, ReadRequest
+from toplist.io.options import MISSING, ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
 from toplist.lists import TopLists
 from toplist.scoring.case_scores import CaseScores, as_list_lengths

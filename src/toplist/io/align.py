@@ -19,10 +19,10 @@ from toplist.errors import AlignmentError, FileError
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import Column, as_arrow, as_numpy, blanks, plain
 from toplist.io.duckdb_engine import connect, guarded
+from toplist.io.options import MISSING
 from toplist.io.sources import OpenTable
 
 Places = NDArray[np.int64]
-MISSING = ("error", "common", "pairwise", "reject")
 _FEW = 20  # ids of a table that the first one lacks, to be shown or compared with
 _HEAD = 1000  # ids of the first table that these are compared with
 _PART = 1 << 15  # cases that are worked on at a time: their lists stay in the cache
