@@ -25,6 +25,10 @@ class Estimate:
     reason: Annotated[str, "Why there is no interval; empty where there is one, or where none is made."] = ""
     error: Annotated[float | None, "The standard error; null where there is none."] = None
     p: Annotated[float | None, "Two-sided, that the true value is zero; null where there is none."] = None
+    freedom: Annotated[
+        float | None,
+        "Degrees of freedom of the t quantile, infinite for the normal one; null where the interval has none.",
+    ] = field(default=None, metadata=SPELLED)
 
 
 @dataclass(frozen=True, slots=True)
