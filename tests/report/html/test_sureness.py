@@ -229,7 +229,7 @@ def test_leaders_with_the_same_score_share_the_lead() -> None:
 
 
 def test_a_significant_lead_that_one_case_could_undo_is_told_wherever_it_is_significant() -> None:
-    """In the first lines, among the significant ones, in the verdict, below the table; not where it is large or chance."""
+    """In the first lines, the sentences, the verdict and below the table; not where it is large, or chance."""
     told = "lead of A over B adds up to 0.5 of the largest loss that one more case could bring"
     for p, lead, there in ((0.01, 0.5, True), (0.5, 0.5, False), (0.01, 12.0, False), (0.01, None, False)):
         found = made.concluded(replace(BASE[2], pairs=(paired("A", "B", p, lead=lead),)))
