@@ -27,7 +27,8 @@ class Estimate:
     p: Annotated[float | None, "Two-sided, that the true value is zero; null where there is none."] = None
     freedom: Annotated[
         float | None,
-        "Degrees of freedom of the t quantile, infinite for the normal one; null where the interval has none.",
+        "Degrees of freedom of the t quantile that the interval is made with, infinite for a normal one; null where "
+        "there is no interval, or it is made in another way.",
     ] = field(default=None, metadata=SPELLED)
 
 
