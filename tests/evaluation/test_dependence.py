@@ -316,7 +316,6 @@ def test_the_order_of_rows_does_not_show_in_any_digit(kind: str, how: str) -> No
 
 @pytest.mark.parametrize("kind", ["cluster", "time", ""])
 def test_the_order_of_rows_does_not_show_in_the_confidence_set(kind: str) -> None:
-    pytest.importorskip("arch", reason="the confidence set needs arch")
     rng = np.random.default_rng(4)
     n = 60
     made = {name: rng.dirichlet(np.ones(3), n) for name in "abc"}
