@@ -33,7 +33,7 @@ from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcom
 from toplist.inference.ranking import ComparisonSpec, pairs, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
-from toplist.inference.settings import TIMED, Inference, InferenceSettings, as_inference
+from toplist.inference.settings import DRAWN, TIMED, Inference, InferenceSettings, as_inference
 from toplist.io.align import MISSING
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import ReadOptions, ReadRequest
@@ -334,7 +334,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         overall=whole,
         groups=groups,
         pairs=pairs(everything, terms, sure, [row.name for row in whole.rows], settings.level),
-        seed=settings.seed if settings.method == "bootstrap" else None,
+        seed=settings.seed if settings.method in DRAWN else None,
         unit=settings.unit,
         units=count,
         min_cases=question.min_cases,

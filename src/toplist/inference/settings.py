@@ -8,10 +8,11 @@ from typing import Any, Literal, get_args
 from toplist._text import argument, did_you_mean
 from toplist.errors import TopListError
 
-IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap"]
-Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap"]
+IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
+Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
 METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
 TIMED: tuple[IntervalMethod, ...] = ("ewc", "hac")  # which take cases as they follow each other
+DRAWN: tuple[IntervalMethod, ...] = ("bootstrap", "wild", "bounded")  # which need a seed, and independent units
 DRAWS = 1999  # of a bootstrap
 _ALIASES = {"cosine": "ewc"}
 _MANY = 1000  # time points; with fewer, lags do not catch all dependence
@@ -24,9 +25,12 @@ class Inference:
 
     Parameters
     ----------
-    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap"}, default "auto"
+    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"}, default "auto"
         "auto" follows from what the truth says: "t" for independent cases or clusters; for cases in time "ewc", a
         Diebold-Mariano test with an equally weighted cosine variance, or "hac" with a horizon above one.
+        Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, and "wild" a wild bootstrap,
+        for few clusters of unequal size. "bounded" holds for every distribution of independent cases under a rule
+        with bounds, at the price of wider intervals.
     level : float, default 0.95
         The confidence level.
     horizon : int, default 1
@@ -48,7 +52,8 @@ class Inference:
     method: Method = field(
         default="auto",
         metadata={
-            "help": "t, normal, hac or ewc (for cases in time), bootstrap; auto follows from what the truth says."
+            "help": "t, normal, ewc or hac (for cases in time), bootstrap, wild (for few clusters), bounded (for any "
+            "distribution); auto follows from what the truth says."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
@@ -81,6 +86,15 @@ class Inference:
         method = usual if self.method == "auto" else self.method
         if cluster is not None and (time is not None or method in TIMED):
             raise TopListError("cluster and time do not go together: name the one by which cases depend on each other.")
+        if method in DRAWN and time is not None:
+            raise TopListError(
+                f"{argument('method', method)} is not for cases in time: use {argument('method', 'ewc')}, or "
+                f"{argument('time', '')} if cases are independent."
+            )
+        if method == "bounded" and (cluster is not None or weighted):
+            raise TopListError(
+                f"{argument('method', method)} is for independent cases of equal weight: use {argument('method', 't')}."
+            )
         if self.horizon != 1 and method != "hac":
             raise TopListError(
                 f"a horizon goes with cases in time and {argument('method', 'hac')}: the others need none."
@@ -147,15 +161,19 @@ class InferenceSettings:
         weights = "weighted " if self.weighted else ""
         if self.method in TIMED:
             return f"{weights}Diebold-Mariano t intervals over {many} in {self._sequence}, with {self._variance(units)}"
-        if self.method == "bootstrap":
-            drawn = f"({DRAWS:,} draws, seed {self.seed})"
-            if self.ordered:
-                return (
-                    f"stationary bootstrap percentile intervals over {many} in {self._sequence} {drawn}, which assume "
-                    "that dependence fades and does not change over time"
-                )
-            kind = "paired" if self.cluster is None else "cluster"
-            return f"{weights}{kind} bootstrap percentile intervals{by} {drawn}, which assume that {apart}"
+        if self.method == "bounded":
+            return (
+                f"betting intervals for bounded means (cases in random order, seed {self.seed}), which hold for every "
+                f"distribution of scores within the bounds of the rule, and assume that {apart}"
+            )
+        if self.method in DRAWN:
+            kind = "bootstrap-t" if self.method == "bootstrap" else "bootstrap"
+            first = ("paired " if self.cluster is None else "cluster ") if self.method == "bootstrap" else "wild "
+            if self.method == "wild" and self.cluster is not None:
+                first += "cluster "
+            return (
+                f"{weights}{first}{kind} intervals{by} ({DRAWS:,} draws, seed {self.seed}), which assume that {apart}"
+            )
         kind = "paired" if self.cluster is None else "cluster-robust"
         return f"{weights}{kind} {self.method} intervals{by}, which assume that {apart}"
 
