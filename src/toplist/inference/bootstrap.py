@@ -17,6 +17,7 @@ from toplist.inference.score_matrix import UnitSums
 FEWEST = 10  # units; of fewer, too few different samples can be drawn
 MOST = 20_000  # units; more are merged at random
 _CELLS = 1 << 20  # random numbers at a time
+_ROUNDING = 1e-13  # of a sum of products: what is less may be zero
 _TIE = 1e-9  # relative: statistics that differ by less are equal but for rounding
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 _WEBB = np.concatenate([-_WEBB, _WEBB])
@@ -78,17 +79,23 @@ class BootstrapT:
 
     @classmethod
     def of(cls, estimand: Estimand, units: UnitSums, draws: Draws, totals: UnitSums) -> BootstrapT:
-        """The error of a resample is that of its influence values, which are those of the sample itself."""
-        parts, n = estimand.contributions(units), units.sums.shape[1]
-        drawn = draws.dot(np.stack([parts, parts * parts], axis=1))
-        with np.errstate(all="ignore"):
-            away = estimand.value(totals) - estimand.value(units.all)
-            squares = np.maximum(drawn[:, 1] - drawn[:, 0] ** 2 / n, 0.0)
-            squares[squares <= _TIE**2 * float(parts @ parts)] = 0.0
-            t = np.where(away == 0, 0.0, away / np.sqrt(squares))
+        """The error of a resample is that of its own influence values.
+
+        With those of the sample the interval would be far too short where a few units make up most of the weight.
+        """
+        parts = estimand.contributions(units)
         own = int(np.count_nonzero(estimand.weights(units) > 0))
-        factor = math.sqrt(own / (own - 1))
-        return cls(factor * math.sqrt(float(parts @ parts)), np.sort(t / factor))
+        error = math.sqrt(own / (own - 1) * float(parts @ parts))
+        with np.errstate(all="ignore"):
+            columns, slopes = estimand.gradient(units, totals)
+            at = np.triu_indices(len(columns))
+            products = draws.dot((columns[at[0]] * columns[at[1]]).T).T
+            twice = np.where(at[0] == at[1], 1.0, 2.0)[:, None]
+            squares = (twice * slopes[at[0]] * slopes[at[1]] * products).sum(axis=0)
+            away = estimand.value(totals) - estimand.value(units.all)
+            rounding = _ROUNDING * (np.abs(slopes[at[0]] * slopes[at[1]]) * products).sum(axis=0)
+            t = np.where(away == 0, 0.0, away / np.sqrt(np.where(squares <= rounding, 0.0, squares)))
+        return cls(error, np.sort(t / math.sqrt(own / (own - 1))))
 
     def estimate(self, value: float, level: float, unit: str) -> Estimate:
         """The equal-tailed interval; p is one minus the level at which it ends at zero."""

@@ -379,7 +379,7 @@ class Intervals:
         return BootstrapT.of(estimand, *self._draws[rule])
 
     def _bounded(self, rule: int, estimand: Estimand, value: float) -> Estimate:
-        """The interval of a mean of numbers with bounds: scores, their differences, or skill with one number of classes."""
+        """The interval of a mean of numbers with bounds: scores, differences, or skill with one number of classes."""
         low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
         if not math.isfinite(high - low):
             return Estimate(value, reason="scores without bounds have no bounded interval: use t, or a bounded rule")
