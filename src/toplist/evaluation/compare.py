@@ -348,7 +348,9 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
 def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
     settings, panel = scored.settings, scored.panel
-    bounds = tuple(_bounds(rule, scoring.penalty, scored.tallies) for rule in scoring.rules)
+    invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
+    ever = invalid or settings.method == "bounded"  # which is about all cases there may be, not about these alone
+    bounds = tuple(_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
 
     def intervals(group: Hashable, tally: Aggregates) -> Intervals:
         matrix = panel if panel is None or group is None else panel.group(group)
@@ -388,10 +390,10 @@ def _spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[st
     return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
-def _bounds(rule: Rule, penalty: float | None, tallies: Mapping[Hashable, Aggregates]) -> tuple[float, float]:
-    """The least and the largest score there is, with what invalid lists pay where there are any."""
+def _bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
+    """The least and the largest score there is, with what invalid lists pay where there may be any."""
     low, high = rule.bounds()
-    if any(count for one in tallies.values() for count in one.sums["invalid_cases"]):
+    if penalised:
         many = TopLists.from_dicts([], math.inf)  # the more classes, the larger the default
         high += default_penalty(many, rule=rule) if penalty is None else penalty
     return low, high

@@ -163,7 +163,7 @@ class InferenceSettings:
             return f"{weights}Diebold-Mariano t intervals over {many} in {self._sequence}, with {self._variance(units)}"
         if self.method == "bounded":
             return (
-                f"betting intervals for bounded means (cases in random order, seed {self.seed}), which hold for every "
+                f"betting intervals for bounded means (cases in random orders, seed {self.seed}), which hold for every "
                 f"distribution of scores within the bounds of the rule, and assume that {apart}"
             )
         if self.method in DRAWN:
