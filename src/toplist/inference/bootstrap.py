@@ -19,6 +19,7 @@ MOST = 20_000  # units; more are merged at random
 _CELLS = 1 << 20  # random numbers at a time
 _ROUNDING = 1e-13  # of a sum of products: what is less may be zero
 _TIE = 1e-9  # relative: statistics that differ by less are equal but for rounding
+_FAR = 512.0  # standard errors: farther away, sums cancel, and nothing changes
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 _WEBB = np.concatenate([-_WEBB, _WEBB])
 _COUNTS = np.arange(256.0)
@@ -144,6 +145,7 @@ class Wild:
 
     def p(self, away: float) -> float:
         """How often the statistic of a draw is as large as that of the sample, if the true value is so far away."""
+        away = min(max(away, -_FAR * self.error), _FAR * self.error)
         c, h, ch, hh = self.once
         far = c + away * h
         squares = self.twice[0] + 2 * away * self.twice[1] + away**2 * self.twice[2]
@@ -163,13 +165,12 @@ class Wild:
 
     def _end(self, value: float, sign: int, level: float, p: float) -> float | None:
         """The last value on one side that is not rejected; None where there is no end to them."""
-        size, near, far = 1 - level + _TIE, 0.0, math.nan  # distances from the value
+        size, near = 1 - level + _TIE, 0.0  # distances are from the value
+        steps = [self.error * 2.0**k for k in range(int(math.log2(_FAR)) + 1)]
         if sign * value < 0:  # zero is on this side
-            near, far = (abs(value), math.nan) if p > size else (0.0, abs(value))
-        if math.isnan(far):
-            steps = (max(near, self.error) * 2.0**k for k in range(1, 60))
-            far = next((step for step in steps if self.p(-sign * step) <= size), math.inf)
-        if math.isinf(far):
+            near, steps = (abs(value), steps) if p > size else (0.0, [abs(value)])
+        far = next((step for step in steps if step > near and self.p(-sign * step) <= size), None)
+        if far is None:
             return None
         while far - near > _TIE * self.error:
             middle = (near + far) / 2
