@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from toplist._optional import arch
 from toplist._typing import Floats
-from toplist.inference.estimands import Estimand, Ratio
+from toplist.inference.estimands import Estimand
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import UnitSums
 
@@ -133,11 +133,10 @@ class Wild:
 
     @classmethod
     def of(cls, estimand: Estimand, units: UnitSums, draws: int, rng: np.random.Generator) -> Wild:
-        """Ratios have their own denominator; others count units by their weights."""
-        below = estimand.parts(units)[1] if isinstance(estimand, Ratio) else estimand.weights(units)
+        """As many draws as are asked for, or all there are."""
         there = estimand.weights(units) > 0
-        c, h = estimand.contributions(units)[there], (below / below.sum())[there]
-        q = 1 / np.maximum(1 - h, _TIE)
+        c, h = estimand.contributions(units)[there], estimand.shares(units)[there]
+        q = 1 / (1 - h)
         weights = webb(len(c), draws, rng)
         once = weights.dot(np.stack([c, h, q * c * h, q * h * h], axis=1)).T
         twice = weights.dot(np.stack([q * c * c, q * c * h, q * h * h], axis=1), squared=True).T

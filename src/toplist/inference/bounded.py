@@ -34,20 +34,19 @@ def bounded_interval(
     >>> round(low, 3), round(high, 3), round(p, 2)
     (-0.053, 0.024, 0.49)
     """
-    inside = np.sort(x)
+    half, centre = (high - low) / 2, (high + low) / 2
+    inside = np.sort(x) - centre
     back = -inside[::-1]
     at = np.flatnonzero(inside != back)
-    turned = len(at) > 0 and bool(inside[at[0]] < back[at[0]])
-    if turned:
-        inside, low, high = back, -high, -low
-    z = ((inside - low) / (high - low)).clip(0.0, 1.0)
+    side = -1.0 if len(at) and inside[at[0]] < back[at[0]] else 1.0
+    z = (0.5 + (inside if side > 0 else back) / (2 * half)).clip(0.0, 1.0)
     orders = min(_ORDERS, max(_FEWEST, _CELLS // len(z)))
     z = np.stack([z[rng.permutation(len(z))] for _ in range(orders)])
-    zero = min(max(-low / (high - low), 0.0), 1.0)
+    zero = min(max(0.5 - side * centre / (2 * half), 0.0), 1.0)
     up, down = _Bets(z, (1 - level) / 2), _Bets(1 - z, (1 - level) / 2)
     p = min(1.0, 2 * math.exp(-max(up.gain(zero), down.gain(1 - zero))))
-    first, last = low + (high - low) * up.least(), high - (high - low) * down.least()
-    return (-last, -first, p) if turned else (first, last, p)
+    ends = (side * half * (2 * up.least() - 1), side * half * (1 - 2 * down.least()))
+    return centre + min(ends), centre + max(ends), p
 
 
 class _Bets:

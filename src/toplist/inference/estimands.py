@@ -46,8 +46,18 @@ class Estimand(ABC):
     def weights(self, units: UnitSums) -> Floats:
         """How much each unit counts: those without any weight are no units."""
 
+    def shares(self, units: UnitSums) -> Floats:
+        """Of the quantity, how much rests on each unit; they add up to one."""
+        weights = self.weights(units)
+        found: Floats = weights / weights.sum()
+        return found
+
+    @abstractmethod
+    def size(self, units: UnitSums) -> float:
+        """The largest number that a contribution is a difference of: what is far smaller than it is rounding."""
+
     def effective(self, units: UnitSums) -> float:
-        """By how many units the quantity goes, where not all count alike."""
+        """By how many units the quantity goes, where some of its parts go by fewer than others."""
         return float(np.count_nonzero(self.weights(units) > 0))
 
     def spread(self, units: UnitSums) -> Floats:
@@ -141,6 +151,17 @@ class Ratio(Estimand):
         """See `Estimand`."""
         return units.w(self.a, self.other)
 
+    def shares(self, units: UnitSums) -> Floats:
+        """See `Estimand`: of the denominator, or of the weights where a denominator is negative somewhere."""
+        _, below = self.parts(units)
+        return Estimand.shares(self, units) if below.min() < 0 else below / below.sum()
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        (above, below), (_, whole) = self.parts(units), self.parts(units.all)
+        scores = np.abs(units.x(self.a, self.other)) + np.abs(units.x(self.other, self.a))
+        return float((np.abs(above) + np.abs(self.value(units.all) * below) + scores).max() / abs(float(whole[0])))
+
 
 class Mean(Ratio):
     """The mean score of a."""
@@ -205,6 +226,11 @@ class LogRelative(Estimand):
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         return units.w(self.a, self.a)
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        a, all_ = self.a, units.all
+        return max(float((units.x(a, b) / all_.x(a, b)).max()) for b in self.others)
 
     def effective(self, units: UnitSums) -> float:
         """See `Estimand`: one over the sum of squared shares of units, each ratio resting on those that both have."""
