@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import arch
 from toplist._typing import Floats
 from toplist.inference.estimands import Estimand
 from toplist.inference.results import Estimate
@@ -58,17 +57,17 @@ def webb(units: int, draws: int, rng: np.random.Generator) -> Draws:
     return Draws(rng.integers(0, 6, (draws, units), np.uint8), _WEBB)
 
 
-def thinned(units: UnitSums, rng: np.random.Generator | None = None) -> UnitSums:
-    """At most 20,000 units: merged at random, which changes neither sums nor independence, or neighbours in time.
+def thinned(units: UnitSums, rng: np.random.Generator) -> UnitSums:
+    """At most 20,000 units, merged at random, which changes neither sums nor independence.
 
-    Units that are not ordered in time are sorted by their scores, so that equal ones are neighbours: merged with each
-    other, they would have the spread of fewer units.
+    Units are sorted by their scores, so that equal ones are neighbours: merged with each other, they would have the
+    spread of fewer units.
     """
     count = units.sums.shape[1]
     if count <= MOST:
         return units
-    sums = units.sums if rng is None else units.sums[:, rng.permutation(count)]
-    return replace(units, sums=np.add.reduceat(sums, np.arange(0, count, math.ceil(count / MOST)), axis=1))
+    mixed, width = units.sums[:, rng.permutation(count)], math.ceil(count / MOST)
+    return replace(units, sums=np.add.reduceat(mixed, np.arange(0, count, width), axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,11 +174,3 @@ class Wild:
             middle = (near + far) / 2
             near, far = (near, middle) if self.p(-sign * middle) <= size else (middle, far)
         return value + sign * near
-
-
-def longest_block(columns: Floats) -> float:
-    """The longest block that the rule of Politis and White (2004) gives for the rows of an array; at least one."""
-    if columns.shape[1] < 9:  # too few to tell
-        return 1.0
-    found = arch().optimal_block_length(columns.T)["stationary"].to_numpy()
-    return float(max(1.0, np.nanmax(found, initial=1.0)))
