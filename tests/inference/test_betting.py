@@ -1,4 +1,4 @@
-"""Intervals for bounded means: they hold for every distribution, by exact enumeration, and end where the capital says."""
+"""Intervals for bounded means: they hold for every distribution, by enumeration, and end where the capital says."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import toplist as tl
 from tests.core.integers import law
@@ -75,9 +76,7 @@ def test_the_lower_end_exceeds_the_mean_no_more_often_than_it_may(values: tuple[
 
 
 def test_a_fixed_seed_does_not_spoil_the_guarantee() -> None:
-    """Events of probability p among n cases: the interval depends on their number alone, whose distribution is known."""
-    from scipy.stats import binom
-
+    """Events of probability p among n cases: the interval depends on their number alone, which is binomial."""
     for n, p in ((10, 0.5), (50, 0.1), (200, 0.5), (200, 0.01)):
         missed = 0.0
         for k in range(n + 1):

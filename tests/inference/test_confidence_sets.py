@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toplist.inference.confidence_set import confidence_set
 
 from tests.core.integers import law
 from tests.inference.factories import World, worlds
 from toplist.errors import TopListError
 from toplist.inference import bootstrap
-from toplist.inference.confidence_set import confidence_set
 from toplist.inference.results import ConfidenceSet
 
 NAMES = tuple("abcdefgh")

@@ -183,7 +183,7 @@ def test_the_wild_bootstrap_of_few_clusters_is_that_of_all_weights(seed: int) ->
     found = World([y], clusters=g).cases("wild").mean(0, 0)
     weights = list(itertools.product(WEBB, repeat=4))
     assert found.p == pytest.approx(restricted(y, g, 0.0, weights), abs=1e-12)
-    value, low, high, error = ends(found)
+    _, low, high, error = ends(found)
     for end, sign in ((low, -1), (high, 1)):
         assert restricted(y, g, end - sign * 1e-6 * error, weights) > 0.05
         assert restricted(y, g, end + sign * 1e-6 * error, weights) <= 0.05 + 1e-9

@@ -16,7 +16,7 @@ from toplist._typing import Floats
 
 _SHARE = 0.99  # of the capital, the most that one bet may lose
 _PRIOR = 0.25  # the variance that is expected before any case: the largest there is between zero and one
-_ORDERS, _FEWEST = 50, 4  # orders of the cases, and fewer where these are many
+_ORDERS = 50  # orders of the cases, and fewer where these are many: then the order changes little
 _CELLS = 1 << 20  # cases times orders
 _EXACT = 1e-10  # of the range
 
@@ -40,7 +40,7 @@ def bounded_interval(
     at = np.flatnonzero(inside != back)
     side = -1.0 if len(at) and inside[at[0]] < back[at[0]] else 1.0
     z = (0.5 + (inside if side > 0 else back) / (2 * half)).clip(0.0, 1.0)
-    orders = min(_ORDERS, max(_FEWEST, _CELLS // len(z)))
+    orders = min(_ORDERS, max(1, _CELLS // len(z)))
     z = np.stack([z[rng.permutation(len(z))] for _ in range(orders)])
     zero = min(max(0.5 - side * centre / (2 * half), 0.0), 1.0)
     up, down = _Bets(z, (1 - level) / 2), _Bets(1 - z, (1 - level) / 2)
