@@ -89,31 +89,66 @@ def test_the_long_run_error_is_that_of_newey_and_west_in_statsmodels(seed: int, 
 @few
 @given(seed=seeds, n=st.integers(10, 80), groups=st.integers(3, 9))
 def test_clustered_errors_are_those_of_statsmodels(seed: int, n: int, groups: int) -> None:
-    """Its small-sample correction is G / (G - 1) times (n - 1) / (n - k), which is one for a constant alone."""
+    """Of normal intervals always (CR1), of t intervals where clusters are of one size.
+
+    Its small-sample correction is G / (G - 1) times (n - 1) / (n - k), which is one for a constant alone.
+    """
+    for even in (False, True):
+        n += -n % groups if even else 0
+        a, b = drawn(seed, n)
+        names = np.arange(n) % groups
+        np.random.default_rng(seed).shuffle(names)
+        fit = ols(a - b, cov_type="cluster", cov_kwds={"groups": names, "use_correction": True, "df_correction": True})
+        statistic, world = float(fit.params[0] / fit.bse[0]), World([a, b], clusters=names)
+        for got in (world.sums(normal=not even), world.cases("t" if even else "normal")):
+            found = got.difference(0, 0, 1)
+            assert found.error == pytest.approx(float(fit.bse[0]), rel=1e-9)
+            want = stats.t.sf(abs(statistic), groups - 1) if even else stats.norm.sf(abs(statistic))
+            assert found.p == pytest.approx(2 * want, rel=1e-8)
+
+
+@few
+@given(seed=seeds, n=st.integers(8, 50), groups=st.integers(3, 9), weighted=st.booleans())
+def test_clustered_t_intervals_are_those_of_cr2_case_by_case(seed: int, n: int, groups: int, weighted: bool) -> None:
+    """Residuals of each cluster times (I - H)^(-1/2), as Bell and McCaffrey (2002) write it, with dense matrices.
+
+    Weights are those of cases whose variances are inverse to them: what is divided by their root has equal variances.
+    """
     a, b = drawn(seed, n)
-    names = np.arange(n) % groups
-    np.random.default_rng(seed).shuffle(names)
-    fit = ols(a - b, cov_type="cluster", cov_kwds={"groups": names, "use_correction": True, "df_correction": True})
-    low, high = fit.conf_int()[0] if fit.use_t else (None, None)
-    world = World([a, b], clusters=names)
+    rng = np.random.default_rng(seed)
+    names = np.minimum(rng.geometric(0.3, n), groups)
+    names[:2] = 1, 2
+    w = rng.choice([0.5, 1.0, 3.0], n) if weighted else np.ones(n)
+    y, x = np.sqrt(w) * (a - b), np.sqrt(w)
+    hat = np.outer(x, x) / (x @ x)
+    rest = np.eye(n) - hat
+    columns, error = [], 0.0
+    for name in np.unique(names):
+        own = np.flatnonzero(names == name)
+        values, vectors = np.linalg.eigh(rest[np.ix_(own, own)])
+        whitened = vectors @ np.diag(values**-0.5) @ vectors.T @ x[own] / (x @ x)
+        error += float(whitened @ (rest @ y)[own]) ** 2
+        columns.append(rest[:, own] @ whitened)
+    gram = np.stack(columns, axis=1).T @ np.stack(columns, axis=1)
+    freedom = np.trace(gram) ** 2 / np.trace(gram @ gram)
+    world = World([a, b], None if not weighted else w, names)
     for got in (world.sums().difference(0, 0, 1), world.cases("t").difference(0, 0, 1)):
-        assert got.error == pytest.approx(float(fit.bse[0]), rel=1e-9)
-        statistic = float(fit.params[0] / fit.bse[0])
-        assert got.p == pytest.approx(2 * stats.t.sf(abs(statistic), groups - 1), rel=1e-8)
-        if low is not None:
-            assert (got.low, got.high) == pytest.approx((low, high), rel=1e-9, abs=1e-12)
+        assert got.error == pytest.approx(math.sqrt(error), rel=1e-8)
+        assert got.freedom == pytest.approx(freedom, rel=1e-8)
+        half = stats.t.ppf(0.975, freedom) * math.sqrt(error)
+        assert (got.low, got.high) == pytest.approx((got.value - half, got.value + half), rel=1e-7, abs=1e-12)
 
 
 @few
 @given(seed=seeds, n=st.integers(3, 60))
 def test_weighted_errors_are_those_of_weighted_least_squares_with_hc1(seed: int, n: int) -> None:
-    """HC1 multiplies White's variance by n / (n - 1), which is U / (U - 1) for cases."""
+    """Of normal intervals: HC1 multiplies White's variance by n / (n - 1), which is U / (U - 1) for cases."""
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is the oracle")
     a, b = drawn(seed, n)
     w = np.random.default_rng(seed).choice([0.25, 1.0, 1 / 3, 7.0], n)
     fit = api.WLS(a - b, np.ones(n), weights=w).fit(cov_type="HC1")
     world = World([a, b], weights=w)
-    for got in (world.sums().difference(0, 0, 1), world.cases("t").difference(0, 0, 1)):
+    for got in (world.sums(normal=True).difference(0, 0, 1), world.cases("normal").difference(0, 0, 1)):
         assert got.value == pytest.approx(float(fit.params[0]), rel=1e-9, abs=1e-12)
         assert got.error == pytest.approx(float(fit.bse[0]), rel=1e-9)
 

@@ -33,7 +33,7 @@ from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcom
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
-from toplist.inference.settings import DRAWN, TIMED, Inference, InferenceSettings, as_inference
+from toplist.inference.settings import DRAWN, Inference, InferenceSettings, as_inference
 from toplist.io.align import MISSING
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import ReadOptions, ReadRequest
@@ -252,8 +252,7 @@ class _Scored:
 def _score_files(request: ReadRequest, space: Any, question: _Question, progress: Progress) -> _Scored:
     """Files and frames, scored batch by batch."""
     inference, scoring = question.inference, question.scoring
-    find = ("time",) if inference.method in TIMED else ("cluster", "time")
-    plan = plan_of(request, space, missing=question.missing, find=find)
+    plan = plan_of(request, space, missing=question.missing, find=("cluster", "time"))
     settings = inference.settings(plan.cluster, plan.order, weighted=plan.weight is not None)
     plan = replace(plan, order=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
@@ -313,6 +312,9 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     intervals = _intervals(question.scoring, scored)
     whole, groups = sections(tallies, terms, intervals)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
+    first = [names.index(row.name) for row in whole.rows[:2]]
+    effective = intervals(None, everything).effective_units(0, *first)
+    across = 0 if panel is None or panel.clusters is None else len(np.unique(panel.clusters))
     results = Comparison(
         rules=terms.rules,
         k=terms.ks,
@@ -325,7 +327,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         baseline=baseline,
         penalty=question.scoring.penalty,
         level=settings.level,
-        method=settings.describe(count),
+        method=settings.describe(count, effective, across),
         group=scored.group,
         cluster=settings.cluster,
         time=settings.time,
@@ -336,6 +338,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         seed=settings.seed if settings.method in DRAWN else None,
         unit=settings.unit,
         units=count,
+        effective_units=effective,
         min_cases=question.min_cases,
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,

@@ -118,7 +118,7 @@ class BootstrapT:
 class Wild:
     """The wild bootstrap of units with Webb's weights and the null imposed (MacKinnon, Nielsen and Webb 2023).
 
-    With influence values c (which add up to zero) and shares h of the denominator (which add up to one), the scores
+    With influence values c (which add up to zero) and shares h of the weight (which add up to one), the scores
     of units at a value v are s = c + (value - v) h. Those of a draw are w s with random weights w; its estimate lies
     sum(w s) from v, with the standard error of w s - sum(w s) h. All of it is a polynomial in v, so that one set of
     sums serves every v. Squares are divided by 1 - h (CR2), as those of the sample are.
@@ -133,12 +133,13 @@ class Wild:
     @classmethod
     def of(cls, estimand: Estimand, units: UnitSums, draws: int, rng: np.random.Generator) -> Wild:
         """As many draws as are asked for, or all there are."""
-        there = estimand.weights(units) > 0
-        c, h = estimand.contributions(units)[there], estimand.shares(units)[there]
+        weights = estimand.weights(units)
+        there = weights > 0
+        c, h = estimand.contributions(units)[there], weights[there] / weights.sum()
         q = 1 / (1 - h)
-        weights = webb(len(c), draws, rng)
-        once = weights.dot(np.stack([c, h, q * c * h, q * h * h], axis=1)).T
-        twice = weights.dot(np.stack([q * c * c, q * c * h, q * h * h], axis=1), squared=True).T
+        drawn = webb(len(c), draws, rng)
+        once = drawn.dot(np.stack([c, h, q * c * h, q * h * h], axis=1)).T
+        twice = drawn.dot(np.stack([q * c * c, q * c * h, q * h * h], axis=1), squared=True).T
         return cls(math.sqrt(float(c @ (q * c))), once, twice, float(h @ (q * h)), len(c))
 
     def p(self, away: float) -> float:

@@ -46,12 +46,6 @@ class Estimand(ABC):
     def weights(self, units: UnitSums) -> Floats:
         """How much each unit counts: those without any weight are no units."""
 
-    def shares(self, units: UnitSums) -> Floats:
-        """Of the quantity, how much rests on each unit; they add up to one."""
-        weights = self.weights(units)
-        found: Floats = weights / weights.sum()
-        return found
-
     @abstractmethod
     def size(self, units: UnitSums) -> float:
         """The largest number that a contribution is a difference of: what is far smaller than it is rounding."""
@@ -150,11 +144,6 @@ class Ratio(Estimand):
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         return units.w(self.a, self.other)
-
-    def shares(self, units: UnitSums) -> Floats:
-        """See `Estimand`: of the denominator, or of the weights where a denominator is negative somewhere."""
-        _, below = self.parts(units)
-        return Estimand.shares(self, units) if below.min() < 0 else below / below.sum()
 
     def size(self, units: UnitSums) -> float:
         """See `Estimand`."""

@@ -352,18 +352,17 @@ class Intervals:
         if not self.tally.clusters or self.method == "normal":
             return None
         (above, below), (low, clusters) = estimand.parts(_Totals(self.tally, rule)), self._cluster_sums(rule)
-        n, d = estimand.parts(clusters)
-        if min(d) < 0:
-            _, d = Mean(estimand.a).parts(clusters)
-        if min(d) == max(d):
+        weights = clusters.w(0, 0)
+        if min(weights) == max(weights):
             return None
-        whole = sum(d)
-        rest = np.array([(whole - one) / whole for one in d])
+        whole = sum(weights)
+        shares, rest = (np.array([number / whole for number in of]) for of in (weights, whole - weights))
         if not rest.min():
             return 0.0, 0.0
-        _, own = estimand.parts(clusters)
-        parts = np.array([((below * x - above * y) << low) / below**2 for x, y in zip(n, own, strict=True)])
-        return float((parts * parts) @ (1 / rest)), bell_mccaffrey(1 - rest)
+        parts = np.array(
+            [((below * n - above * d) << low) / below**2 for n, d in zip(*estimand.parts(clusters), strict=True)]
+        )
+        return float((parts * parts) @ (1 / rest)), bell_mccaffrey(shares, rest)
 
     def _count(self, rule: int, estimand: Ratio) -> int:
         if self.tally.clusters:
@@ -435,18 +434,18 @@ class Intervals:
             if isinstance(estimand, Difference):
                 persistence = max(persistence, self._persistence(rule))
             return cosine_error(series, there, usual_waves(count, self.horizon), persistence)
-        parts, shares = parts[weighty], estimand.shares(self.unit_sums(rule))[weighty]
+        parts, weights = parts[weighty], estimand.weights(self.unit_sums(rule))[weighty]
         usual = math.sqrt(count / (count - 1) * float(parts @ parts)), float(count - 1)
-        if self.method == "normal":
+        if self.method == "normal" or np.ptp(weights) <= _ROUNDING * float(weights.max()):
             return usual
-        if self._unit == "case":
-            shares = Estimand.shares(estimand, self.unit_sums(rule))[weighty]
-        if np.ptp(shares) <= _ROUNDING * float(shares.max()):
-            return usual
+        shares = weights / weights.sum()
         if self._unit == "case":
             factor, freedom = of_weights([float(np.sum(shares**power)) for power in (2, 3, 4, 5)])
             return math.sqrt(factor * float(parts @ parts)), freedom
-        return _cr2(parts, shares)
+        rest = 1 - shares
+        if not rest.min():
+            return 0.0, 0.0
+        return math.sqrt(float((parts * parts) @ (1 / rest))), bell_mccaffrey(shares, rest)
 
     def _persistence(self, rule: int) -> float:
         """The mean first autocorrelation of all differences.
@@ -495,7 +494,8 @@ class Intervals:
         units = self.unit_sums(rule)
         if float(np.abs(estimand.contributions(units)).max()) <= _ROUNDING * estimand.size(units):
             return Estimate(value, reason=NO_SPREAD.format(unit))
-        if self.method == "wild" and estimand.shares(units).max() > 1 - _ROUNDING:
+        weights = estimand.weights(units)
+        if float(weights.max()) > (1 - _ROUNDING) * float(weights.sum()):
             return Estimate(value, reason=f"one {unit} has all the weight")
         if self.method == "bootstrap" and own < FEWEST - _ROUNDING:
             return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
@@ -586,13 +586,6 @@ def _between(parts: Floats, there: Bools) -> tuple[Floats, Bools]:
     """Contributions from the first to the last time point that is there: what lies between keeps its place."""
     first, last = np.flatnonzero(there)[[0, -1]]
     return parts[first : last + 1], there[first : last + 1]
-
-
-def _cr2(parts: Floats, shares: Floats) -> tuple[float, float]:
-    """The cluster-robust standard error and its degrees of freedom; none where one cluster has all the weight."""
-    if not (1 - shares).min():
-        return 0.0, 0.0
-    return math.sqrt(float((parts * parts) @ (1 / (1 - shares)))), bell_mccaffrey(shares)
 
 
 def _zeros(n: int) -> int:

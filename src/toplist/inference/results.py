@@ -267,7 +267,11 @@ class Comparison:
     paths: Annotated[tuple[SequentialPath, ...], "Anytime-valid paths, where they were asked for."] = ()
     seed: Annotated[int | None, "Of what was drawn for the intervals; null where nothing was."] = None
     weight: Annotated[str | None, "What the weights are, empty if they have no name; null if there are none."] = None
-    unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or time point."] = "case"
+    unit: Annotated[
+        str,
+        "What is taken as independent, or follows in time: case, cluster or time point; time point where there are "
+        "clusters too.",
+    ] = "case"
     units: Annotated[int, "How many units there are."] = 0
     effective_units: Annotated[
         float | None,
