@@ -123,10 +123,10 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     for v in found:
         if v.tested and v.worse is not None and v.pair.adjusted_p is not None:
             p[v.worse] = min(p[v.worse], v.pair.adjusted_p)
-    apart = len(found) - len(tested) - sum(v.worse in infinite for v in found if not v.tested)
+    apart = sum(not v.tested and v.pair.difference.value != 0 and v.worse not in infinite for v in found)
     reasons = [
         *([f"out for infinite scores: {', '.join(map(str, infinite))}"] if infinite else []),
-        *([f"{apart:,} of {len(found):,} pairs cannot be tested, and leave nobody out"] if apart else []),
+        *([f"pairs that cannot be tested, and leave nobody out: {apart:,} of {len(found):,}"] if apart else []),
     ]
     return ConfidenceSet(
         chosen,
@@ -329,10 +329,10 @@ def _group(
         _model_row(tally, terms, intervals, a, rank, [ratios[a] for ratios in relative], to_leader) for a, rank in order
     )
     behind = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
-    return Group(group, tally.cases, _with_rank_intervals(rows, behind), pairs)
+    return Group(group, tally.cases, with_rank_intervals(rows, behind), pairs)
 
 
-def _with_rank_intervals(rows: tuple[ModelRow, ...], verdicts: Sequence[PairwiseVerdict]) -> tuple[ModelRow, ...]:
+def with_rank_intervals(rows: tuple[ModelRow, ...], verdicts: Sequence[PairwiseVerdict]) -> tuple[ModelRow, ...]:
     """One plus the number that is significantly better, and how many there are less those that are worse.
 
     All true ranks lie in their intervals where no pair is significant in the wrong direction (Mogstad, Romano, Shaikh

@@ -5,7 +5,6 @@ The text beside a type is the description of the field in the JSON schema (`topl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -124,7 +123,7 @@ class Pair:
         Estimate,
         "The difference with an interval that holds for all tested pairs under this rule at once (Bonferroni). Where "
         "the difference is significant by Holm's method although that interval contains zero, it ends at zero.",
-    ] = Estimate(math.nan)
+    ]
     lead: Annotated[
         float | None,
         "The sum of the weighted differences in units of the largest loss that one more case could bring to the model "

@@ -182,8 +182,9 @@ class InferenceSettings:
         apart = f"{'cases' if self.cluster is None else 'clusters'} are independent of each other{_SEEN}"
         if self.method == "bounded":
             return (
-                f"betting intervals for bounded means (cases in random orders, seed {self.seed}), which hold for every "
-                "distribution of scores within the bounds of the rule and assume that cases are independent of each other"
+                f"betting intervals for bounded means (cases in random orders, seed {self.seed}), which hold for "
+                "every distribution of scores within the bounds of the rule and assume that cases are independent of "
+                "each other"
             )
         if self.method in DRAWN:
             units_drawn = "paired" if self.cluster is None else "cluster"

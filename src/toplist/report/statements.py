@@ -91,7 +91,13 @@ def notes(results: Comparison) -> tuple[str, ...]:
     found += [f"Repaired in {plain(file)}: {done}." for file, counts in files if (done := repairs(counts))]
     if any(mark.infinite for row in _rows(results) for mark in row.scores.values()):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
-    found += [*reasons(results.overall), *_apart(results), *leads(results, PLAIN), *best(results, PLAIN)]
+    found += [
+        *reasons(results.overall),
+        *_sharing(results),
+        *_apart(results),
+        *leads(results, PLAIN),
+        *best(results, PLAIN),
+    ]
     return tuple(map(str, found))
 
 
@@ -304,6 +310,12 @@ def _leads(results: Comparison, shown: Shown) -> Sentence:
     return sentence(*series(leaders), f"{lead} {how}{_over(results)}.")
 
 
+def _sharing(results: Comparison) -> list[str]:
+    """Who else has the first rank."""
+    leaders = [plain(row.name) for row in results.overall.rows if row.rank == 1]
+    return [f"{listed(leaders)} share the lead."] if len(leaders) > 1 else []
+
+
 def selected(results: Comparison, shown: Shown) -> list[Sentence]:
     """That the mean of the leader is optimistic, where it was chosen among more than two."""
     rows = [row for row in results.overall.rows if row.rank is not None]
@@ -381,7 +393,7 @@ def best(results: Comparison, shown: Shown) -> list[Sentence]:
     some = [f"all {count(ranked)} models"] if len(members) == ranked > 2 else series(members)
     end = " alone" if len(members) == 1 else ""
     said = sentence(
-        f"The {what} at {percent(chosen.level)}: ", *some, f"{end}. No other model is significantly better."
+        f"The {what} at {percent(chosen.level)}: ", *some, f"{end} (no other model is significantly better)."
     )
     return [said, *([sentence(f"{why[:1].upper()}{why[1:]}.")] if why else [])]
 

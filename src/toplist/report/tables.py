@@ -189,8 +189,8 @@ def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
     if not any(row.rank_interval is not None for row in rows):
         return []
     note = (
-        "rank interval: from one plus the number of models that are significantly better to the number of models less "
-        f"those that are significantly worse; all true ranks are in their intervals at {percent(results.level)}."
+        "rank interval: 1 plus the number of models that are significantly better, to the number of models less those "
+        f"that are significantly worse; at {percent(results.level)} all true ranks are in their intervals at once."
     )
     return [(Column("rank interval", note=note), rank_intervals(rows))]
 

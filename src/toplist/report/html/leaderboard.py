@@ -46,7 +46,7 @@ def leaderboard(results: Comparison, shown: Shown) -> Grid:
     columns += _chosen(results)
     caption = f"Leaderboard, with {percent(results.level)} intervals below the means"
     if len(rows) > 1:
-        caption += "; of a model in bold, no other one is significantly better"
+        caption += "; in bold: models that no other one is significantly better than"
     return grid("leaderboard", caption, columns, leaders=leaders(results.overall))
 
 
@@ -165,8 +165,8 @@ def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
     if not any(known):
         return []
     means = (
-        "from one plus the number of models that are significantly better to the number of models less those that are "
-        f"significantly worse; all true ranks are in their intervals at {percent(results.level)}"
+        "1 plus the number of models that are significantly better, to the number of models less those that are "
+        f"significantly worse; at {percent(results.level)} all true ranks are in their intervals at once"
     )
     cells = [
         Cell(text, value=None if one is None else one[0] + one[1] / 1e6)
