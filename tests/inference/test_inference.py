@@ -29,7 +29,7 @@ WHY = {
     "one cluster has no spread",
     "one time point has no spread",
     *(f"one {unit} has all the weight" for unit in ("case", "cluster", "time point")),
-    *(f"no spread: every {unit} says the same, up to rounding" for unit in ("case", "cluster", "time point")),
+    *(f"no spread: the same in every {unit}, up to rounding" for unit in ("case", "cluster", "time point")),
     "it is the baseline",
     "there is nobody to compare with",
     *(f"no two {unit}s are shared with anybody" for unit in ("case", "cluster", "time point")),

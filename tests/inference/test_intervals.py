@@ -50,7 +50,7 @@ def scipy_says(found: Any, level: float) -> tuple[float, float]:
 
 def flat(x: float, unit: str = "case") -> Estimate:
     """What has no spread has no interval and no test: nobody knows what another case would bring."""
-    return Estimate(x, reason=f"no spread: every {unit} says the same, up to rounding")
+    return Estimate(x, reason=f"no spread: the same in every {unit}, up to rounding")
 
 
 def shares(size: Any) -> tuple[Any, Any]:

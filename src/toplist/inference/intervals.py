@@ -39,7 +39,7 @@ from toplist.inference.settings import DRAWN, DRAWS, TIMED, IntervalMethod
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
 SAME = "the scores are the same in every case, up to rounding"
-NO_SPREAD = "no spread: every {} says the same, up to rounding"
+NO_SPREAD = "no spread: the same in every {}, up to rounding"
 _ROUNDING = 1e-12  # of the largest contribution
 _EQUAL = 10**9  # no case differs by more than this part of the root mean square of the scores
 _MEAN = 1e-9  # of the mean score: a difference of means that is no larger is rounding
@@ -166,10 +166,12 @@ class Intervals:
         if above or below:
             return Estimate(math.inf if not below else -math.inf if not above else math.nan, reason=INFINITE)
         found = self._ratio(rule, Difference(a, b), by_sums=self._by_sums)
-        if self.bounds is None or found.low is None or found.high is None or not math.isfinite(found.value):
+        if self.bounds is None or not math.isfinite(found.value):
             return found
         if a != b and same_scores(self.tally, rule, a, b):
             return Estimate(found.value, reason=SAME)
+        if found.low is None or found.high is None:
+            return found
         if a != b and self._nearly_same(rule, a, b, found.value):
             return replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0), p=1.0)
         if a != b and self.method != "bounded" and self._constant(rule, a, b):

@@ -27,7 +27,8 @@ class Estimate:
     p: Annotated[float | None, "Two-sided, that the true value is zero; null where there is none."] = None
     freedom: Annotated[
         float | None,
-        "Degrees of freedom of the t quantile, infinite for the normal one; null where the interval has none.",
+        "Degrees of freedom of the t quantile that the interval is made with, infinite for a normal one; null where "
+        "there is no interval, or it is made in another way.",
     ] = field(default=None, metadata=SPELLED)
 
 
@@ -275,7 +276,7 @@ class Comparison:
     effective_units: Annotated[
         float | None,
         "What the units count like: the degrees of freedom plus one of the difference of the first two models, or of "
-        "the mean if there is one model; their number for cases of equal weight. Null where it is not known.",
+        "the mean if there is one model; their number for cases of equal weight. Null for time points.",
     ] = None
     truth_reading: Annotated[
         str,

@@ -204,7 +204,7 @@ class InferenceSettings:
         if self.method == "ewc":
             return (
                 f"{both}a variance from {usual_waves(units, self.horizon)} prewhitened cosine waves, which assume that "
-                f"dependence fades, does not change over time{_SEEN}"
+                f"dependence fades and does not change over time,{_SEEN}"
             )
         return (
             f"{both}a Bartlett variance over {usual_lag(units, self.horizon)} lags and the Harvey-Leybourne-Newbold "
