@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,10 +70,11 @@ def test_those_who_are_far_behind_are_out() -> None:
 def test_copies_of_a_model_share_their_fate() -> None:
     """Neither throws the other out, though they are not tested against each other."""
     x = drawn(3, 2, 60, spread=2.0)
-    got = found(World(np.stack([x[0], x[0] * (1 + 2.0**-52), x[1]])))
-    assert got.p["a"] == got.p["b"] == 1.0
-    assert got.members == ("a", "b")
-    assert not found(World(np.tile(x[:1], (3, 1)))).members  # nothing can be tested
+    for scores, members in (([x[0], x[0] * (1 + 2.0**-52), x[1]], "ab"), ([x[0]] * 3, "")):
+        world = World(np.stack(scores))
+        got = found(world, intervals=replace(world.sums(), bounds=((0.0, math.inf),)))
+        assert got.members == tuple(members)  # of copies alone nothing can be tested
+        assert {got.p[name] for name in members} <= {1.0}
 
 
 def test_a_model_with_infinite_scores_is_out_where_another_has_none() -> None:
@@ -129,12 +131,11 @@ def test_clusters_and_time_count_as_they_do_for_intervals() -> None:
     assert copied.p == pytest.approx(dict(found(World(scores)).p), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("k", "n", "phi", "most"), [(5, 10, 0.0, 0.07), (20, 30, 0.0, 0.07), (5, 100, 0.5, 0.07)], ids=str
-)
-def test_of_equal_models_a_best_one_is_rarely_left_out(k: int, n: int, phi: float, most: float) -> None:
+@pytest.mark.parametrize(("n", "phi"), [(10, 0.0), (100, 0.5)])
+def test_of_equal_models_a_best_one_is_rarely_left_out(n: int, phi: float) -> None:
     """With few units and in time, where resampled sets left one out up to 30 % of the time."""
-    rng, boards, out = np.random.default_rng((k, n)), 150, 0
+    k, most, boards, out = 5, 0.07, 150, 0
+    rng = np.random.default_rng(n)
     for _ in range(boards):
         noise = rng.normal(size=(k, n + 50))
         for t in range(1, n + 50):

@@ -184,13 +184,12 @@ def test_rank_intervals_count_who_is_significantly_better_and_worse(seed: int, k
 
 
 def test_of_twenty_equal_models_hardly_any_board_has_a_star_and_rank_intervals_hold() -> None:
-    """200 boards: some star on at most 6 % and 3 Monte Carlo errors, all true ranks, which are 1, inside."""
+    """Some star on at most 6 % and 3 Monte Carlo errors of the boards, all true ranks, which are 1, inside."""
     rng, boards, stars, held = np.random.default_rng(5), 200, 0, 0
     for _ in range(boards):
-        found = board(World(rng.normal(size=(20, 40)) + rng.normal(size=40)))
+        found = board(World(rng.normal(size=(20, 15)) + rng.normal(size=15)))
         stars += any(judge(pair, 0.95).significant for pair in found.pairs)
         held += all(row.rank_interval is not None and row.rank_interval[0] == 1 for row in found.rows)
-        assert all((row.scores["rule"].difference is None) == (row is found.rows[0]) for row in found.rows)
     room = 3 * math.sqrt(0.05 * 0.95 / boards)
     assert stars / boards <= 0.06 + room
     assert held / boards >= 0.95 - room
@@ -253,8 +252,8 @@ def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
         (found,) = board(copied, intervals=inference).pairs
         assert (found.cases, found.extra_units) == (120, want.extra_units)
     timed = World(copied.scores, moments=copies)
-    (found,) = board(timed, intervals=timed.cases("ewc")).pairs
-    assert found.extra_units is None
+    (found,) = board(timed, intervals=timed.cases("ewc", level=0.999)).pairs
+    assert (found.extra_units, judge(found, 0.999).significant) == (None, False)
     (ignored,) = board(timed, intervals=timed.cases("t")).pairs
     assert ignored.extra_units == board(World(copied.scores)).pairs[0].extra_units
 

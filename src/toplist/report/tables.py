@@ -169,8 +169,7 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
             note = f"difference is the mean {header} score minus that of the leader, case by case, {held}"
             note += f"; {stars(results)}." if any(marked(results, firsts)) else "."
             cells = spans([score.difference for score in firsts], signed=True, marked=marked(results, firsts))
-            found.append((Column("difference", "left", essential=True, note=note), cells))
-            found += _ranks(results, rows)
+            found += [(Column("difference", "left", essential=True, note=note), cells), *_ranks(results, rows)]
     found += _skills(results, firsts, known(lambda score: score.skill))
     same = alike(results)
     found += [(column, cells) for column, cells in listing(results, rows) if column.header not in same]
@@ -186,7 +185,7 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
 
 
 def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
-    if not any(row.rank_interval is not None for row in rows):
+    if len(results.overall.rows) < 2:
         return []
     note = (
         "rank interval: 1 plus the number of models that are significantly better, to the number of models less those "

@@ -60,7 +60,7 @@ def test_the_seed_is_there_where_something_was_drawn() -> None:
 
 def test_stars_bold_rows_and_rank_intervals_of_the_page_follow_from_the_pairs() -> None:
     """Over all cases and in each group."""
-    found = made.drawn(tuple("ABCDE"), cases=400, groups=2, paths=0, apart=2.0)
+    found = made.drawn(tuple("ABCDE"), cases=120, groups=2, paths=0, apart=0.7)
     board = leaderboard.leaderboard(found, shown(found))
     every = leaderboard.groups(found, shown(found))
     rows = [*found.overall.rows, *(row for section in found.groups for row in section.rows)]
@@ -74,8 +74,7 @@ def test_stars_bold_rows_and_rank_intervals_of_the_page_follow_from_the_pairs() 
             assert row.rank_interval == (1 + better, 5 - worse)
             marks.append(any({v.pair.a, v.pair.b} == {row.name, section.rows[0].name} for v in own) and i > 0)
     assert [str(cell.text).endswith("*") for cell in cells] == marks
-    assert any(marks)
-    assert not all(marks[1:5])
+    assert {True, False} == set(marks[1:5])
     for cell, row in zip(ranks, rows, strict=True):
         low, high = row.rank_interval or (0, 0)
         assert str(cell.text) == (f"{low}" if low == high else f"{low}-{high}")

@@ -20,6 +20,7 @@ from toplist.report.html.leaderboard import pairs as pair_table
 from toplist.report.text import Name, Sentence, names, sentence, series
 
 BASE = {n: made.drawn(tuple("ABCDEFG"[:n]), cases=40, rules=("brier",), zeros=False, paths=0) for n in range(1, 8)}
+THREE, TWO = ("".join(row.name for row in BASE[n].overall.rows) for n in (3, 2))  # in the order of the table
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -175,10 +176,10 @@ def paired(a: str, b: str, adjusted: float | None, more: int | None = None, **ch
 
 @pytest.mark.parametrize(
     ("members", "told"),
-    [("A", "A alone"), ("AB", "A and B"), ("ABC", "all 3 models")],
+    [(THREE[:1], f"{THREE[0]} alone"), (THREE[:2], f"{THREE[0]} and {THREE[1]}"), (THREE, "all 3 models")],
 )
 def test_the_confidence_set_is_told_in_words(members: str, told: str) -> None:
-    pairs = tuple(paired(a, b, 0.5 if {a, b} <= set(members) else 0.01) for a, b in ("AB", "AC", "BC"))
+    pairs = tuple(paired(a, b, 0.5 if {a, b} <= set(members) else 0.01) for a, b in combinations(THREE, 2))
     found = made.concluded(replace(BASE[3], pairs=pairs))
     (said,) = map(str, statements.best(found, shown(found)))
     best = "The confidence set of the best under the Brier score at 95%:"
@@ -207,12 +208,12 @@ def test_who_alone_is_finite_was_not_tested() -> None:
     both = replace(behind, value=math.nan)
     pairs = tuple(
         Pair("brier", a, b, 40, d, None, None, d)
-        for a, b, d in (("A", "B", behind), ("A", "C", behind), ("B", "C", both))
+        for (a, b), d in zip(combinations(THREE, 2), (behind, behind, both), strict=True)
     )
     found = made.concluded(replace(BASE[3], pairs=pairs))
     first, why = map(str, statements.best(found, shown(found)))
-    assert ": A alone (" in first
-    assert why.startswith("Out for infinite scores: B, C; pairs that cannot be tested")
+    assert f": {THREE[0]} alone (" in first
+    assert why.startswith(f"Out for infinite scores: {THREE[1]}, {THREE[2]}; pairs that cannot be tested")
     assert [row.rank_interval for row in found.overall.rows] == [(1, 1), (2, 3), (2, 3)]
 
 
@@ -230,9 +231,9 @@ def test_leaders_with_the_same_score_share_the_lead() -> None:
 
 def test_a_significant_lead_that_one_case_could_undo_is_told_wherever_it_is_significant() -> None:
     """In the first lines, the sentences, the verdict and below the table; not where it is large, or chance."""
-    told = "lead of A over B adds up to 0.5 of the largest loss that one more case could bring"
+    told = f"lead of {TWO[0]} over {TWO[1]} adds up to 0.5 of the largest loss that one more case could bring"
     for p, lead, there in ((0.01, 0.5, True), (0.5, 0.5, False), (0.01, 12.0, False), (0.01, None, False)):
-        found = made.concluded(replace(BASE[2], pairs=(paired("A", "B", p, lead=lead),)))
+        found = made.concluded(replace(BASE[2], pairs=(paired(*TWO, p, lead=lead),)))
         (row,) = pair_table(found, shown(found)).rows
         for text in (
             *(" ".join(map(str, statements.lede(found, shown(found)))), " ".join(statements.notes(found))),
