@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from toplist._arguments import as_count, as_number, as_whole
+from toplist._arguments import as_whole
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
@@ -34,17 +32,13 @@ from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import DRAWN, Inference, InferenceSettings, as_inference
-from toplist.io.align import MISSING
 from toplist.io.encoding import empty_set_explained
-from toplist.io.options import ReadOptions, ReadRequest
+from toplist.io.options import MISSING, ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
 from toplist.lists import TopLists
-from toplist.lists.space import show_size
-from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import Rule, as_rule, name_of
-from toplist.scoring.scores import default_penalty
-
-_MOST = 10**9  # classes on a list
+from toplist.scoring.scores import as_penalty, default_penalty
 
 
 def compare(
@@ -225,12 +219,10 @@ def _question(
         raise TopListError("name at least one rule.")
     if len(set(labels)) < len(labels):
         raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
-    lengths = tuple(as_count(one) for one in (k if isinstance(k, Sequence) else [k]))
-    if max(lengths, default=0) > _MOST:
-        raise TopListError(f"k is at most {_MOST:,}, not {max(lengths)}.")
-    due = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     least = None if min_cases is None else as_whole(min_cases, "min_cases", 1)
-    return _Question(names, ScoringSpec(chosen, lengths, due), labels, baseline, missing, least, inference)
+    return _Question(
+        names, ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty)), labels, baseline, missing, least, inference
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +256,7 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
         panel,
         found,
         settings,
-        "per case" if size is None else show_size(size),
+        plan.classes,
         size,
         plan.weight,
         plan.by,

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_number
-from toplist._optional import need
+from toplist._files import need
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
@@ -29,7 +28,7 @@ from toplist.io.lists import filled, in_time
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists
-from toplist.lists.outcomes import is_soft
+from toplist.lists.converters import is_soft
 from toplist.lists.space import show_size
 from toplist.report.export import to_plain
 from toplist.report.plot import Plot, paths
@@ -38,7 +37,7 @@ from toplist.report.terminal import PAGE, page
 from toplist.report.text import count, plain
 from toplist.scoring.bounds import largest_loss, subtract
 from toplist.scoring.rules import Rule, as_rule, name_of
-from toplist.scoring.scores import default_penalty, score
+from toplist.scoring.scores import as_penalty, default_penalty, score
 
 SCHEMA = "toplist.monitor/1"
 
@@ -188,7 +187,7 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
         for judge, it, one in zip(judges, seen, found, strict=True)
     }
     times = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
-    many = "per case" if plan.space is None else show_size(plan.space.size)
+    many = plan.classes
     return AlignedModels(predicted, len(truth), many, times)
 
 
@@ -306,12 +305,11 @@ def monitor(
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
-    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     request = ReadRequest.of(models, truth, read)
     for what in ("weight", "group", "cluster"):
         if given(getattr(request.truth, what)) is not None:
             raise TopListError(f"{what} has no effect on monitor, which takes case after case.")
-    scoring, tables = ScoringSpec((chosen,), (), penalty), as_tables(request, space)
+    scoring, tables = ScoringSpec((chosen,), (), as_penalty(penalty)), as_tables(request, space)
     if tables is None:
         held = from_memory(together(request, space, scoring))
     else:

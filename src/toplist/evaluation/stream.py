@@ -17,8 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import allocate, disk_full_explained, temporary_folder
-from toplist._optional import need
+from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map
@@ -26,7 +25,7 @@ from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, merge, tally
 from toplist.inference.results import SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
-from toplist.io.align import MISSING, AlignedCases, Matched, OutOfStepError
+from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
 from toplist.io.encoding import ClassEncoder, has_integers
@@ -45,6 +44,7 @@ from toplist.io.lists import (
     require_outcomes,
     weights_of,
 )
+from toplist.io.options import MISSING
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists

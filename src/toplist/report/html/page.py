@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from toplist._files import require_place, write_bytes
-from toplist._optional import load
+from toplist._files import load, require_place, write_bytes
 from toplist.inference.results import Comparison, ConfidenceSet, FileRecord, Group, ModelDetails, Pair
 from toplist.report import plot, statements
 from toplist.report.html import leaderboard, tables
