@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from toplist._arguments import as_whole
 from toplist._text import argument
 from toplist._typing import Progress
