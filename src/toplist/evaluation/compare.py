@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from toplist._arguments import as_whole
 from toplist._text import argument
 from toplist._typing import Progress
@@ -31,7 +33,7 @@ from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcom
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
-from toplist.inference.settings import Inference, InferenceSettings, as_inference
+from toplist.inference.settings import DRAWN, Inference, InferenceSettings, as_inference
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import MISSING, ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
@@ -305,7 +307,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     whole, groups = sections(tallies, terms, intervals)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
     first = [names.index(row.name) for row in whole.rows[:2]]
-    effective = sure.effective_units(0, *first)
+    effective = intervals(None, everything).effective_units(0, *first)
     across = 0 if panel is None or panel.clusters is None else len(np.unique(panel.clusters))
     results = Comparison(
         rules=terms.rules,
@@ -327,7 +329,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         overall=replace(whole, pairs=()),
         groups=groups,
         pairs=whole.pairs,
-        seed=settings.seed if settings.method == "bootstrap" else None,
+        seed=settings.seed if settings.method in DRAWN else None,
         unit=settings.unit,
         units=count,
         effective_units=effective,
@@ -344,7 +346,9 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
 def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
     settings, panel = scored.settings, scored.panel
-    bounds = tuple(_bounds(rule, scoring.penalty, scored.tallies) for rule in scoring.rules)
+    invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
+    ever = invalid or settings.method == "bounded"  # which is about all cases there may be, not about these alone
+    bounds = tuple(_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
 
     def intervals(group: Hashable, tally: Aggregates) -> Intervals:
         matrix = panel if panel is None or group is None else panel.group(group)
@@ -384,10 +388,10 @@ def _spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[st
     return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
-def _bounds(rule: Rule, penalty: float | None, tallies: Mapping[Hashable, Aggregates]) -> tuple[float, float]:
-    """The least and the largest score there is, with what invalid lists pay where there are any."""
+def _bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
+    """The least and the largest score there is, with what invalid lists pay where there may be any."""
     low, high = rule.bounds()
-    if any(count for one in tallies.values() for count in one.sums["invalid_cases"]):
+    if penalised:
         many = TopLists.from_dicts([], math.inf)  # the more classes, the larger the default
         high += default_penalty(many, rule=rule) if penalty is None else penalty
     return low, high
