@@ -136,7 +136,8 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
 
 def _paths(board: tl.Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
     """How the models compare after every case, in the order that the board found."""
-    truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.time)
+    time, found = inputs.columns.get("time") or board.comparison.time, board.comparison.cluster
+    truth = inputs.truth_with(time=time, cluster=inputs.columns.get("cluster") or (None if time else found))
     rule = board.comparison.rules[0]
     return tl.monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
