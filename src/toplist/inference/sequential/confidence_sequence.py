@@ -52,14 +52,14 @@ class BernsteinSequence:
         self.slack = 2 * ROUNDING * np.cumsum(idle)
         self.total = np.cumsum(d)
         finite = np.where(np.isfinite(rise), rise, 0.0)
-        bound = np.where(idle, 0.0, np.maximum(fall, _LEAST * finite))
+        bound = np.where(idle, 0.0, np.maximum(fall, np.maximum(_LEAST * finite, ROUNDING)))
         before = (self.total - d) / np.maximum(np.cumsum(count) - count, 1.0)
         self.squares = (d - np.minimum(count * before, _GUESS * bound)) ** 2
         self.squares[idle] = 0.0
         self.scale = (1.0 + _GUESS) * bound
         self.largest = np.maximum.accumulate(self.scale)
         first = self.scale[int(np.argmax(~idle))] if (~idle).any() else 1.0
-        self.bets: Floats = _MOST / first * 0.5**_AT
+        self.bets = (_MOST / first * 0.5**_AT).astype(np.float64)
         self.needed = -math.log(alpha)
 
     def radius(self, at: NDArray[np.int64]) -> Floats:

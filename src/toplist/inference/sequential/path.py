@@ -73,11 +73,13 @@ def follow(
         shown_better=shown_better,
         shown_worse=shown_worse,
         method=_method(sequence, candidates, level),
-        reason=" ".join([
-            *_ends((above, below), (win, loss), (baseline, candidate), unit),
-            *_undefined(mean, unit),
-            *_without_bets(loss, win, candidate, baseline, unit),
-        ]),
+        reason=" ".join(
+            [
+                *_ends((above, below), (win, loss), (baseline, candidate), unit),
+                *_undefined(mean, unit),
+                *_without_bets(loss, win, candidate, baseline, unit),
+            ]
+        ),
         candidates=candidates,
     )
 
@@ -89,7 +91,7 @@ def by_step(values: Floats, steps: NDArray[np.int64]) -> Floats:
     array([ 4., inf])
     """
     with np.errstate(invalid="ignore"):
-        return np.bincount(steps, values)
+        return np.bincount(steps, values).astype(np.float64)
 
 
 def running_mean(difference: Floats, cases: Floats) -> Floats:
@@ -128,15 +130,13 @@ def _method(sequence: bool, candidates: int, level: float) -> str:
     betting = "evidence by betting with known largest losses (Waudby-Smith and Ramdas 2024; Henzi and Ziegel 2022)"
     bernstein = "empirical-Bernstein confidence sequence with the bounds of each case (Howard et al. 2021)"
     together = (
-        f"for {candidates} candidates together, so that each interval is at level 1 - {1 - level:.4g}/{candidates}, and "
-        f"an e-value has to reach {candidates / (1 - level):.4g}"
+        f"for {candidates} candidates together: each interval is at level 1 - {1 - level:.4g}/{candidates}, and an "
+        f"e-value has to reach {candidates / (1 - level):.4g}"
     )
     return "; ".join([*([bernstein] if sequence else []), betting, *([together] if candidates > 1 else [])])
 
 
-def _ends(
-    sides: Sequence[BernsteinSequence], most: Sequence[Floats], names: Sequence[str], unit: str
-) -> Iterator[str]:
+def _ends(sides: Sequence[BernsteinSequence], most: Sequence[Floats], names: Sequence[str], unit: str) -> Iterator[str]:
     """From when on the confidence sequence has no lower or upper bound, and why."""
     for end, side, bound, loser, other in zip(("lower", "upper"), sides, most, names, reversed(names), strict=True):
         if side.steps < len(bound):
