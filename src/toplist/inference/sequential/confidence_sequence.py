@@ -28,7 +28,7 @@ _EVEN = 6  # points over which weights are about even: a / ((j + a) (j + a + 1))
 _MOST = 0.9  # the largest l c
 _GUESS = 0.25  # guesses stay below this part of the bounds: c is smaller the less they may stray
 _LEAST = 1 / 64  # the smallest bound, in parts of the bound on the other side
-_SERIES, _TERMS = 1 / 64, 8  # up to which x, and by how many terms, phi is a sum of powers: exact to rounding
+_SERIES, _TERMS = 1 / 8, 14  # up to which x, and by how many terms, phi is summed as powers of x: exact to 1e-13
 _BLOCKS = 64
 
 _AT = np.arange(POINTS)
@@ -118,7 +118,7 @@ class BernsteinSequence:
             return top + np.log(total) - self.needed, weights @ self.bets / total
 
     def _paid(self, lo: int, at: NDArray[np.int64]) -> Floats:
-        """l^2 times the sum of phi (d - g)^2 from `lo` on, for each number of steps and point; infinite once it left."""
+        """l^2 times the sum of phi (d - g)^2 from `lo` on, for numbers of steps and points; infinite once one left."""
         out = np.zeros((len(at), POINTS))
         if not len(at) or not self.largest[at[-1] - 1]:
             return out
@@ -145,9 +145,6 @@ def phi(x: Floats) -> Floats:
     >>> phi(np.array([0.0, 1e-9, 0.5])).round(6)
     array([0.5     , 0.5     , 0.772589])
     """
-    series = np.zeros(len(x))
-    for k in reversed(range(_TERMS)):
-        series = series * x + 1 / (k + 2)
-    far = x > _SERIES
-    series[far] = (-np.log1p(-x[far]) - x[far]) / x[far] ** 2
-    return series
+    with np.errstate(invalid="ignore", divide="ignore"):
+        exact = (np.log1p(-x) + x) / (-x * x)
+    return np.where(x > 1e-4, exact, 0.5 + x / 3 + x * x / 4)
