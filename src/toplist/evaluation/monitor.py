@@ -338,7 +338,7 @@ def monitor(
     --------
     >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
     >>> found["seer"].separated, found["seer"].shown_better
-    (40, 26)
+    (21, 26)
     """
     names, chosen, asked = names_of(models, least=2), as_rule(rule), as_inference(inference)
     asked.require_default("monitor", "method", "horizon", "seed")

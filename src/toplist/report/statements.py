@@ -794,9 +794,12 @@ def enough(path: SequentialPath) -> str:
     """What is significant: the e-value that is needed, what may err how often, and for how many candidates together."""
     err, many = percent(1 - path.level), path.candidates
     each = "each direction is in error" if many == 1 else f"each direction is in error for any of {many} candidates"
-    also = "" if many == 1 else f" The intervals of all {many} hold together at {percent(path.level)}."
+    also = "" if many == 1 else f" All {many} intervals hold together at {percent(path.level)}."
     needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
-    return f"{needed}: {each} with probability at most {err}, however often one looks.{also}"
+    return (
+        f"{needed}: {each} with probability at most {err}, however often one looks.{also} Statements are about the "
+        "cases so far, not about later ones."
+    )
 
 
 def e_value(log: float) -> str:

@@ -68,7 +68,7 @@ class BernsteinSequence:
         The log of the average is convex and rises with r, so that Newton's method from above comes down to the root.
 
         >>> BernsteinSequence(np.zeros(9), np.ones(9), np.ones(9), alpha=0.025).radius(np.array([1, 9])).round(3)
-        array([6.738, 6.738])
+        array([7.727, 7.727])
         """
         out = np.full(len(at), np.inf)
         v = self._paid(0, at[at <= self.steps])
