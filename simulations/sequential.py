@@ -127,14 +127,15 @@ def _gains(rng: np.random.Generator, rule: str, skill: float) -> tuple[Floats, F
 def _false_alarms(draws: int, rng: np.random.Generator) -> list[Row]:
     found = []
     for rule in ("brier", "log"):
-        ours, habit = np.zeros(2, int), np.zeros(2, int)
+        ours, habit = np.zeros(3, int), np.zeros(2, int)
         for _ in range(draws):
             x, loss, win = _gains(rng, rule, 0.0)
-            ours += _shown(x, loss, win)[:2]
+            ours += _shown(x, loss, win)
             habit += [bool((sign * np.cumsum(x) > _habit(x, ALPHA)).any()) for sign in (1, -1)]
-        for side, claim in enumerate(_CLAIMS[:2]):
-            found.append(_rate("betting", rule, claim, ours[side], draws))
-            found.append(_rate("t test after every case", rule, claim, habit[side], draws))
+        for claim, method, count in zip(_CLAIMS, ("betting", "betting", "confidence sequence"), ours, strict=True):
+            found.append(_rate(method, rule, claim, count, draws))
+        for claim, count in zip(_CLAIMS, habit, strict=False):
+            found.append(_rate("t test after every case", rule, claim, count, draws))
     return found
 
 

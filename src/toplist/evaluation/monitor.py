@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_number
 from toplist._optional import need
+from toplist._text import argument
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
@@ -212,20 +213,19 @@ def steps_of(times: Places | None, clusters: Places | None) -> tuple[Places | No
         if len(again):
             one, other = np.flatnonzero(starts & (clusters == clusters[again[0]]))[:2]
             raise TopListError(
-                f"a cluster begins at case {one} and goes on at case {other}, with other clusters between: a step of "
-                "monitor is a cluster, and has to be over before the next begins. If no prediction was made from the "
-                "outcomes of other clusters, sort the cases by cluster; otherwise give time points in place of "
-                "clusters, Truth(time=)."
+                f"a cluster begins at case {one} and goes on at case {other}, with other clusters between, but a step of "
+                "monitor is a cluster, and has to be over before the next begins. If no prediction uses outcomes of "
+                "other clusters, sort the cases by cluster; if each outcome is known before the next prediction is "
+                f"made, leave out the clusters; otherwise name time points, {argument('time')}."
             )
         return np.cumsum(starts) - 1, "cluster"
     once = np.empty(int(clusters.max()) + 1, np.int64)
     once[clusters] = times
     if (once[clusters] != times).any():
         raise TopListError(
-            "clusters go over several time points: a step of monitor is a time point, and what cases have in common "
-            "with earlier ones is known by then, so that clusters change nothing. Leave them out, and what is shown is "
-            "about these clusters; or leave out the time and sort the cases by cluster, if no prediction was made from "
-            "the outcomes of other clusters, and a step is a cluster."
+            "clusters go over several time points, but a step of monitor is a time point, and what cases share with "
+            "earlier ones is known by then. Leave out the clusters, and what is found is about these clusters alone; "
+            "or leave out the time and sort the cases by cluster, if no prediction uses outcomes of other clusters."
         )
     return times, "time point"
 

@@ -378,3 +378,5 @@ def test_clusters_of_files_are_those_of_arrays() -> None:
     found = monitor(tables, tl.Truth(truth, cluster="who"), space=M)
     assert same(paths(found), paths(monitor(rows, tl.Truth(y, cluster=cluster), space=M)))
     assert found["q"].unit == "cluster"
+    with pytest.raises(tl.TopListError, match="clusters go over several time points"):
+        monitor(tables, tl.Truth(truth, cluster="who", time="outcome"), space=M)
