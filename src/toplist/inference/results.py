@@ -152,43 +152,48 @@ class ConfidenceSet:
 
 @dataclass(frozen=True, slots=True)
 class SequentialPath:
-    """Two models looked at after every case: what may be said at any time, however often one looks.
+    """Two models looked at after every step: what may be said at any time, however often one looks.
 
-    The columns have one entry for each number of cases in `at`, which ends with all of them and skips some where
-    there are many.
+    A step is a case, a time point or a cluster. The columns have one entry for each number of steps in `at`, which ends
+    with all of them and skips some where there are many.
     """
 
     rule: Annotated[str, "The scoring rule."]
     candidate: Annotated[str, "The model that is looked at."]
     baseline: Annotated[str, "The one that it is compared with."]
-    level: Annotated[float, "The level of confidence, at all times at once."]
+    level: Annotated[float, "The level of confidence, at all times at once, and of all candidates together."]
     cases: Annotated[int, "All cases."]
-    at: Annotated[tuple[int, ...], "Numbers of cases, or time points, at which the path is given; the last is all."]
+    at: Annotated[tuple[int, ...], "Numbers of steps after which the path is given; the last is all."]
     mean: Annotated[
         tuple[float, ...],
-        "Mean difference so far, candidate minus baseline: below zero, the candidate is better; a case where both are "
-        "infinite counts nothing.",
+        "Mean difference over the cases so far, candidate minus baseline: below zero, the candidate is better; a case "
+        "where both are infinite counts nothing.",
     ]
-    low: Annotated[tuple[float, ...], "Where the confidence sequence begins; empty where there is none."]
-    high: Annotated[tuple[float, ...], "Where it ends."]
+    low: Annotated[
+        tuple[float, ...],
+        "Lower ends of the confidence sequence for the mean over the cases so far of the expected differences, each "
+        "given the past; infinite (null in JSON) where there is none, empty where there is no sequence at all.",
+    ]
+    high: Annotated[tuple[float, ...], "Upper ends."]
     log_evidence_better: Annotated[
         tuple[float, ...], "Log of the e-value against: the candidate was never better in expectation."
     ] = field(metadata=SPELLED)
     log_evidence_worse: Annotated[
         tuple[float, ...], "Log of the e-value against: the candidate was never worse in expectation."
     ] = field(metadata=SPELLED)
-    separated: Annotated[int | None, "After how many cases the sequence first excluded zero."]
+    separated: Annotated[int | None, "After how many steps the sequence first excluded zero."]
     shown_better: Annotated[
-        int | None, "After how many cases the first e-value first reached one over one minus the level."
+        int | None, "After how many steps the first e-value first reached the candidates over one minus the level."
     ]
     shown_worse: Annotated[int | None, "The same for the second."]
     method: Annotated[str, "How it was made, and what that assumes."]
-    reason: Annotated[str, "Why there is no sequence, or where no bet was possible; empty where all is well."] = ""
+    reason: Annotated[str, "Where there is no sequence, or no bet was possible; empty where all is well."] = ""
     unit: Annotated[
         str,
-        "What the path is looked at after, and what its numbers count: a time point is all cases with one value of the "
-        "time, with the mean of their differences.",
+        "What a step is: a case, a time point (all cases with one value of the time) or a cluster, with the sum of its "
+        "differences.",
     ] = "case"
+    candidates: Annotated[int, "Number of candidates that share the level."] = 1
 
 
 @dataclass(frozen=True, slots=True)
