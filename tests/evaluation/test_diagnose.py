@@ -44,7 +44,7 @@ def test_a_difference_that_the_test_does_not_find_is_said_beside_it():
         found = diagnose(*drawn(300, power=1.2, seed=seed), draws=39)
         sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.bias, found.mass_bias)]
         if not found.miscalibrated and sure[0]:
-            assert found.verdict.startswith("No sign of miscalibration in 300 cases (p = 0.")
+            assert found.verdict.startswith("No evidence of miscalibration in 300 cases (p = 0.")
             assert ", though the first class gets" in found.verdict
             assert "confident" not in found.verdict
             break
@@ -55,7 +55,7 @@ def test_a_difference_that_the_test_does_not_find_is_said_beside_it():
 def test_calibrated_lists_show_no_sign_of_miscalibration():
     found = diagnose(*drawn())
     assert not found.miscalibrated
-    assert found.verdict.startswith("No sign of miscalibration in 600 cases (p = 0.")
+    assert found.verdict.startswith("No evidence of miscalibration in 600 cases (p = 0.")
 
 
 def test_what_is_off_in_both_directions_is_said_to_have_none():

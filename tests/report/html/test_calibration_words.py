@@ -31,7 +31,7 @@ def test_those_that_are_off_are_called_so_among_others_that_are_not(power, word)
     found = judgements(lists | {"off": too_sure(lists["m2"], power)}, y)
     text = said(found)
     assert re.search(rf"{word} in the first guess: off \(p = 0\.005; confidence 0\.\d+, right 0\.\d+: difference", text)
-    assert "No sign of miscalibration: m0 (p = " in text
+    assert "No evidence of miscalibration: m0 (p = " in text
 
 
 @pytest.mark.parametrize("power", [1.0, 2.5, 0.5])
@@ -39,10 +39,10 @@ def test_a_report_and_a_diagnosis_say_the_same_of_one_file(power):
     lists, y = world(300, 1, seed=8)
     off = too_sure(lists["m0"], power)
     verdict, text = tl.diagnose(off, y).verdict, said(judgements({"a": off}, y))
-    word = re.match(r"Overconfident|Underconfident|No sign of miscalibration", verdict)
+    word = re.match(r"Overconfident|Underconfident|No evidence of miscalibration", verdict)
     assert word is not None
     assert text.startswith(word[0])
-    assert (word[0] == "No sign of miscalibration") == (power == 1.0)
+    assert (word[0] == "No evidence of miscalibration") == (power == 1.0)
 
 
 def test_what_is_found_alone_but_not_among_many_gets_no_direction():
@@ -57,7 +57,7 @@ def test_what_is_found_alone_but_not_among_many_gets_no_direction():
     assert accuses(said({"a": found}))
     text = said({f"m{i}": found for i in range(20)})
     assert not accuses(text)
-    assert "No sure sign of miscalibration among so many models" in text
+    assert "Not significantly miscalibrated among so many models" in text
     assert "alone, " in text
 
 
