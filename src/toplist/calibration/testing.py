@@ -144,10 +144,8 @@ def _clustered(made: CalibrationPairs, units: NDArray[np.intp], seed: int) -> Ca
     """Hotelling's test that the sums of residuals over clusters have mean zero, with a least covariance."""
     number = int(units.max()) + 1
     if number < FEWEST:
-        raise TopListError(
-            f"a test over clusters needs {FEWEST} of them, and there {'is' if number == 1 else 'are'} {number}.",
-            "Give clusters that are smaller, if cases of different ones are independent.",
-        )
+        there = "there is one" if number == 1 else f"there are {number}"
+        raise TopListError(f"a test over clusters needs {FEWEST} or more of them, and {there}.")
     residuals, covariance = _residuals(made)
     chance = np.diag(covariance) > _NO_CHANCE * len(units)
     if (np.abs(residuals[~chance]) > 0.5).any():  # what no list gives any probability has happened
