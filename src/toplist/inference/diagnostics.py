@@ -95,13 +95,13 @@ def with_leads(
             a, b = names.index(better), names.index(worse)
             x = tally.sums["x"][0]
             sums[better, worse] = abs(x[a, b] - x[b, a]) / UNIT
-    found = {pair: _in_losses(total, highest(pair[0])) for pair, total in sums.items()}
-    unsettled = [pair for pair, lead in found.items() if lead < _SETTLED]
-    if unsettled:
-        found |= {pair: _in_losses(sums[pair], most) for pair, most in lost(unsettled).items()}
-        for pair in unsettled:
-            if found[pair] is None:
-                del found[pair]
+    found: dict[tuple[str, str], float | None] = {
+        pair: _in_losses(total, highest(pair[0])) for pair, total in sums.items()
+    }
+    unsettled = [pair for pair, least in found.items() if least is not None and least < _SETTLED]
+    exact = lost(unsettled) if unsettled else {}
+    for pair in unsettled:
+        found[pair] = _in_losses(sums[pair], exact[pair]) if pair in exact else None
 
     def lead(pair: Pair) -> float | None:
         return found.get((pair.a, pair.b), found.get((pair.b, pair.a))) if pair.rule == results.rules[0] else None
@@ -154,8 +154,8 @@ def few_units(results: Comparison, tally: Aggregates, names: Sequence[str]) -> I
         shaky = "the degrees of freedom are few" if results.unit == "cluster" else "dependence in time is hard to see"
         yield BoardWarning(
             f"few {results.unit}s",
-            f"intervals and p values rest on {results.units:,} {results.unit}s{counting}: with fewer than {_FEW}, {shaky}, "
-            "and they hold less exactly than their level says.",
+            f"intervals and p values rest on {results.units:,} {results.unit}s{counting}: with fewer than {_FEW}, "
+            f"{shaky}, and they hold less exactly than their level says.",
             everyone,
         )
     if results.weighted and results.unit == "case":

@@ -100,7 +100,7 @@ def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None
     2.9957
     """
     rule = as_rule(rule)
-    high = rule.bounds()[1]
+    high: float = rule.bounds()[1]
     if isinstance(rule, Log) and len(lists):
         least = lists.proxy[lists.checked.rows.size > lists.sizes].min(initial=1.0)
         least = min(float(least), float(lists.confidences.min(initial=1.0)))
