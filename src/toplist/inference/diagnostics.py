@@ -95,8 +95,9 @@ def with_leads(
             a, b = names.index(better), names.index(worse)
             x = tally.sums["x"][0]
             sums[better, worse] = abs(x[a, b] - x[b, a]) / UNIT
+    most = {name: highest(name) for name in {better for better, _ in sums}}
     found: dict[tuple[str, str], float | None] = {
-        pair: _in_losses(total, highest(pair[0])) for pair, total in sums.items()
+        pair: _in_losses(total, most[pair[0]]) for pair, total in sums.items()
     }
     unsettled = [pair for pair, least in found.items() if least is not None and least < _SETTLED]
     exact = lost(unsettled) if unsettled else {}
@@ -395,8 +396,9 @@ def ignored_dependence(results: Comparison, sample: ScoreSample, names: Sequence
     out, leader = _Found(), results.overall.rows[0].name
     rivals = _rivals(results)
     tests = max(1, len(rivals) * len(sample.columns))
+    doubtful: list[tuple[float, str, str, int]] = []
     for name, column in sample.columns.items():
-        largest: tuple[float, str, int] | None = None
+        largest: tuple[float, str, str, int] | None = None
         for pair in rivals:
             rival = pair.b if pair.a == leader else pair.a
             c, _ = sample.contributions(names.index(leader), names.index(rival))
@@ -405,33 +407,32 @@ def ignored_dependence(results: Comparison, sample: ScoreSample, names: Sequence
             if not error or not own or count < _LEAST_VALUES or freedom <= 0:
                 continue
             used = error * error / own  # what the method in use makes of it
-            usual = 1 + sample.share * (used - 1)
-            free = pair.difference.freedom
-            chance = float(fdtri(freedom, 1e9 if free is None else min(free, 1e9), 1 - _RARE / tests))
+            free = 1e9 if pair.difference.freedom is None else min(pair.difference.freedom, 1e9)
+            chance = float(fdtri(freedom, free, 1 - _RARE / tests)) * (1 + sample.share * (used - 1))
             ratio = math.sqrt(max(1 + (seen - 1) / sample.share, 0.0) / used)
-            if ratio > _RATIO and seen > chance * usual and (largest is None or ratio > largest[0]):
-                largest = ratio, rival, count
+            if ratio > _RATIO and seen > chance and (largest is None or ratio > largest[0]):
+                largest = ratio, name, rival, count
         if largest is not None:
-            _say_ignored(out, results, name, column, *largest)
+            doubtful.append(largest)
+            said = f"{leader} and {largest[2]}: {_by(column, *largest)}."
+            out.diagnostics.append(Diagnostic("dependence", name, largest[0], said))
+    if doubtful:
+        most = max(doubtful)
+        also = [quote(name) for _, name, *_ in doubtful if name != most[1]]
+        others = f" (and larger by {', '.join(also)}, too)" if also else ""
+        column = sample.columns[most[1]]
+        sentence = (
+            f"{_by(column, *most)}{others}. If new cases come with "
+            f"new values of it, name it with {argument('time' if column.timed else 'cluster', most[1])}."
+        )
+        out.warnings.append(BoardWarning("ignored dependence", sentence, (leader, most[2])))
     return out
 
 
-def _say_ignored(
-    out: _Found, results: Comparison, name: str, column: TruthColumn, ratio: float, rival: str, count: int
-) -> None:
-    leader = results.overall.rows[0].name
+def _by(column: TruthColumn, ratio: float, name: str, rival: str, count: int) -> str:
     how = "in the order of" if column.timed else "by"
-    size = f"{ratio:.2g} times as large as it is here"
-    said = f"{how} {quote(name)} ({count:,} values) the standard error of their difference would be {size}"
-    remedy = argument("time" if column.timed else "cluster", name)
-    out.diagnostics.append(Diagnostic("dependence", name, ratio, f"{leader} and {rival}: {said}."))
-    out.warnings.append(
-        BoardWarning(
-            "ignored dependence",
-            f"{said}. Name it with {remedy}, unless its values are all that there will ever be.",
-            (leader, rival),
-        )
-    )
+    much = f"{ratio:.2g} times as large as it is here"
+    return f"{how} {quote(name)} ({count:,} values) the standard error of their difference would be {much}"
 
 
 # All together

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core import kernel
+from toplist.core import flags, kernel
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopList, TopLists, as_lists, require_lists
 from toplist.lists.columns import row_sums
 from toplist.lists.labelsets import LabelSets
 from toplist.scoring.rules import Log, Rule, as_rule
-from toplist.scoring.scores import BatchCases, penalise
+from toplist.scoring.scores import BatchCases, default_penalty, penalise
 
 Codes = NDArray[Any]
 _BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
@@ -105,9 +105,9 @@ def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None
         least = lists.proxy[lists.checked.rows.size > lists.sizes].min(initial=1.0)
         least = min(float(least), float(lists.confidences.min(initial=1.0)))
         high = -math.log(least) if least > 0 else math.inf
-    if lists.is_valid().all():
+    if not lists.checked.any(flags.INVALID):
         return high
-    return high + float(penalise(np.zeros(len(lists)), lists, rule, penalty).max())
+    return high + float(np.max(default_penalty(lists, rule=rule) if penalty is None else penalty))
 
 
 def subtract(x: Any, y: Any) -> Floats:
