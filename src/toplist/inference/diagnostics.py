@@ -33,7 +33,7 @@ _RIVALS = 10  # of the leader, the first in the table
 _SKEWED = 1 / 6  # skewness of a mean
 _BY_CHANCE = 0.05  # how often the skewness of normal differences is larger, on either side
 _COUNT_LIKE = 9.0  # independent time points
-_ENDS = 2.1  # standard errors below zero at which the residuals of an autoregression say that dependence ends
+_ENDS = -0.3  # autocorrelation of the residuals of an autoregression that says that dependence ends
 _PERSISTENT = 0.6  # autocorrelation from which hac and bootstrap intervals are too short
 _SEASON, _RISE = 0.4, 0.6  # an autocorrelation, and how far it lies above one at a shorter lag
 _RATIO = 1.5  # of standard errors
@@ -292,9 +292,9 @@ def is_persistent(contributions: Floats) -> bool:
         return False
     own = autocorrelations(c, 10)
     rho = persistence(float(own[0]), n)
-    residuals = autocorrelations(c[1:] - own[0] * c[:-1], 10)[1:] * math.sqrt(n)
+    residuals = autocorrelations(c[1:] - own[0] * c[:-1], 10)[1:]
     few = n * (1 - rho) < _COUNT_LIKE * (1 + rho)
-    return bool(few and residuals.min(initial=0.0) > -_ENDS and own[2:8].mean() > 0)
+    return bool(few and residuals.min() > _ENDS and own[2:8].mean() > 0)
 
 
 def season(contributions: Floats) -> int | None:
