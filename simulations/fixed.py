@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -112,7 +113,7 @@ def _independent(n: int) -> Iterable[Trial]:
     yield Trial(
         CASES,
         f"Brier scores of forecasts, n = {n}",
-        lambda rng: worlds.independent(rng, n),
+        partial(worlds.independent, n=n),
         (
             Method("default", claims, options=BASELINE),
             _other("normal", "normal", "short" if n < 1000 else "holds"),
@@ -122,14 +123,14 @@ def _independent(n: int) -> Iterable[Trial]:
     yield Trial(
         CASES,
         f"Brier scores of forecasts, resampled, n = {n}",
-        lambda rng: worlds.independent(rng, n),
+        partial(worlds.independent, n=n),
         (_other("bootstrap", "bootstrap", "short" if n < 1000 else "holds"),),
         share=0.125,
     )
     yield Trial(
         CASES,
         f"classes differ per case, n = {n}",
-        lambda rng: worlds.uneven(rng, n),
+        partial(worlds.uneven, n=n),
         (_default(interval("skill")),),
         share=0.5,
     )
@@ -140,20 +141,18 @@ def _cases() -> Iterable[Trial]:
         yield Trial(
             CASES,
             f"normal, n = {n}",
-            lambda rng, n=n: worlds.apart(rng, n, 0.25, shape="normal"),
+            partial(worlds.apart, n=n, difference=0.25, shape="normal"),
             (_default(),),
             harmless=n >= 30,
         )
     for n in (10, 20):
-        yield Trial(
-            CASES, f"Brier scores of forecasts, n = {n}", lambda rng, n=n: worlds.independent(rng, n), (_default(),)
-        )
+        yield Trial(CASES, f"Brier scores of forecasts, n = {n}", partial(worlds.independent, n=n), (_default(),))
     for n in (30, 100, 1000):
         yield from _independent(n)
     yield Trial(
         CASES,
         "log scores of forecasts, n = 200",
-        lambda rng: worlds.logarithmic(rng, 200),
+        partial(worlds.logarithmic, n=200),
         (_default(interval(), wrong_way()),),
         harmless=True,
     )
@@ -161,12 +160,12 @@ def _cases() -> Iterable[Trial]:
 
 def _skewed() -> Iterable[Trial]:
     for kind, n in product(("exponential", "log-normal(1)", "Pareto(1.5)"), (10, 20, 50, 200)):
-        yield Trial(SKEWED, f"{kind}, n = {n}", lambda rng, kind=kind, n=n: worlds.skewed(rng, n, kind), (_default(),))
+        yield Trial(SKEWED, f"{kind}, n = {n}", partial(worlds.skewed, n=n, kind=kind), (_default(),))
         if n < 200:
             yield Trial(
                 SKEWED,
                 f"{kind}, resampled, n = {n}",
-                lambda rng, kind=kind, n=n: worlds.skewed(rng, n, kind),
+                partial(worlds.skewed, n=n, kind=kind),
                 (_other("bootstrap", "bootstrap", "short"),),
                 share=0.125,
             )
@@ -174,7 +173,7 @@ def _skewed() -> Iterable[Trial]:
 
 def _rare() -> Iterable[Trial]:
     claims = (interval(), wrong_way(), unqualified("holds"))
-    yield Trial(RARE, "one event in fifty, n = 100", lambda rng: worlds.rare(rng, 100), (_default(interval("mean")),))
+    yield Trial(RARE, "one event in fifty, n = 100", partial(worlds.rare, n=100), (_default(interval("mean")),))
     for accuracy, rests, ns in (
         (0.97, (1e-3, 0.05), (50, 100, 200, 1000)),
         (0.995, (1e-4, 0.01), (100, 200, 500, 1000)),
@@ -184,16 +183,16 @@ def _rare() -> Iterable[Trial]:
             yield Trial(
                 RARE,
                 f"log, accuracy {accuracy}, rest {rests[0]:g} or {rests[1]:g}, n = {n}",
-                lambda rng, n=n, accuracy=accuracy, rests=rests: worlds.overconfident(rng, n, accuracy, rests),
+                partial(worlds.overconfident, n=n, accuracy=accuracy, rests=rests),
                 (_default(*claims),),
                 share=0.5 if n < 5000 else 0.25,
             )
-    for rate, ns in ((0.02, (50, 100, 200)), (0.002, (100, 500, 1000))):
-        for n in ns:
+    for rate, few in ((0.02, (50, 100, 200)), (0.002, (100, 500, 1000))):
+        for n in few:
             yield Trial(
                 RARE,
                 f'Brier, "never" against {rate:.1%}, n = {n}',
-                lambda rng, n=n, rate=rate: worlds.never(rng, n, rate),
+                partial(worlds.never, n=n, rate=rate),
                 (_default(*claims),),
                 share=0.5,
             )
@@ -201,7 +200,7 @@ def _rare() -> Iterable[Trial]:
         yield Trial(
             RARE,
             f"Brier, hard labels against Dirichlet(0.05), n = {n}",
-            lambda rng, n=n: worlds.hard(rng, n, 0.05),
+            partial(worlds.hard, n=n, sharpness=0.05),
             (_default(*claims),),
             share=0.5,
         )
@@ -212,7 +211,7 @@ def _weights() -> Iterable[Trial]:
         yield Trial(
             WEIGHTS,
             f"{kind}, {shape}, n = {n}",
-            lambda rng, kind=kind, shape=shape, n=n: worlds.weighted(rng, n, kind, shape),
+            partial(worlds.weighted, n=n, kind=kind, shape=shape),
             (_default(),),
             share=0.5,
         )
@@ -220,7 +219,7 @@ def _weights() -> Iterable[Trial]:
         yield Trial(
             WEIGHTS,
             f"log-normal(1), Brier scores of forecasts, n = {n}",
-            lambda rng, n=n: worlds.independent(rng, n, weighted=True),
+            partial(worlds.independent, n=n, weighted=True),
             (_default(interval(), interval("mean")),),
             share=0.5,
             harmless=n == 1000,
@@ -258,7 +257,7 @@ def _clustered(
     return Trial(
         CLUSTERS,
         f"{groups} clusters, {kind}, {shape}{more}",
-        lambda rng: worlds.clustered(rng, groups, kind, shape),
+        partial(worlds.clustered, groups=groups, kind=kind, shape=shape),
         methods,
         share,
         harmless,
@@ -269,7 +268,7 @@ def _time() -> Iterable[Trial]:
     yield Trial(
         TIME,
         "independent in time, n = 300",
-        lambda rng: worlds.apart(rng, 300, 0.0, timed=True),
+        partial(worlds.apart, n=300, difference=0.0, timed=True),
         (_default(), _other("hac", "hac", "short")),
         harmless=True,
     )
@@ -278,7 +277,7 @@ def _time() -> Iterable[Trial]:
         yield Trial(
             TIME,
             f"{kind}, n = {n}",
-            lambda rng, kind=kind, n=n: worlds.timed(rng, n, kind),
+            partial(worlds.timed, n=n, kind=kind),
             (_default(), *timed),
             share=0.5,
             harmless=n >= 300,
@@ -289,7 +288,7 @@ def _time() -> Iterable[Trial]:
         yield Trial(
             TIME,
             f"{kind}, n = {n}",
-            lambda rng, kind=kind, n=n: worlds.timed(rng, n, kind),
+            partial(worlds.timed, n=n, kind=kind),
             (_default(), *((_other(ALONE, "t", "fails"),) if n == 100 else ())),
             share=0.5,
         )
@@ -297,21 +296,21 @@ def _time() -> Iterable[Trial]:
         yield Trial(
             TIME,
             f"{kind}, resampled, n = {n}",
-            lambda rng, kind=kind, n=n: worlds.timed(rng, n, kind),
+            partial(worlds.timed, n=n, kind=kind),
             (_other("bootstrap", "bootstrap", "short"),),
             share=0.125,
         )
     yield Trial(
         TIME,
         "AR(1) 0.5, horizon 5, n = 100",
-        lambda rng: worlds.timed(rng, 100, "AR(1) 0.5"),
+        partial(worlds.timed, n=100, kind="AR(1) 0.5"),
         (Method("default", DIFFERENCE, tl.Inference(horizon=5)),),
         share=0.5,
     )
     yield Trial(
         TIME,
         "AR(1) 0.5, 300 time points of 5 cases",
-        lambda rng: worlds.timed(rng, 300, "AR(1) 0.5", cases=5),
+        partial(worlds.timed, n=300, kind="AR(1) 0.5", cases=5),
         (_default(), _other(ALONE, "t", "fails")),
         share=0.5,
         harmless=True,
@@ -333,9 +332,7 @@ def _crossed() -> Iterable[Trial]:
         yield Trial(
             CROSSED,
             name,
-            lambda rng, places=places, weeks=weeks, place=place, week=week, rho=rho: worlds.crossed(
-                rng, places, weeks, place, week, rho
-            ),
+            partial(worlds.crossed, places=places, weeks=weeks, place=place, week=week, rho=rho),
             (
                 _default(),
                 _other("clusters only", "auto", ignoring, "time"),
@@ -363,7 +360,7 @@ def _boards() -> Iterable[Trial]:
         yield Trial(
             BOARDS,
             f"{k} equal models, {kind}, n = {n}",
-            lambda rng, kind=kind, n=n, k=k: worlds.equals(rng, n, k, kind=kind),
+            partial(worlds.equals, n=n, k=k, kind=kind),
             (_default(*(whole if k > 2 else whole[:-2])),),
             share=0.5 if k <= 5 else 0.25,
         )
@@ -377,7 +374,7 @@ def _boards() -> Iterable[Trial]:
         yield Trial(
             BOARDS,
             f"{k} equal models, {kind}, n = {n}",
-            lambda rng, kind=kind, n=n, k=k: worlds.equals(rng, n, k, kind=kind),
+            partial(worlds.equals, n=n, k=k, kind=kind),
             (_default(stars(), ranks(), left_out()),),
             share=0.5 if k <= 5 else 0.125,
         )
@@ -389,7 +386,7 @@ def _boards() -> Iterable[Trial]:
         yield Trial(
             BOARDS,
             f"{name}, n = 100",
-            lambda rng, shifts=shifts: worlds.equals(rng, 100, len(shifts), behind=shifts),
+            partial(worlds.equals, n=100, k=len(shifts), behind=shifts),
             (_default(behind("holds"), at_once("holds"), ranks("holds"), left_out("holds"), wrong_way("holds")),),
             share=0.5 if len(shifts) <= 5 else 0.25,
         )
@@ -397,7 +394,7 @@ def _boards() -> Iterable[Trial]:
         yield Trial(
             BOARDS,
             f"{k} equal models in {groups} groups of 50",
-            lambda rng, k=k, groups=groups: worlds.grouped(rng, groups, 50, k),
+            partial(worlds.grouped, groups=groups, each=50, k=k),
             (_default(stars("holds")),),
             share=0.25,
         )
@@ -407,7 +404,7 @@ def _rounds(n: int) -> Trial:
     return Trial(
         MISSING,
         f"three rounds in ten missing, n = {n}",
-        lambda rng: worlds.rounds(rng, n),
+        partial(worlds.rounds, n=n),
         (_default(interval("relative"), interval("baseline skill")),),
         share=0.125,
     )
@@ -418,7 +415,7 @@ def _power(difference: float) -> Trial:
     return Trial(
         POWER,
         f"difference of {difference}, n = {n} by extra_units",
-        lambda rng: worlds.apart(rng, n, difference),
+        partial(worlds.apart, n=n, difference=difference),
         (_default(separates()),),
     )
 

@@ -261,6 +261,6 @@ def shares(found: Sequence[Found]) -> tuple[int, float, dict[Found, float]]:
     """How many data sets a claim is about, how often it is wrong, and each answer as a share of them."""
     counted = [one for one in found if one != "left out"]
     many = max(1, len(counted))
-    each = {what: counted.count(what) / many for what in set(counted)}
+    each: dict[Found, float] = {what: counted.count(what) / many for what in set(counted)}
     wrong = math.fsum(each.get(what, 0.0) for what in ("wrong", "below", "above"))
     return len(counted), wrong, each

@@ -221,17 +221,17 @@ _SENTENCES: dict[str, tuple[Sentence, ...]] = {
 _ABOUT = {
     CASES: "Two forecasters, one of whom knows the probabilities; or differences with normal noise.",
     SKEWED: "Differences between two models with a long tail; the first one has it.",
-    RARE: """The first model is the worse one: it is wrong as rarely as the second, but loses far more then. Where no such
-case is in the sample, it looks better in every one. Hard labels are compared with the distributions that they are the
-modes of. A lead is the sum of all differences in units of the largest loss that one more case could bring.""",
+    RARE: """The first model is the worse one: it is wrong as rarely as the second, but loses far more then. Where no
+such case is in the sample, it looks better in every one. Hard labels are compared with the distributions that they are
+the modes of. A lead is the sum of all differences in units of the largest loss that one more case could bring.""",
     WEIGHTS: "Weights that do not depend on the differences, whose mean is 0.1.",
     CLUSTERS: """Differences in a cluster share three tenths of their variance. Clusters have ten cases each, 2 to 20,
 log-normal sizes, one has half of all cases, or the r-th largest has 400/r.""",
     TIME: "Differences that depend on their past, one time point after the other.",
     CROSSED: """Every place has a case in every week; the standard deviations of the effects of places and of weeks are
 given, beside noise of 1.""",
-    BOARDS: """Statements about a whole board at once. Where models are equal, every confidence set must have all of them,
-and every rank interval all ranks.""",
+    BOARDS: """Statements about a whole board at once. Where models are equal, every confidence set must have all of
+them, and every rank interval all ranks.""",
     MISSING: "Four models, with intervals of relative skill and of skill over another.",
     POWER: "n is the number of cases that the leaderboard computes for a power of 80%.",
 }

@@ -68,7 +68,8 @@ def two(rng: Rng, difference: Floats, mean: float, *, spread: float = 1.0, **abo
 
 def noise(rng: Rng, size: Any, shape: str = "normal") -> Floats:
     """Of mean zero and variance one: normal, or skewed as an exponential distribution is."""
-    return rng.normal(size=size) if shape == "normal" else rng.exponential(size=size) - 1
+    drawn: Floats = rng.normal(size=size) if shape == "normal" else rng.exponential(size=size) - 1
+    return drawn
 
 
 # Independent cases
@@ -133,7 +134,7 @@ def uneven(rng: Rng, n: int) -> World:
 
 def apart(rng: Rng, n: int, difference: float, *, shape: str = "skewed", timed: bool = False) -> World:
     """Two models whose scores differ by noise of variance one around this difference."""
-    about = {"time": np.arange(n)} if timed else {}
+    about: dict[str, Any] = {"time": np.arange(n)} if timed else {}
     return two(rng, difference + noise(rng, n, shape), difference, **about)
 
 
@@ -263,7 +264,8 @@ def series(rng: Rng, n: int, k: int, kind: str) -> Floats:
     """
     if kind == "MA(4)":
         drawn = rng.normal(size=(k, n + 4))
-        return np.stack([drawn[:, i : n + i] for i in range(5)]).sum(axis=0) / np.sqrt(5)
+        summed: Floats = np.stack([drawn[:, i : n + i] for i in range(5)]).sum(axis=0) / np.sqrt(5)
+        return summed
     from scipy.signal import lfilter  # noqa: PLC0415
 
     name, _, shape = kind.partition(", ")
@@ -303,7 +305,7 @@ def equals(rng: Rng, n: int, k: int = 5, *, kind: str = "skewed", behind: Sequen
 
     `kind` is the shape of noise, or how it depends on the past.
     """
-    about, own = {}, np.zeros(0)
+    about: dict[str, Any] = {}
     if kind in ("normal", "skewed"):
         own = noise(rng, (k, n), kind)
     else:
