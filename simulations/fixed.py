@@ -173,6 +173,7 @@ def _skewed() -> Iterable[Trial]:
 
 def _rare() -> Iterable[Trial]:
     claims = (interval(), wrong_way(), unqualified("holds"))
+    bounded = Method("bounded", (interval(), wrong_way()), "bounded", "holds")
     yield Trial(RARE, "one event in fifty, n = 100", partial(worlds.rare, n=100), (_default(interval("mean")),))
     for accuracy, rests, ns in (
         (0.97, (1e-3, 0.05), (50, 100, 200, 1000)),
@@ -193,7 +194,7 @@ def _rare() -> Iterable[Trial]:
                 RARE,
                 f'Brier, "never" against {rate:.1%}, n = {n}',
                 partial(worlds.never, n=n, rate=rate),
-                (_default(*claims),),
+                (_default(*claims), bounded),
                 share=0.5,
             )
     for n in (10, 20, 30, 50):
@@ -201,7 +202,7 @@ def _rare() -> Iterable[Trial]:
             RARE,
             f"Brier, hard labels against Dirichlet(0.05), n = {n}",
             partial(worlds.hard, n=n, sharpness=0.05),
-            (_default(*claims),),
+            (_default(*claims), bounded),
             share=0.5,
         )
 
@@ -395,7 +396,7 @@ def _boards() -> Iterable[Trial]:
             BOARDS,
             f"{k} equal models in {groups} groups of 50",
             partial(worlds.grouped, groups=groups, each=50, k=k),
-            (_default(stars("holds")),),
+            (_default(stars("holds"), stars("holds", groups=True)),),
             share=0.25,
         )
 

@@ -146,14 +146,14 @@ def unqualified(expected: Expected | None = None) -> Claim:
     return Claim(f"of these, without a lead below {LEAD} largest losses", look, ALPHA, expected)
 
 
-def stars(expected: Expected | None = None) -> Claim:
-    """Any significant difference, over all cases or in any group, where all are equal."""
+def stars(expected: Expected | None = None, *, groups: bool = False) -> Claim:
+    """Any significant difference where all are equal: over all cases, or in any of the groups."""
 
     def look(world: World, board: tl.Leaderboard) -> Found:
-        parts = [board.pairwise, *(group.pairs for group in board.groups)]
+        parts = [group.pairs for group in board.groups] if groups else [board.pairwise]
         return "wrong" if any(significant(pair) for part in parts for pair in part) else "right"
 
-    return Claim(STARS, look, expected=expected)
+    return Claim(f"{STARS}{' in any group' if groups else ''}", look, expected=expected)
 
 
 def unadjusted(expected: Expected = "fails") -> Claim:
