@@ -167,7 +167,7 @@ def _skewed() -> Iterable[Trial]:
                 f"{kind}, resampled, n = {n}",
                 partial(worlds.skewed, n=n, kind=kind),
                 (_other("bootstrap", "bootstrap", "short"),),
-                share=0.125,
+                share=0.5,
             )
 
 
@@ -292,14 +292,6 @@ def _time() -> Iterable[Trial]:
             partial(worlds.timed, n=n, kind=kind),
             (_default(), *((_other(ALONE, "t", "fails"),) if n == 100 else ())),
             share=0.5,
-        )
-    for kind, n in product(("AR(1) 0.5", "MA(4)"), (50, 300)):
-        yield Trial(
-            TIME,
-            f"{kind}, resampled, n = {n}",
-            partial(worlds.timed, n=n, kind=kind),
-            (_other("bootstrap", "bootstrap", "short"),),
-            share=0.125,
         )
     yield Trial(
         TIME,

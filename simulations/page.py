@@ -83,13 +83,15 @@ def verdict(row: Row) -> str:
     """Holds, or the measured rate, in bold where it is far above; whether the output warns; what it does not say."""
     if not row.draws:
         return "no such data set"
+    if row.absent == 1:
+        return "refused"
     rate = f"{row.measured:.1%}"
     near = row.nominal < 0.5 and row.measured <= _most(ROOM * row.nominal, row.draws)
     said = "holds" if holds(row) else rate if near else f"**{rate}**"
     if not (holds(row) or near) and row.warned is not None:
         said += ", warned" if warns(row) else ", warned at times" if row.warned > 0 else ", not warned"
     if row.absent:
-        said += f"; {row.absent:.0%} without" if row.absent < 1 else "; refused"
+        said += f"; {row.absent:.1%} without"
     return said
 
 

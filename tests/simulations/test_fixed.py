@@ -273,5 +273,5 @@ def test_the_page_says_what_was_measured() -> None:
     assert "**50.0%**, not warned |" in text
     assert "1,234 ± 5" in text
     assert verdict(replace(odd, warned=1.0)) == "**50.0%**, warned"
-    assert verdict(replace(odd, measured=0.0, absent=0.25)) == "holds; 25% without"
+    assert verdict(replace(odd, measured=0.0, absent=0.25)) == "holds; 25.0% without"
     assert "{" not in page(rows, [counted], seed=0)
