@@ -70,17 +70,16 @@ def run(trial: Trial, draws: int, seed: int) -> list[Row]:
 
 def _row(trial: Trial, method: Method, claim: Claim, answers: list[Found], cautions: float) -> Row:
     draws, wrong, each = shares(answers)
-    sided = "below" in each or "above" in each
     return Row(
-        method.name,
+        method.label(claim),
         trial.setting,
         claim.text,
         claim.nominal,
         wrong,
         math.sqrt(wrong * (1 - wrong) / max(1, draws)),
         draws,
-        each.get("below", 0.0) if sided else None,
-        each.get("above", 0.0) if sided else None,
+        each.get("below", 0.0) if claim.sided else None,
+        each.get("above", 0.0) if claim.sided else None,
         each.get("absent", 0.0),
         cautions,
     )

@@ -45,6 +45,8 @@ class Claim:
     look: Callable[[World, tl.Leaderboard], Found]
     nominal: float = ALPHA
     expected: Expected | None = None  # where it is not that of the method
+    sided: bool = False  # an interval, which misses below or above
+    method: str = ""  # who claims it, where the comparison itself does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class Method:
     def expectation(self, claim: Claim) -> Expected:
         """Of one of its claims."""
         return claim.expected or self.expected
+
+    def label(self, claim: Claim) -> str:
+        """Who makes one of its claims."""
+        return claim.method or self.name
 
     def run(self, world: World) -> tl.Leaderboard | None:
         """The leaderboard; None where the method refuses these data."""
@@ -108,7 +114,7 @@ def interval(quantity: str = "difference", expected: Expected | None = None) -> 
     """Of the first model, or of its difference to the second."""
     of = {"difference": "", "baseline skill": " of skill over another", "relative": " of relative skill"}
     text = f"{MISSES}{of.get(quantity, f' of the {quantity}')}"
-    return Claim(text, lambda world, board: side(*_estimate(world, board, quantity)), expected=expected)
+    return Claim(text, lambda world, board: side(*_estimate(world, board, quantity)), expected=expected, sided=True)
 
 
 # Tests
@@ -166,7 +172,7 @@ def unadjusted(expected: Expected = "fails") -> Claim:
             else "right"
         )
 
-    return Claim("p of a single pair at most 5% between equal models", look, expected=expected)
+    return Claim(STARS, look, expected=expected, method="p of single pairs")
 
 
 # Statements about a whole board
@@ -207,7 +213,7 @@ def leader(expected: Expected = "short") -> Claim:
         mean = dict(zip(world.models, world.means, strict=True))
         return side(board[0].scores[world.rule].mean, mean[board[0].name])
 
-    return Claim("the leader's own mean is missed", look, expected=expected)
+    return Claim("the leader's own mean is missed", look, expected=expected, sided=True, method="t after selection")
 
 
 def ranks(expected: Expected | None = None) -> Claim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 
 from simulations.fixed import (
@@ -118,9 +119,10 @@ def _summary(fixed: Sequence[tuple[str, Row]]) -> str:
     for name, more in _SENTENCES.items():
         rows = [row for own, row in fixed if own == name]
         if rows:
-            said = [_section(rows)] + [text for text in (one(rows) for one in more) if text]
-            lines.append(f"- **{name}.** {' '.join(said)}")
-    return "\n".join([lines[0], "", *lines[1:]])
+            said = [_section(rows), *(one(rows) for one in more)]
+            lines.append(f"- **{name}.** {' '.join(text for text in said if text)}")
+    wrapped = (textwrap.fill(line, 118, subsequent_indent="  " * (at > 0)) for at, line in enumerate(lines))
+    return "\n".join(line if at else f"{line}\n" for at, line in enumerate(wrapped))
 
 
 def _overall(rows: Sequence[Row]) -> str:
@@ -212,12 +214,16 @@ _SENTENCES: dict[str, tuple[Sentence, ...]] = {
     ),
     BOARDS: (
         _range("Some pair of equal models differs significantly on {low} to {high} of all boards;", claim=STARS),
-        _range("by p values of single pairs on {low} to {high}.", claim="p of a single pair"),
+        _range("by p values of single pairs on {low} to {high}.", method="p of single pairs", claim=STARS),
         _range("The confidence set leaves out a best model in {low} to {high}.", claim="the confidence set"),
-        _range("The leader's own mean is missed in {low} to {high}: it was selected.", claim="the leader"),
+        _range(
+            "The leader's own mean is missed in {low} to {high}: it was selected.",
+            method="t after selection",
+            claim="the leader",
+        ),
     ),
     MISSING: (),
-    POWER: (),
+    POWER: (_range("Where 80% is asked for, {low} to {high} of all data sets separate the two.", claim="separates"),),
 }
 
 _ABOUT = {

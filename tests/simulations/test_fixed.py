@@ -50,14 +50,14 @@ def claims(trial: Trial) -> Iterator[tuple[Method, Claim]]:
 
 def told(trial: Trial, method: Method, claim: Claim) -> Row:
     """What the page of the documentation says about this claim."""
-    begins = f"| {trial.setting} | {method.name} | {claim.text} |"
+    begins = f"| {trial.setting} | {method.label(claim)} | {claim.text} |"
     (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(begins))
     *_, nominal, measured, below, above, warned, draws, _ = (cell.strip() for cell in line.strip("|").split("|"))
     assert nominal == f"{claim.nominal:.1%}".replace(".0%", "%")
     rate, error = map(_number, measured.split("±"))
     sides = [_number(cell) if cell else None for cell in (below, above, warned)]
     return Row(
-        method.name,
+        method.label(claim),
         trial.setting,
         claim.text,
         claim.nominal,
