@@ -327,13 +327,29 @@ def _crossed() -> Iterable[Trial]:
             partial(worlds.crossed, places=places, weeks=weeks, place=place, week=week, rho=rho),
             (
                 _default(),
-                _other("clusters only", "auto", ignoring, "time"),
+                _other("clusters only", "t", ignoring),
                 _other("time only", "auto", ignoring, "cluster"),
                 _other(ALONE, "t", "fails" if dependent else "holds", "cluster", "time"),
             ),
             share=0.25,
             harmless=not dependent,
         )
+
+    yield Trial(
+        CROSSED,
+        "30 clusters, even, normal, which are taken for groups only",
+        partial(worlds.as_groups, make=partial(worlds.clustered, groups=30, kind="even", shape="normal")),
+        (_other(ALONE, "auto", "promised"),),
+        share=0.05,
+    )
+    yield Trial(
+        CROSSED,
+        "30 groups of 10, independent",
+        partial(worlds.as_groups, make=partial(worlds.clustered, groups=30, kind="even", shape="normal", share=0.0)),
+        (_default(),),
+        share=0.05,
+        harmless=True,
+    )
 
 
 def _boards() -> Iterable[Trial]:

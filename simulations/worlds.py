@@ -6,8 +6,8 @@ s, so that any scores above zero are those of predictions, which go through `com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -247,11 +247,17 @@ def sizes_of(rng: Rng, groups: int, kind: str) -> Codes:
     return np.where(np.arange(groups) == 0, 10 * (groups - 1), 10)
 
 
-def clustered(rng: Rng, groups: int, kind: str = "2 to 20", shape: str = "skewed") -> World:
+def clustered(rng: Rng, groups: int, kind: str = "2 to 20", shape: str = "skewed", share: float = 0.3) -> World:
     """Differences in a cluster share three tenths of their variance."""
     units = np.repeat(np.arange(groups), sizes_of(rng, groups, kind))
     shared, own = noise(rng, groups, shape), noise(rng, len(units), shape)
-    return two(rng, 0.1 + np.sqrt(0.3) * shared[units] + np.sqrt(0.7) * own, 0.1, cluster=units)
+    return two(rng, 0.1 + np.sqrt(share) * shared[units] + np.sqrt(1 - share) * own, 0.1, cluster=units)
+
+
+def as_groups(rng: Rng, make: Callable[[Rng], World]) -> World:
+    """A world whose clusters are known as groups of cases, by which nobody says that they depend on each other."""
+    world = make(rng)
+    return replace(world, about={"group": world.about["cluster"]})
 
 
 # Time
@@ -317,10 +323,7 @@ def equals(rng: Rng, n: int, k: int = 5, *, kind: str = "skewed", behind: Sequen
 
 def grouped(rng: Rng, groups: int, each: int, k: int = 5) -> World:
     """Equally good models in every group of cases."""
-    world = equals(rng, groups * each, k)
-    return World(
-        world.models, world.outcomes, world.rule, world.means, about={"group": np.arange(groups * each) % groups}
-    )
+    return replace(equals(rng, groups * each, k), about={"group": np.arange(groups * each) % groups})
 
 
 # Missing rounds
