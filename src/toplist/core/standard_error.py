@@ -22,3 +22,19 @@ def standard_error(squares: Any, units: Any, total: Any = 1.0) -> Any:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.greater(units, 1), np.sqrt(robust_squares(squares, units)) / total, np.nan)
+
+
+def bell_mccaffrey(shares: Any) -> float:
+    """Degrees of freedom of the sum of c_g^2 / (1 - h_g) over clusters with these shares h_g of a mean.
+
+    By Bell and McCaffrey (2002), for cases that are independent: with M = D^(1/2) (diag(h) - h h') D^(1/2) and
+    D = diag(1 / (1 - h)) the trace is one, and that of M^2 is the sum of h_g^2 and of a_g a_k over g != k, with
+    a = h^2 / (1 - h).
+
+    >>> round(bell_mccaffrey(np.full(20, 0.05)), 9)
+    19.0
+    >>> round(bell_mccaffrey(np.array([0.5] + [0.5 / 19] * 19)), 1)
+    3.6
+    """
+    a = np.sort(shares * shares / (1 - shares))
+    return 1.0 / (float(shares @ shares) + 2 * float(a[1:] @ np.cumsum(a)[:-1]))
