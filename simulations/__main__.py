@@ -9,8 +9,8 @@ import sys
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
-from simulations import fixed, sequential
-from simulations.page import page, table
+from simulations import calibration, fixed, sequential
+from simulations.page import CALIBRATION, page, table
 from simulations.rows import Row
 
 DRAWS = 4_000
@@ -22,11 +22,17 @@ def measure(draws: int, seed: int, workers: int) -> tuple[list[tuple[str, Row]],
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         paths: Future[list[Row]] = pool.submit(sequential.rows, max(1, draws // _ONE_PATH), seed)
-        parts = [pool.submit(fixed.run_at, at, draws, seed) for at in range(len(fixed.TRIALS))]
-        for at, part in enumerate((*parts, paths)):
-            sys.stdout.write(table(part.result(), head=not at) + "\n")
+        parts = [
+            *((trial.section, fixed.run_at, at) for at, trial in enumerate(fixed.TRIALS)),
+            *((CALIBRATION, calibration.run_at, at) for at in range(len(calibration.TRIALS))),
+        ]
+        made = [(section, pool.submit(run, at, draws, seed)) for section, run, at in parts]
+        found: list[tuple[str, Row]] = []
+        for section, part in made:
+            sys.stdout.write(table(part.result(), head=not found) + "\n")
             sys.stdout.flush()
-        found = [(trial.section, row) for trial, part in zip(fixed.TRIALS, parts, strict=True) for row in part.result()]
+            found += [(section, row) for row in part.result()]
+        sys.stdout.write(table(paths.result(), head=False) + "\n")
         return found, paths.result()
 
 

@@ -25,6 +25,7 @@ from simulations.rows import Row
 _HEAD = """| setting | method | what is counted | should be | measured | below | above | warned | draws | |
 | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
 _ERRORS = 3  # Monte Carlo errors
+CALIBRATION = "Calibration"
 ROOM = 1.4  # 7% where 5% is claimed: how much more often a default method may err without a warning
 OFTEN, SELDOM = 0.9, 0.1  # how often to warn where a method errs more than that, and where there is nothing to warn of
 
@@ -223,6 +224,19 @@ _SENTENCES: dict[str, tuple[Sentence, ...]] = {
         ),
     ),
     MISSING: (),
+    CALIBRATION: (
+        _range(
+            "The test over clusters rejects calibrated lists in {low} to {high} of all data sets;",
+            method="test over clusters",
+            claim="rejects",
+        ),
+        _range(
+            "as if cases were independent, in {low} to {high}.",
+            method="test, as if cases were independent",
+            claim="rejects",
+        ),
+        _range("Intervals of gains by cross-validation miss {low} to {high}.", method="gain by cross-validation"),
+    ),
     POWER: (_range("Where 80% is asked for, {low} to {high} of all data sets separate the two.", claim="separates"),),
 }
 
@@ -241,6 +255,8 @@ given, beside noise of 1.""",
     BOARDS: """Statements about a whole board at once. Where models are equal, every confidence set must have all of
 them, and every rank interval all ranks.""",
     MISSING: "Four models, with intervals of relative skill and of skill over another.",
+    CALIBRATION: """Tests of calibration over clusters whose outcomes are correlated, differences between confidence and
+hit rate, and gains of recalibration by cross-validation against those in fresh cases.""",
     POWER: "n is the number of cases that the leaderboard computes for a power of 80%.",
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import t as student
-from simulations import worlds
+from simulations import calibration, worlds
 from simulations.fixed import TRIALS, Trial, run, run_at
 from simulations.methods import Claim, Method, interval, needed, shares, side
 from simulations.page import holds, page, promised, quiet, table, verdict, warns
@@ -109,7 +109,7 @@ def test_the_page_in_the_documentation_tells_of_every_trial(trial: Trial) -> Non
 
 
 def test_no_page_tells_of_a_trial_that_is_gone() -> None:
-    known = {trial.setting for trial in TRIALS}
+    known = {trial.setting for trial in (*TRIALS, *calibration.TRIALS)}
     text = PAGE.read_text(encoding="utf-8").partition("## Looking after every case")[0]
     lines = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
     assert set(lines) - {"setting", "---"} == known
