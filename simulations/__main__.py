@@ -14,6 +14,7 @@ from simulations.page import CALIBRATION, page, table
 from simulations.rows import Row
 
 DRAWS = 4_000
+_CHEAP = 2  # times as many for calibration, which takes less time
 _ONE_PATH = 4  # draws for one path of a sequence, which takes far longer than a comparison
 
 
@@ -23,10 +24,10 @@ def measure(draws: int, seed: int, workers: int) -> tuple[list[tuple[str, Row]],
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         paths: Future[list[Row]] = pool.submit(sequential.rows, max(1, draws // _ONE_PATH), seed)
         parts = [
-            *((trial.section, fixed.run_at, at) for at, trial in enumerate(fixed.TRIALS)),
-            *((CALIBRATION, calibration.run_at, at) for at in range(len(calibration.TRIALS))),
+            *((trial.section, fixed.run_at, at, draws) for at, trial in enumerate(fixed.TRIALS)),
+            *((CALIBRATION, calibration.run_at, at, _CHEAP * draws) for at in range(len(calibration.TRIALS))),
         ]
-        made = [(section, pool.submit(run, at, draws, seed)) for section, run, at in parts]
+        made = [(section, pool.submit(run, at, count, seed)) for section, run, at, count in parts]
         found: list[tuple[str, Row]] = []
         for section, part in made:
             sys.stdout.write(table(part.result(), head=not found) + "\n")
