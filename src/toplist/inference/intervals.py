@@ -383,7 +383,7 @@ def _within(found: Estimate, low: float, high: float) -> Estimate:
     """The interval without what lies beyond the bounds; the value stays in it, whatever rounding did to it.
 
     >>> _within(Estimate(0.5, -0.1, 1.1), 0.0, 1.0)
-    Estimate(value=0.5, low=0.0, high=1.0, reason='', error=None, p=None)
+    Estimate(value=0.5, low=0.0, high=1.0, reason='', error=None, p=None, freedom=None)
     """
     if found.low is None or found.high is None:
         return found

@@ -5,6 +5,7 @@ The text beside a type is the description of the field in the JSON schema (`topl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -25,6 +26,11 @@ class Estimate:
     reason: Annotated[str, "Why there is no interval; empty where there is one, or where none is made."] = ""
     error: Annotated[float | None, "The standard error; null where there is none."] = None
     p: Annotated[float | None, "Two-sided, that the true value is zero; null where there is none."] = None
+    freedom: Annotated[
+        float | None,
+        "Degrees of freedom of the t quantile that the interval is made with, infinite for a normal one; null where "
+        "there is no interval, or it is made in another way.",
+    ] = field(default=None, metadata=SPELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +49,44 @@ class RuleScore:
         Estimate | None, "One minus the mean score over that of the baseline, on the cases that both predict."
     ]
     difference: Annotated[
-        Estimate | None, "The mean paired difference to the leader on the cases of both; null for the leader."
+        Estimate | None,
+        "The mean paired difference to the leader on the cases of both, with an interval that holds for all tested "
+        "pairs under the rule at once (over all groups, in a group); p is that of this pair alone. Null for the "
+        "leader.",
     ]
     relative: Annotated[
         Estimate | None,
         "The geometric mean of the ratios of mean scores to all models, itself included, on the cases of both, where "
         "missing is pairwise; below 1 is better.",
     ]
+    adjusted_p: Annotated[
+        float | None,
+        "p of the difference by Holm's method over all tested pairs under the rule (over all groups, in a group); null "
+        "where there is none.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
     """How one model did: a row of a leaderboard."""
 
-    rank: Annotated[int | None, "Its place, 1 for the leader; null where it has fewer cases than min_cases."]
+    rank: Annotated[
+        int | None,
+        "Its place, 1 for the leader; models with the same score share a place. Null where it has fewer cases than "
+        "min_cases.",
+    ]
     name: Annotated[str, "The model, as it was named."]
     cases: Annotated[int, "Cases that it was scored on."]
     missing: Annotated[int, "Cases of the truth without a prediction."]
     invalid: Annotated[int, "Lists with a confidence below the proxy."]
     scores: Annotated[Mapping[str, RuleScore], "By the name of the rule, in the order of rules."]
     metrics: Annotated[Mapping[str, Estimate], "Means of accuracy and other metrics by name, without intervals."]
+    rank_interval: Annotated[
+        tuple[int, int] | None,
+        "One plus the number of models that are significantly better under the first rule, and the number of ranked "
+        "models less those that are significantly worse. All true ranks lie in their intervals at once, at the level "
+        "of the intervals. Null where it has no rank.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +96,11 @@ class Group:
     group: Annotated[str | None, "The group; null for all cases."]
     cases: Annotated[int, "Cases of the group."]
     rows: Annotated[tuple[ModelRow, ...], "The models, best first."]
+    pairs: Annotated[
+        tuple[Pair, ...],
+        "Every two models under every rule, on the cases of the group, adjusted for all groups and pairs; empty for "
+        "all cases, whose pairs are beside the groups.",
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +111,24 @@ class Pair:
     a: Annotated[str, "The one that stands higher."]
     b: Annotated[str, "The other."]
     cases: Annotated[int, "Cases that both predict."]
-    difference: Annotated[Estimate, "The mean score of a minus that of b: below zero, a is better."]
+    difference: Annotated[
+        Estimate, "The mean score of a minus that of b: below zero, a is better. Interval and p are of this pair alone."
+    ]
     adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
     extra_units: Annotated[
         int | None,
         "Extra units (cases, clusters, time points) that would separate the two 4 times in 5 if difference and "
         "spread stay as they are: 0 where they are separated; null where it cannot be said.",
     ]
+    simultaneous: Annotated[
+        Estimate, "The difference with an interval that holds for all tested pairs under this rule at once."
+    ] = Estimate(math.nan)
+    lead: Annotated[
+        float | None,
+        "The sum of the weighted differences in units of the largest loss that one more case could bring to the model "
+        "that leads: below 1, a single case could reverse the order. Null where there is no difference or no such "
+        "bound.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +264,11 @@ class Comparison:
     weight: Annotated[str | None, "What the weights are, empty if they have no name; null if there are none."] = None
     unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or time point."] = "case"
     units: Annotated[int, "How many units there are."] = 0
+    effective_units: Annotated[
+        float | None,
+        "What the units count like: the degrees of freedom plus one of the difference of the first two models, or of "
+        "the mean if there is one model; their number for cases of equal weight. Null where it is not known.",
+    ] = None
     truth_reading: Annotated[
         str,
         "How the truth was read: outcomes in a column, or a distribution per case. Empty for outcomes in memory.",
