@@ -49,7 +49,7 @@ def scipy_says(found: Any, level: float) -> tuple[float, float]:
 
 def sure(x: float, units: int = 2) -> Estimate:
     """What has no spread is what it is: the interval is a point, and zero is as likely as that all signs agree."""
-    return Estimate(x, x, x, error=0.0, p=1.0 if x == 0 else 2.0 ** (1 - units))
+    return Estimate(x, x, x, "", 0.0, 1.0 if x == 0 else 2.0 ** (1 - units), units - 1)
 
 
 def drawn(seed: int, n: int, *, columns: int = 1) -> Any:

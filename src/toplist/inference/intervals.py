@@ -48,7 +48,22 @@ def estimate(value: float, error: float, freedom: float, level: float) -> Estima
     (0.02, 1.98, 0.0455)
     """
     half = quantile(0.5 + level / 2, freedom) * error
-    return Estimate(value, value - half, value + half, error=error, p=two_sided(value, error, freedom))
+    return Estimate(value, value - half, value + half, "", error, two_sided(value, error, freedom), freedom)
+
+
+def widened(found: Estimate, level: float, within: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+    """The same estimate with its t interval at a higher level, ended at the bounds of what is estimated.
+
+    >>> widened(estimate(1.0, 0.5, 9.0, 0.95), 0.99) == estimate(1.0, 0.5, 9.0, 0.99)
+    True
+    """
+    if found.low is None or found.high is None:
+        return found
+    if found.error is None or found.freedom is None:
+        raise ValueError("this interval is not from a t quantile")
+    half = quantile(0.5 + level / 2, found.freedom) * found.error
+    low, high = min(found.low, found.value - half), max(found.high, found.value + half)
+    return _within(replace(found, low=low, high=high), *within)
 
 
 def quantile(p: float, freedom: float = math.inf) -> float:
@@ -102,6 +117,10 @@ class Intervals:
     _units: dict[int, UnitSums] = field(default_factory=dict, init=False, repr=False, compare=False)
     _draws: dict[int, UnitSums] = field(default_factory=dict, init=False, repr=False, compare=False)
     _clusters: dict[int, tuple[int, UnitSums]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _differences: dict[tuple[int, int, int], Estimate] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _levels: dict[float, Intervals] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # What is estimated
 
@@ -110,12 +129,32 @@ class Intervals:
         found = self._mean(rule, a, by_sums=self._by_sums)
         return found if self.bounds is None else _within(found, *self.bounds[rule])
 
-    def difference(self, rule: int, a: int, b: int) -> Estimate:
-        """The mean of score a minus score b on the cases of both.
+    def difference(self, rule: int, a: int, b: int, level: float | None = None) -> Estimate:
+        """The mean of score a minus score b on the cases of both, at a level of one's own if one is given.
 
         No interval and no test where all scores are the same; zero is in the interval and p is one where they are so
         up to the rounding of text.
         """
+        if (rule, a, b) not in self._differences:
+            self._differences[rule, a, b] = self._difference(rule, a, b)
+        found = self._differences[rule, a, b]
+        if level is None or level == self.level or found.low is None:
+            return found
+        if found.freedom is None or level < self.level:
+            return self._at(level).difference(rule, a, b)
+        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+        return widened(found, level, (low - high, high - low))
+
+    def _at(self, level: float) -> Intervals:
+        """The same at another level: nothing is drawn or added up twice."""
+        if level not in self._levels:
+            other = replace(self, level=level)
+            for mine, theirs in ((self._units, other._units), (self._draws, other._draws)):
+                theirs.update(mine)  # type: ignore[arg-type]
+            self._levels[level] = other
+        return self._levels[level]
+
+    def _difference(self, rule: int, a: int, b: int) -> Estimate:
         above, below = (self.tally.sums["infinite"][rule, p, q] for p, q in ((a, b), (b, a)))
         if above or below:
             return Estimate(math.inf if not below else -math.inf if not above else math.nan, reason=INFINITE)
@@ -168,7 +207,7 @@ class Intervals:
         if found.low is None or found.high is None:
             return Estimate(value, reason=found.reason)
         error = None if found.error is None else value * found.error
-        return Estimate(value, math.exp(found.low), math.exp(found.high), error=error, p=found.p)
+        return Estimate(value, math.exp(found.low), math.exp(found.high), "", error, found.p, found.freedom)
 
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many units the difference of a and b goes."""
@@ -376,7 +415,7 @@ def _moved(mean: Estimate, factor: float, freedom: float) -> Estimate:
         return Estimate(value, reason=mean.reason)
     low, high = sorted((1.0 + factor * mean.low, 1.0 + factor * mean.high))
     error = abs(factor) * mean.error
-    return Estimate(value, low, high, error=error, p=two_sided(value, error, freedom))
+    return Estimate(value, low, high, "", error, two_sided(value, error, freedom), freedom)
 
 
 def _within(found: Estimate, low: float, high: float) -> Estimate:
