@@ -25,15 +25,7 @@ from toplist.report.terminal import PAGE, page
 from toplist.report.text import Column, TextTable, count, listed, number_of, percent, plain
 
 SCHEMA = "toplist.plan/1"
-_COLUMNS = (
-    Column("first", "left", essential=True, heading=True),
-    Column("second", "left", essential=True, heading=True),
-    Column("units of the pilot"),
-    Column("standard error"),
-    Column("detectable"),
-    Column("needed", essential=True),
-    Column("upper limit"),
-)
+_FEW = 30  # units; with fewer, intervals are not to be relied upon
 _NO_ERROR = "its intervals do not come from a standard error"
 
 
@@ -80,18 +72,20 @@ class SamplePlan:
 
     def to_text(self, width: int | None = None) -> str:
         """A table of all pairs, and the plan in words."""
-        table = TextTable(
-            f"Units that find a difference of {self.smallest:g} in {self.rule}",
-            _COLUMNS,
-            tuple(map(_cells, self.pairs)),
-            notes=tuple(self.sentences()),
+        columns = (
+            Column("first", "left", essential=True, heading=True),
+            Column("second", "left", essential=True, heading=True),
+            *map(Column, (f"{self.unit}s", "standard error", "detectable")),
+            Column("needed", essential=True),
+            Column("upper limit"),
         )
+        title = f"{self.unit.capitalize()}s that find a difference of {self.smallest:g} in {self.rule}"
+        table = TextTable(title, columns, tuple(map(_cells, self.pairs)), notes=tuple(self.sentences()))
         return page(table, max(60, width or PAGE))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
-        found = {"schema": SCHEMA, **to_plain(self), "needed": self.needed, "needed_high": self.needed_high}
-        return dict(found)
+        return {"schema": SCHEMA, **to_plain(self), "needed": self.needed, "needed_high": self.needed_high}
 
     def sentences(self) -> list[str]:
         """The plan in words: what is needed, under which assumptions, and which pairs have no number."""
@@ -106,10 +100,12 @@ class SamplePlan:
         high = "" if self.needed_high is None else f" ({count(self.needed_high)} if the spread is at its upper limit)"
         found = f"{number_of(self.needed, self.unit)}{high} would find {by}, if that is the true difference"
         assumed = f"{self.unit}s like those of the pilot, with the same spread and the same dependence"
+        few = self.needed < _FEW
         return [
             f"{found}, {self.power:.0%} of the time at {level}, {family}.",
             f"This assumes {assumed}. The upper limit of the spread has a confidence of 80%.",
             "detectable is the smallest true difference that the pilot itself would have found as often.",
+            *([f"{_FEW - 1} {self.unit}s or fewer are too few for such intervals: plan for more."] if few else []),
             *lacking,
         ]
 

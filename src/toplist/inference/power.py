@@ -26,9 +26,8 @@ def power_of(effect: float, error: float, freedom: float, level: float) -> float
     edge, away = quantile(0.5 + level / 2, freedom), abs(effect) / error
     if freedom > _NORMAL:
         return float(ndtr(away - edge) + ndtr(-away - edge))
-    if away > 30 + edge:
-        return 1.0
-    return float(1 - nctdtr(freedom, away, edge) + nctdtr(freedom, away, -edge))
+    beyond = float(nctdtr(freedom, away, -edge))  # no number where it is too small for one
+    return float(1 - nctdtr(freedom, away, edge)) + (0.0 if math.isnan(beyond) else beyond)
 
 
 def detectable(error: float, freedom: float, level: float, power: float = POWER) -> float:
