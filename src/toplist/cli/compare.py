@@ -71,7 +71,6 @@ class CompareOptions(ScoringOptions, BoardOptions):
     report: Path | None = option(None, "Write everything on one HTML page, such as board.html.")
     title: str | None = option(None, "The title of the report.")
     detail: bool = option(False, "Every number, in more tables.")
-    confidence_set: bool = option(False, "The models among which the best one is.", rich_help_panel=_SURE)
     sequential: bool = option(
         False, "Intervals that hold at any time, for those who look often.", rich_help_panel=_SURE
     )
@@ -114,9 +113,6 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             progress=update,
             **reading,
         )
-        if options.confidence_set:
-            board.details(update)
-            board = replace(board, comparison=replace(board.comparison, confidence_set=board.confidence_set()))
         if options.sequential:
             board = replace(
                 board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
@@ -306,7 +302,7 @@ def _warnings(
     from toplist.evaluation.compare import spelled_in_files
     from toplist.inference.intervals import Intervals
     from toplist.inference.plausibility import warnings
-    from toplist.inference.ranking import ComparisonSpec, section
+    from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
     (source,) = plan.sources
@@ -327,7 +323,7 @@ def _warnings(
         cluster=None,
         time=None,
         sources=read.origins,
-        overall=section(None, tally, terms, Intervals(tally, 0.95)),
+        overall=ranked([(None, tally, Intervals(tally, 0.95))], terms)[0],
     )
     size = None if plan.space is None else plan.space.size
     return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))

@@ -30,7 +30,7 @@ from toplist.evaluation.stream import (
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.intervals import Intervals
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
-from toplist.inference.ranking import ComparisonSpec, pairs, sections
+from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import TIMED, Inference, InferenceSettings, as_inference
@@ -312,7 +312,6 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     )
     intervals = _intervals(question.scoring, scored)
     whole, groups = sections(tallies, terms, intervals)
-    sure = intervals(None, everything)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
     results = Comparison(
         rules=terms.rules,
@@ -331,9 +330,9 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         cluster=settings.cluster,
         time=settings.time,
         sources=read.origins,
-        overall=whole,
+        overall=replace(whole, pairs=()),
         groups=groups,
-        pairs=pairs(everything, terms, sure, [row.name for row in whole.rows], settings.level),
+        pairs=whole.pairs,
         seed=settings.seed if settings.method == "bootstrap" else None,
         unit=settings.unit,
         units=count,
@@ -342,7 +341,9 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         truth_repairs=read.truth_repairs,
     )
     found = warnings(results, everything, names, scored.size, scored.spelled)
-    return Leaderboard(replace(results, warnings=found), tallies, terms, sure, scored.cases, settings.seed, inputs)
+    chosen = confidence_set(results) if len(names) > 1 else None
+    results = replace(results, confidence_set=chosen, warnings=found)
+    return Leaderboard(results, tallies, terms, intervals(None, everything), scored.cases, settings.seed, inputs)
 
 
 def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
