@@ -63,8 +63,8 @@ class CompareOptions(ScoringOptions, BoardOptions):
     )
     missing: str = option(
         "error",
-        "Missing cases: error, common, pairwise or reject.",
-        choices=("error", "common", "pairwise", "reject"),
+        "Missing cases: error, common, pairwise, uniform, worst or baseline.",
+        choices=("error", "common", "pairwise", "uniform", "worst", "baseline"),
     )
     min_cases: int | None = option(None, "Rank only models with so many compared cases.")
     fail_if: tuple[str, ...] = option((), 'Exit with 3 if this holds, such as "new worse than old by 0.01".')
@@ -254,7 +254,7 @@ class ScoreOptions(ScoringOptions):
 
     output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
     keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
-    missing: str = option("error", "Missing cases: error, common or reject.", choices=("error", "common", "reject"))
+    missing: str = option("error", "Missing cases: error, common or uniform.", choices=("error", "common", "uniform"))
 
 
 @command(

@@ -81,9 +81,10 @@ def compare(
         For which k the top-k error is shown.
     baseline : str, optional
         The model to which the scores of the others are compared, as skill.
-    missing : {"error", "common", "pairwise", "reject"}, default "error"
+    missing : {"error", "common", "pairwise", "uniform", "worst", "baseline"}, default "error"
         What to do about cases that a model lacks: refuse them, keep the cases that all have, compare every two models
-        on the cases of both, or take an absent prediction for an empty list.
+        on the cases of both; or take a missing prediction for the uniform distribution (an empty list), for that of
+        the model that scored worst on the case, or for that of the baseline.
     min_cases : int, optional
         Models with fewer cases are shown below the others, without a rank.
     penalty : float, optional
@@ -217,6 +218,8 @@ def _question(
     """The arguments of `compare`, or an error that says what was expected."""
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
+    if missing == "baseline" and baseline is None:
+        raise TopListError(f"which model stands in for missing predictions? Name it with {argument('baseline')}.")
     if baseline is not None and not (isinstance(baseline, str) and baseline in names):
         raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
     chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
@@ -230,7 +233,7 @@ def _question(
         raise TopListError(f"k is at most {_MOST:,}, not {max(lengths)}.")
     due = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     least = None if min_cases is None else as_whole(min_cases, "min_cases", 1)
-    return _Question(names, ScoringSpec(chosen, lengths, due), labels, baseline, missing, least, inference)
+    return _Question(names, ScoringSpec(chosen, lengths, due, baseline), labels, baseline, missing, least, inference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +344,8 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         truth_repairs=read.truth_repairs,
     )
     found = warnings(results, everything, names, scored.size, scored.spelled)
+    if read.difficulty is not None:
+        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, count / max(1, read.compared))))
     chosen = confidence_set(results) if len(names) > 1 else None
     results = replace(results, confidence_set=chosen, warnings=found)
     return Leaderboard(results, tallies, terms, intervals(None, everything), scored.cases, settings.seed, inputs)

@@ -23,7 +23,7 @@ from toplist.io.sources import OpenTable
 from toplist.io.spill import BatchStore
 
 Places = NDArray[np.int64]
-MISSING = ("error", "common", "pairwise", "reject")
+MISSING = ("error", "common", "pairwise", "uniform", "worst", "baseline")
 _FEW = 20  # ids of a table that the first one lacks, to be shown or compared with
 _HEAD = 1000  # ids of the first table that these are compared with
 _PART = 1 << 15  # cases that are worked on at a time: their lists stay in the cache
