@@ -189,8 +189,10 @@ def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:
         ("pairwise", "Each model is scored on the cases it has"),
         (
             "uniform",
-            "A missing prediction counts as the uniform distribution, which is an empty list; filled in: gradient "
-            "boosting 12.",
+            (
+                "A missing prediction counts as the uniform distribution, which is an empty list; filled in: gradient "
+                "boosting 12."
+            ),
         ),
     ],
 )

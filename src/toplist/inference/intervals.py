@@ -231,8 +231,9 @@ class Intervals:
         found = self._adjusted[rule][a]
         if found is None:
             return None
-        if self.method in ("bootstrap", "wild", "bounded"):
-            return Estimate(found.estimate, reason=f"{self.method} intervals are not made for adjusted means")
+        if self.method in DRAWN or self._two_way:
+            how = "for cases that depend by cluster and in time" if self._two_way else f"by {self.method}"
+            return Estimate(found.estimate, reason=f"adjusted means have no intervals {how}")
         return self._from_units(rule, found, found.estimate)
 
     def units(self, rule: int, a: int, b: int) -> int:

@@ -34,9 +34,17 @@ class AdjustedMean(Estimand):
         """See `Estimand`."""
         return self.parts
 
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`: resamples would need a fit each."""
+        raise NotImplementedError
+
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         return self.shares
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        return float(abs(self.estimate) * self.shares.max() / self.shares.sum())
 
 
 def adjusted_means(matrix: ScoreMatrix, rule: int) -> list[AdjustedMean | None]:
