@@ -32,7 +32,7 @@ class Draws:
     values: Floats  # by code
 
     def dot(self, columns: Floats, squared: Floats | None = None) -> Floats:
-        """Sums of columns (units, columns) times the factors, then of others times their squares: a row for each draw."""
+        """Sums of columns (units, columns) times the factors, then of others times their squares, for each draw."""
         out = []
         step = max(1, _CELLS // max(1, self.codes.shape[1]))
         for at in range(0, len(self.codes), step):
