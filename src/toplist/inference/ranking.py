@@ -111,7 +111,7 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     nobody out; a model with infinite scores is out where another one has none on the cases of both.
     """
     chosen, own = results.rules[0] if rule is None else rule, results.level if level is None else level
-    names = [row.name for row in results.overall.rows if row.rank is not None]
+    names = [row.name for row in results.overall.rows if row.rank is not None and row.cases]
     found = [v for v in verdicts(results, chosen) if v.pair.a in names and v.pair.b in names]
     found = [judge(v.pair, own) for v in found]
     tested = [v.pair for v in found if v.tested]

@@ -13,7 +13,6 @@ from toplist.report.text import Column, TextTable
 _NUMBERS = re.compile(
     r"(?!\[)[-+0-9.,einf\[\] ]+\*?"
 )  # nothing in here is markup, and escapes would make it hard to read
-_RANGE = re.compile(r"[\d,]+-[\d,]+")
 _MARKDOWN = {c: f"\\{c}" for c in "\\`*_|[]~$#!"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -90,10 +89,8 @@ def _in_latex(text: str) -> str:
     text = text.strip()
     if text == NOTHING:
         return "--"
-    if _RANGE.fullmatch(text):
-        return text.replace("-", "--")
     if _NUMBERS.fullmatch(text):
-        return text.replace("-", "$-$")
+        return re.sub(r"(?<!\d)-", "$-$", text)  # after a digit it stands between two ranks
     return re.sub("-(?=-)", "-{}", "".join(_LATEX.get(c, c) for c in text))  # two hyphens would become one dash
 
 

@@ -238,7 +238,9 @@ def at_once(results: Comparison, section: Group, rule: str) -> str:
     where = f" in {number_of(len(results.groups), 'group')}" if grouped and len(results.groups) > 1 else ""
     if tested < 2:
         return f"with {level} intervals"
-    return f"with simultaneous {level} intervals for all {count(tested)} pairs{where}"
+    cut = any(0.0 in (pair.simultaneous.low, pair.simultaneous.high) for pair in own if pair.rule == rule)
+    ends = ", which end at zero where Holm's method finds more than they do" if cut else ""
+    return f"with simultaneous {level} intervals for all {count(tested)} pairs{where}{ends}"
 
 
 def stars(results: Comparison) -> str:

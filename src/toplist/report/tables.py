@@ -169,7 +169,8 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
             note = f"difference is the mean {header} score minus that of the leader, case by case, {held}"
             note += f"; {stars(results)}." if any(marked(results, firsts)) else "."
             cells = spans([score.difference for score in firsts], signed=True, marked=marked(results, firsts))
-            found += [(Column("difference", "left", essential=True, note=note), cells), *_ranks(results, rows)]
+            found.append((Column("difference", "left", essential=True, note=note), cells))
+    found += _ranks(results, rows)
     found += _skills(results, firsts, known(lambda score: score.skill))
     same = alike(results)
     found += [(column, cells) for column, cells in listing(results, rows) if column.header not in same]
