@@ -138,7 +138,8 @@ def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: An
     """How the models compare after every case, in the order that the board found."""
     from toplist.evaluation.monitor import monitor
 
-    truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.time)
+    time, found = inputs.columns.get("time") or board.comparison.time, board.comparison.cluster
+    truth = inputs.truth_with(time=time, cluster=inputs.columns.get("cluster") or (None if time else found))
     rule = board.comparison.rules[0]
     return monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 

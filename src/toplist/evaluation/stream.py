@@ -5,6 +5,7 @@ A collector takes what was scored: it adds it up, keeps it side by side, or both
 
 from __future__ import annotations
 
+import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -50,6 +51,7 @@ from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
+from toplist.scoring.bounds import highest_score
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule
 
@@ -171,6 +173,7 @@ class BatchScorer:
     sizes: str | None = None  # the column of the truth that says how many classes each case has
     watch: Callable[[ScoredBatch], None] | None = None
     cases: int = 0
+    highest: float = -math.inf  # a bound on the score of any outcome under the first rule
     repaired: Counter[str] = field(default_factory=Counter)
     truth_repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
@@ -185,8 +188,10 @@ class BatchScorer:
             raise in_file(error, truth) from None
         if self.watch is not None:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
+        highest = highest_score(lists, rule=spec.rules[0], penalty=spec.penalty)
         with self._lock:
             self.cases += len(batch)
+            self.highest = max(self.highest, highest)
             self.repaired.update(repairs_made(lists, batch))
         return made
 
@@ -252,6 +257,7 @@ class ReadSummary:
     compared: int
     truth: str = ""  # how the truth was read
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
+    highest: Mapping[str, float] = field(default_factory=dict)  # by model, a bound on scores under the first rule
 
 
 class Collector(ABC):
@@ -335,7 +341,8 @@ def _in_step(
     for scorer in scorers:
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
-    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired))
+    highest = {scorer.source.name: scorer.highest for scorer in scorers}
+    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired), highest)
 
 
 def _joined(
@@ -371,7 +378,8 @@ def _joined(
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
     mended = max((dict(scorer.truth_repaired) for scorer in scorers), key=lambda counts: sum(counts.values()))
-    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended)
+    highest = {scorer.source.name: scorer.highest for scorer in scorers}
+    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended, highest)
 
 
 def _in_order(plan: Plan, collector: Collector, stores: list[ScoreStore], progress: Progress) -> int:

@@ -364,7 +364,7 @@ def _groups(results: Comparison, shown: Shown, drawn: Drawn) -> Section:
 
 
 def _paths(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
-    yield "text", _ANYTIME.format(statements.assumed(results.paths))
+    yield "text", _ANYTIME.format(f"{statements.enough(results.paths[0])} {statements.assumed(results.paths)}")
     for i, path in enumerate(results.paths, 1):
         method = stripped(path.method)
         yield "sentences", statements.path_story(path, shown), "otherwise"
