@@ -213,8 +213,8 @@ def steps_of(times: Places | None, clusters: Places | None) -> tuple[Places | No
         if len(again):
             one, other = np.flatnonzero(starts & (clusters == clusters[again[0]]))[:2]
             raise TopListError(
-                f"a cluster begins at case {one} and goes on at case {other}, with other clusters between, but a step of "
-                "monitor is a cluster, and has to be over before the next begins. If no prediction uses outcomes of "
+                f"a cluster begins at case {one} and goes on at case {other}, with other clusters between, but a step "
+                "of monitor is a cluster, and has to be over before the next begins. If no prediction uses outcomes of "
                 "other clusters, sort the cases by cluster; if each outcome is known before the next prediction is "
                 f"made, leave out the clusters; otherwise name time points, {argument('time')}."
             )
