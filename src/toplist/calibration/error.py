@@ -15,7 +15,7 @@ from scipy.special import ndtri, stdtrit
 from toplist._arguments import as_probability, as_units, as_whole
 from toplist._typing import Floats
 from toplist.calibration.pairs import Of, View, calibration_pairs, view
-from toplist.core.standard_error import robust_squares
+from toplist.core.exact_sums import robust_squares
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_number
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, SpaceError, TopListError
@@ -29,7 +28,7 @@ from toplist.io.lists import filled, groups_of, in_time
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists
-from toplist.lists.outcomes import is_soft
+from toplist.lists.converters import is_soft
 from toplist.lists.space import show_size
 from toplist.report.export import to_plain
 from toplist.report.plot import Plot, paths
@@ -39,7 +38,7 @@ from toplist.report.text import count, plain
 from toplist.scoring.bounds import largest_loss, subtract
 from toplist.scoring.case_scores import Grouping
 from toplist.scoring.rules import Rule, as_rule, name_of
-from toplist.scoring.scores import score
+from toplist.scoring.scores import as_penalty, score
 
 SCHEMA = "toplist.monitor/1"
 
@@ -190,7 +189,7 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
         for judge, it, one in zip(judges, seen, found, strict=True)
     }
     times = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
-    many = "per case" if plan.space is None else show_size(plan.space.size)
+    many = plan.classes
     clusters = None if plan.cluster is None else _codes(groups_of(filled(truth, plan.cluster, "cluster")), len(truth))
     return AlignedModels(predicted, len(truth), many, *steps_of(times, clusters))
 
@@ -345,7 +344,6 @@ def monitor(
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
-    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
     request = ReadRequest.of(models, truth, read)
     for what, why in (
         ("weight", "bets are on differences of scores as they are: multiply none, or use compare"),
@@ -353,7 +351,7 @@ def monitor(
     ):
         if given(getattr(request.truth, what)) is not None:
             raise TopListError(f"{what} has no effect on monitor: {why}.")
-    scoring, tables = ScoringSpec((chosen,), (), penalty), as_tables(request, space)
+    scoring, tables = ScoringSpec((chosen,), (), as_penalty(penalty)), as_tables(request, space)
     if tables is None:
         held = from_memory(together(request, space, scoring))
     else:

@@ -5,7 +5,6 @@ The text beside a type is the description of the field in the JSON schema (`topl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -117,12 +116,15 @@ class Pair:
     adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
     extra_units: Annotated[
         int | None,
-        "Extra units (cases, clusters, time points) that would separate the two 4 times in 5 if difference and "
-        "spread stay as they are: 0 where they are separated; null where it cannot be said.",
+        "Extra units (cases, clusters) with which the interval for all pairs at once would exclude zero 4 times in 5, "
+        "if the true difference and spread are the observed ones: 0 where the difference is significant; null where "
+        "it cannot be said.",
     ]
     simultaneous: Annotated[
-        Estimate, "The difference with an interval that holds for all tested pairs under this rule at once."
-    ] = Estimate(math.nan)
+        Estimate,
+        "The difference with an interval that holds for all tested pairs under this rule at once (Bonferroni). Where "
+        "the difference is significant by Holm's method although that interval contains zero, it ends at zero.",
+    ]
     lead: Annotated[
         float | None,
         "The sum of the weighted differences in units of the largest loss that one more case could bring to the model "
@@ -133,16 +135,19 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceSet:
-    """The models among which the best one is, at a level of confidence (Hansen, Lunde and Nason 2011)."""
+    """The models that no other one is significantly better than: the best one is left out at most so often."""
 
     rule: Annotated[str, "The scoring rule."]
     level: Annotated[float, "The level of confidence."]
     members: Annotated[tuple[str, ...], "The models in it, best first."]
-    p: Annotated[Mapping[str, float], "Of each model: it is a member where p is above one minus the level."]
-    cases: Annotated[int, "Cases that all models have."]
-    method: Annotated[str, "How cases were drawn, and what that assumes."]
-    seed: Annotated[int | None, "Of the draws; null where nothing was drawn."] = None
-    reason: Annotated[str, "Why some or all have no p value of their own; empty where all have."] = ""
+    p: Annotated[
+        Mapping[str, float],
+        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none, "
+        "0 where infinite scores decide. It is a member where p is above one minus the level.",
+    ]
+    cases: Annotated[int, "Cases of the tested pair that has the fewest."]
+    method: Annotated[str, "How it was made."]
+    reason: Annotated[str, "Why there is no set, or which models or pairs were not tested; empty where all were."] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,16 +268,20 @@ class Comparison:
     overall: Annotated[Group, "The models over all cases."]
     groups: Annotated[tuple[Group, ...], "The models over each group of cases."] = ()
     pairs: Annotated[tuple[Pair, ...], "Every two models under every rule, over all cases."] = ()
-    confidence_set: Annotated[ConfidenceSet | None, "The model confidence set, where it was asked for."] = None
+    confidence_set: Annotated[ConfidenceSet | None, "The confidence set of the best under the first rule."] = None
     paths: Annotated[tuple[SequentialPath, ...], "Anytime-valid paths, where they were asked for."] = ()
     seed: Annotated[int | None, "Of what was drawn for the intervals; null where nothing was."] = None
     weight: Annotated[str | None, "What the weights are, empty if they have no name; null if there are none."] = None
-    unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or time point."] = "case"
+    unit: Annotated[
+        str,
+        "What is taken as independent, or follows in time: case, cluster or time point; time point where there are "
+        "clusters too.",
+    ] = "case"
     units: Annotated[int, "How many units there are."] = 0
     effective_units: Annotated[
         float | None,
         "What the units count like: the degrees of freedom plus one of the difference of the first two models, or of "
-        "the mean if there is one model; their number for cases of equal weight. Null where it is not known.",
+        "the mean if there is one model; their number for cases of equal weight. Null for time points.",
     ] = None
     truth_reading: Annotated[
         str,

@@ -12,8 +12,8 @@ from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopList, TopLists, as_lists, require_lists
-from toplist.lists.columns import row_sums
 from toplist.lists.labelsets import LabelSets
+from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Rule, as_rule
 from toplist.scoring.scores import BatchCases, penalise
 

@@ -57,7 +57,7 @@ def test_what_is_found_alone_but_not_among_many_gets_no_direction():
     assert accuses(said({"a": found}))
     text = said({f"m{i}": found for i in range(20)})
     assert not accuses(text)
-    assert "No sure sign of miscalibration among so many models" in text
+    assert "No significant miscalibration among so many models" in text
     assert "alone, " in text
 
 
