@@ -18,6 +18,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.score_sample import ArrayLosses, FileLosses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
     ReadSummary,
@@ -28,6 +29,7 @@ from toplist.evaluation.stream import (
     scores_of_files,
 )
 from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.diagnostics import ScoreSample, diagnose, with_leads
 from toplist.inference.intervals import Intervals
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
@@ -77,9 +79,10 @@ def compare(
         For which k the top-k error is shown.
     baseline : str, optional
         The model to which the scores of the others are compared, as skill.
-    missing : {"error", "common", "pairwise", "reject"}, default "error"
+    missing : {"error", "common", "pairwise", "uniform", "worst", "baseline"}, default "error"
         What to do about cases that a model lacks: refuse them, keep the cases that all have, compare every two models
-        on the cases of both, or take an absent prediction for an empty list.
+        on the cases of both; or take a missing prediction for the uniform distribution (an empty list), for that of
+        the model that scored worst on the case, or for that of the baseline.
     min_cases : int, optional
         Models with fewer cases are shown below the others, without a rank.
     penalty : float, optional
@@ -213,6 +216,8 @@ def _question(
     """The arguments of `compare`, or an error that says what was expected."""
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
+    if missing == "baseline" and baseline is None:
+        raise TopListError(f"which model stands in for missing predictions? Name it with {argument('baseline')}.")
     if baseline is not None and not (isinstance(baseline, str) and baseline in names):
         raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
     chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
@@ -222,9 +227,8 @@ def _question(
     if len(set(labels)) < len(labels):
         raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
     least = None if min_cases is None else as_whole(min_cases, "min_cases", 1)
-    return _Question(
-        names, ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty)), labels, baseline, missing, least, inference
-    )
+    spec = ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty), baseline)
+    return _Question(names, spec, labels, baseline, missing, least, inference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +245,8 @@ class _Scored:
     group: str | None
     cases: CaseReader
     spelled: Spelled
+    sample: ScoreSample
+    losses: ArrayLosses | FileLosses
 
 
 def _score_files(request: ReadRequest, space: Any, question: _Question, progress: Progress) -> _Scored:
@@ -251,7 +257,7 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
     plan = replace(plan, order=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
     with empty_set_explained(plan.sets):
-        tallies, panel, found = _of_files(plan, scoring, by_case, progress)
+        tallies, panel, kept, found = _of_files(plan, scoring, by_case, progress)
     size = None if plan.space is None else plan.space.size
     return _Scored(
         tallies,
@@ -264,6 +270,8 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
         plan.by,
         CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
         partial(spelled_in_files, plan),
+        kept.sample(settings),
+        FileLosses(plan, scoring, found.highest, kept.heaviest),
     )
 
 
@@ -286,6 +294,8 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         None if about.group is None else "group",
         CaseReader(lambda progress: from_memory(held), held.scores),
         partial(_spelled_in_memory, held),
+        of_arrays(held, sheets, settings),
+        ArrayLosses(held),
     )
 
 
@@ -337,10 +347,15 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,
     )
+    results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
     found = warnings(results, everything, names, scored.size, scored.spelled)
+    if read.difficulty is not None:
+        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, count / max(1, read.compared))))
+    sure = intervals(None, everything)
+    measured, doubts = diagnose(results, sure, names, scored.sample)
     chosen = confidence_set(results) if len(names) > 1 else None
-    results = replace(results, confidence_set=chosen, warnings=found)
-    return Leaderboard(results, tallies, terms, intervals(None, everything), scored.cases, settings.seed, inputs)
+    results = replace(results, confidence_set=chosen, warnings=(*found, *doubts), diagnostics=measured)
+    return Leaderboard(results, tallies, terms, sure, scored.cases, settings.seed, inputs)
 
 
 def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
@@ -359,13 +374,17 @@ def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Agg
 
 def _of_files(
     plan: Plan, scoring: ScoringSpec, by_case: bool, progress: Progress
-) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, ReadSummary]:
-    """Sums, scores side by side where they are needed, and what was read."""
+) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
+    """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
     if not by_case:
-        added, read = run(plan, scoring, lambda: SumCollector(plan), progress)
-        return added.tallies, None, read
-    found, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), MatrixCollector(plan)), progress)
-    return found.one.tallies, found.other.panel(), read
+        both, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), SampleCollector(plan)), progress)
+        return both.one.tallies, None, both.other, read
+
+    def collector() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
+        return TeeCollector(TeeCollector(SumCollector(plan), SampleCollector(plan)), MatrixCollector(plan))
+
+    found, read = run(plan, scoring, collector, progress)
+    return found.one.one.tallies, found.other.panel(), found.one.other, read
 
 
 def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:

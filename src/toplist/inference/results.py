@@ -58,6 +58,11 @@ class RuleScore:
         "The geometric mean of the ratios of mean scores to all models, itself included, on the cases of both, where "
         "missing is pairwise; below 1 is better.",
     ]
+    adjusted: Annotated[
+        Estimate | None,
+        "The mean score over all cases by two-way fixed effects (score = model + case), where missing is pairwise: it "
+        "assumes that models differ by the same amount on every case.",
+    ] = None
     adjusted_p: Annotated[
         float | None,
         "p of the difference by Holm's method over all tested pairs under the rule (over all groups, in a group); null "
@@ -128,8 +133,8 @@ class Pair:
     lead: Annotated[
         float | None,
         "The sum of the weighted differences in units of the largest loss that one more case could bring to the model "
-        "that leads: below 1, a single case could reverse the order. Null where there is no difference or no such "
-        "bound.",
+        "that leads: below 1, a single case could reverse the order. From 10 on it may be larger than given here. Null "
+        "where there is no significant difference under the first rule, or it was not computed.",
     ] = None
 
 
@@ -232,10 +237,25 @@ class BoardWarning:
     kind: Annotated[
         str,
         "What is doubtful: never listed, perfect, worse than uniform, below chance, same scores, leader beaten, leader "
-        "with few cases or little mass.",
+        "with few cases, little mass, rare losses, few clusters, few time points, dominant weights, skewed "
+        "differences, strong autocorrelation, seasonal or ignored dependence.",
     ]
     sentence: Annotated[str, "It in words, to be read after the names of the models."]
     models: Annotated[tuple[str, ...], "Whom it is about, in the order of the table."]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something that was measured about what the intervals rest on."""
+
+    kind: Annotated[str, "What was measured: skewness, autocorrelation or dependence."]
+    what: Annotated[str, "Of what: two models, or a column of the truth."]
+    value: Annotated[
+        float,
+        "The skewness of the differences; their first autocorrelation; or the standard error by that column in units "
+        "of the one in use.",
+    ]
+    sentence: Annotated[str, "It in words."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +312,9 @@ class Comparison:
     ] = field(default_factory=dict)
     warnings: Annotated[tuple[BoardWarning, ...], "Why the board may not be right: read these first."] = ()
     min_cases: Annotated[int | None, "Models with fewer compared cases are not ranked; null where all are."] = None
+    diagnostics: Annotated[
+        tuple[Diagnostic, ...], "What was measured about skewness and dependence of the leader's differences."
+    ] = ()
 
 
 KINDS = ("empty list", "hard label", "top list", "distribution")

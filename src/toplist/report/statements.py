@@ -56,7 +56,10 @@ _MISSING = {
     "error": "No prediction is missing",
     "common": "Only cases that every model has are compared",
     "pairwise": "Each model is scored on the cases it has, and compared on those that both have",
-    "reject": "A missing prediction counts as an empty list",
+    "uniform": "A missing prediction counts as the uniform distribution, which is an empty list",
+    "worst": "A missing prediction counts as that of the model that scored worst on the case, which assumes that it "
+    "would have been no better",
+    "baseline": "A missing prediction counts as that of the baseline, which assumes that it would have been as good",
 }
 _DIRECTIONS = {
     "over": "Overconfident in the first guess",
@@ -64,8 +67,9 @@ _DIRECTIONS = {
     "under": "Underconfident in the first guess",
     "mass under": "Underconfident in what is listed",
     "mixed": "Miscalibrated, but not in one direction",
-    "alone": "No significant miscalibration among so many models",
-    "none": "No sign of miscalibration",
+    "alone": "Not significantly miscalibrated among so many models",
+    "undecided": "Undecided, as the interval of a difference excludes zero and the test is not significant",
+    "none": "No evidence of miscalibration",
 }
 _STEP = (
     "A step is a {0}, with the sum of the differences of its cases, which may depend on each other in any way. "
@@ -746,10 +750,10 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
         if one.test is None or p is None or alone is None or found is None:
             continue
         key, how = str(found), f"p = {small(one.test.p)}"
-        if found == "none" and alone != "none":
+        if one.test.p <= SIGNIFICANT < p:
             key, how = "alone", f"{how} alone, {small(p)} among {number_of(len(tested), 'model')}"
-        gap = one.mass_bias if found.startswith("mass") else one.bias
-        groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)})"))
+        gap = one.mass_bias if found.startswith("mass") else one.biased if key == "undecided" else one.bias
+        groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)}{_detectable(gap, key)})"))
     said = [sentence(f"{_DIRECTIONS[key]}: ", *series(groups[key], 20), ".") for key in _DIRECTIONS if key in groups]
     many = f", also when adjusted by Holm's method for {number_of(len(tested), 'model')}," if len(tested) > 1 else ""
     means = f"p is that of the test of calibration; only what it finds at {percent(SIGNIFICANT)}{many} is called so."
@@ -771,6 +775,14 @@ def _bias(gap: CalibrationBias | None) -> str:
     value, low, high = (fixed(x, decimals([away]), signed=True) for x in (away.value, away.low, away.high))
     between = "" if gap.low is None else f", {percent(gap.level)} interval {low} to {high}"
     return f"; confidence {rate(gap.mean_confidence)}, right {rate(gap.hit_rate)}: difference {value}{between}"
+
+
+def _detectable(gap: CalibrationBias | None, key: str) -> str:
+    """The difference that would have been found, where there is no evidence of one."""
+    if key != "none" or gap is None or gap.detectable is None:
+        return ""
+    least = fixed(gap.detectable, decimals([Estimate(gap.difference, gap.low, gap.high)]))
+    return f"; {least} or more would have been found 4 times in 5"
 
 
 # Anytime-valid comparisons
