@@ -37,11 +37,11 @@ from toplist.lists import as_lists as as_lists
 from toplist.lists.labelsets import LabelSets as LabelSets
 from toplist.lists.space import ClassSpace as ClassSpace
 from toplist.report.versions import show_versions as show_versions
-from toplist.scoring.accuracy import accuracy as accuracy
-from toplist.scoring.accuracy import coverage as coverage
-from toplist.scoring.accuracy import ranks as ranks
-from toplist.scoring.accuracy import top_k_error as top_k_error
 from toplist.scoring.case_scores import CaseScores as CaseScores
+from toplist.scoring.case_scores import accuracy as accuracy
+from toplist.scoring.case_scores import coverage as coverage
+from toplist.scoring.case_scores import ranks as ranks
+from toplist.scoring.case_scores import top_k_error as top_k_error
 from toplist.scoring.rules import Brier as Brier
 from toplist.scoring.rules import Log as Log
 from toplist.scoring.rules import OneVsRest as OneVsRest

@@ -15,7 +15,8 @@ from scipy.special import ndtri, stdtrit
 from toplist._arguments import as_probability, as_units, as_whole
 from toplist._typing import Floats
 from toplist.calibration.pairs import Of, View, calibration_pairs, view
-from toplist.core.standard_error import bell_mccaffrey, robust_squares
+from toplist.core.degrees_of_freedom import bell_mccaffrey
+from toplist.core.exact_sums import robust_squares
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 
@@ -277,7 +278,7 @@ def calibration_bias(
     else:
         shares = np.bincount(unit) / n
         variance = float((sums * sums / (1.0 - shares)).sum()) / n**2 if units > 1 else math.inf
-        freedom = bell_mccaffrey(shares) if units > 1 else 0.0
+        freedom = bell_mccaffrey(shares, 1 - shares) if units > 1 else 0.0
     name, means = of if of == "listed" else seen.of, (float(seen.confidence.mean()), float(seen.hit.mean()))
     return bias_of(name, *means, max(variance, least), freedom, level, cases=n)
 

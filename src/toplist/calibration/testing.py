@@ -18,7 +18,7 @@ from toplist.calibration.error import CalibrationBias
 from toplist.calibration.pairs import MISSED, CalibrationPairs, OutcomeSampler, calibration_pairs, require_cases
 from toplist.errors import TopListError
 from toplist.lists import as_lists
-from toplist.lists.columns import row_sums
+from toplist.lists.validation import row_sums
 
 _SAME = 1e-13  # two ways to add up one number
 _WIDER = 1.25  # what the variance of 199 draws is multiplied by, because it may have come out too small

@@ -16,15 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-import toplist as tl
-from toplist.cli.command import PANELS, command, option
-from toplist.cli.errors import GATE, UsageError
-from toplist.cli.options import RULES, Inputs, Printing, Reads, require_named
-from toplist.cli.output import keep_freed_memory, print_changes, print_json, progress_bar, require_outputs
+from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, missing_option, option, require_named
+from toplist.cli.output import (
+    GATE,
+    UsageError,
+    keep_freed_memory,
+    print_changes,
+    print_json,
+    progress_bar,
+    require_outputs,
+)
 from toplist.inference.settings import Inference
+from toplist.io.options import MISSING
 from toplist.report.text import number_of, percent, visible
 
 if TYPE_CHECKING:
+    from toplist.evaluation.leaderboard import Leaderboard
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
     from toplist.inference.aggregates import Aggregates
     from toplist.inference.results import BoardWarning
@@ -39,7 +46,7 @@ class ScoringOptions(Printing):
 
     rule: tuple[str, ...] = option(
         ("brier", "log"),
-        "brier, log, spherical, zero-one, one-vs-rest; may be given several times. The first ranks.",
+        f"{', '.join(RULES)}; may be given several times. The first ranks.",
         choices=RULES,
         show_default="brier and log",
     )
@@ -61,17 +68,12 @@ class CompareOptions(ScoringOptions, BoardOptions):
     baseline: str | None = option(
         None, "The model that the others are compared with, as skill and by --sequential.", "-b"
     )
-    missing: str = option(
-        "error",
-        "Missing cases: error, common, pairwise or reject.",
-        choices=("error", "common", "pairwise", "reject"),
-    )
+    missing: str = missing_option()
     min_cases: int | None = option(None, "Rank only models with so many compared cases.")
     fail_if: tuple[str, ...] = option((), 'Exit with 3 if this holds, such as "new worse than old by 0.01".')
     report: Path | None = option(None, "Write everything on one HTML page, such as board.html.")
     title: str | None = option(None, "The title of the report.")
     detail: bool = option(False, "Every number, in more tables.")
-    confidence_set: bool = option(False, "The models among which the best one is.", rich_help_panel=_SURE)
     sequential: bool = option(
         False, "Intervals that hold at any time, for those who look often.", rich_help_panel=_SURE
     )
@@ -94,7 +96,8 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         raise UsageError("--sequential compares at least two files.")
     if options.title is not None and options.report is None:
         raise UsageError("--title goes with --report.")
-    ranked = tl.compare
+    from toplist.evaluation.compare import compare as ranked
+
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()  # for intervals, while files are read
     reading: Any = {
         "space": inputs.space,
@@ -114,9 +117,6 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             progress=update,
             **reading,
         )
-        if options.confidence_set:
-            board.details(update)
-            board = replace(board, comparison=replace(board.comparison, confidence_set=board.confidence_set()))
         if options.sequential:
             board = replace(
                 board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
@@ -134,11 +134,14 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         raise typer.Exit(GATE)
 
 
-def _paths(board: tl.Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
+def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
     """How the models compare after every case, in the order that the board found."""
-    truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.time)
+    from toplist.evaluation.monitor import monitor
+
+    time, found = inputs.columns.get("time") or board.comparison.time, board.comparison.cluster
+    truth = inputs.truth_with(time=time, cluster=inputs.columns.get("cluster") or (None if time else found))
     rule = board.comparison.rules[0]
-    return tl.monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
+    return monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
 
 def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence[str | Path]) -> None:
@@ -151,7 +154,7 @@ def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence
     require_outputs([*output, report], inputs)
 
 
-def print_board(board: tl.Leaderboard, *, json: bool, detail: bool = False) -> None:
+def print_board(board: Leaderboard, *, json: bool, detail: bool = False) -> None:
     """Print for people or for machines."""
     if json:
         typer.echo(board.to_json())
@@ -174,7 +177,7 @@ class Gate:
     b: str
     margin: float = 0.0
 
-    def holds(self, board: tl.Leaderboard) -> bool:
+    def holds(self, board: Leaderboard) -> bool:
         """Worse and better mean that the interval of the difference leaves no doubt; one without width never does."""
         found = board.difference(self.a, self.b)
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
@@ -194,7 +197,7 @@ class Gate:
             "may be better": maybe[1],
         }[self.how]
 
-    def describe(self, board: tl.Leaderboard) -> str:
+    def describe(self, board: Leaderboard) -> str:
         """The gate, with the numbers that decide it."""
         found, level = board.difference(self.a, self.b), percent(board.comparison.level)
         infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
@@ -258,7 +261,7 @@ class ScoreOptions(ScoringOptions):
 
     output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
     keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
-    missing: str = option("error", "Missing cases: error, common or reject.", choices=("error", "common", "reject"))
+    missing: str = missing_option([word for word in MISSING if word != "pairwise"])
 
 
 @command(
@@ -306,7 +309,7 @@ def _warnings(
     from toplist.evaluation.compare import spelled_in_files
     from toplist.inference.intervals import Intervals
     from toplist.inference.plausibility import warnings
-    from toplist.inference.ranking import ComparisonSpec, section
+    from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
     (source,) = plan.sources
@@ -327,7 +330,7 @@ def _warnings(
         cluster=None,
         time=None,
         sources=read.origins,
-        overall=section(None, tally, terms, Intervals(tally, 0.95)),
+        overall=ranked([(None, tally, Intervals(tally, 0.95))], terms)[0],
     )
     size = None if plan.space is None else plan.space.size
     return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
@@ -22,8 +22,8 @@ from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists
-from toplist.lists.concat import join
-from toplist.lists.outcomes import as_happened
+from toplist.lists.converters import as_happened
+from toplist.lists.operations import join
 from toplist.lists.space import ClassSpace
 
 T = TypeVar("T")
