@@ -177,7 +177,7 @@ class InferenceSettings:
             if self.ordered:
                 return (
                     f"stationary bootstrap percentile intervals over {many} in {self._sequence} {drawn}, which assume "
-                    f"assume that dependence fades and does not change over time,{_SEEN}"
+                    f"that dependence fades and does not change over time,{_SEEN}"
                 )
             kind = "paired" if self.cluster is None else "cluster"
             return f"{weights}{kind} bootstrap percentile intervals{over} {drawn}, which assume that {apart}"
