@@ -5,6 +5,7 @@ A collector takes what was scored: it adds it up, keeps it side by side, or both
 
 from __future__ import annotations
 
+import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -17,8 +18,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import allocate, disk_full_explained, temporary_folder
-from toplist._optional import need
+from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map
@@ -26,7 +26,7 @@ from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, merge, tally
 from toplist.inference.results import SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
-from toplist.io.align import MISSING, AlignedCases, Matched, OutOfStepError
+from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
 from toplist.io.encoding import ClassEncoder, has_integers
@@ -45,11 +45,13 @@ from toplist.io.lists import (
     require_outcomes,
     weights_of,
 )
+from toplist.io.options import MISSING
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
+from toplist.scoring.bounds import highest_score
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule
 
@@ -171,6 +173,7 @@ class BatchScorer:
     sizes: str | None = None  # the column of the truth that says how many classes each case has
     watch: Callable[[ScoredBatch], None] | None = None
     cases: int = 0
+    highest: float = -math.inf  # a bound on the score of any outcome under the first rule
     repaired: Counter[str] = field(default_factory=Counter)
     truth_repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
@@ -185,8 +188,10 @@ class BatchScorer:
             raise in_file(error, truth) from None
         if self.watch is not None:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
+        highest = highest_score(lists, rule=spec.rules[0], penalty=spec.penalty)
         with self._lock:
             self.cases += len(batch)
+            self.highest = max(self.highest, highest)
             self.repaired.update(repairs_made(lists, batch))
         return made
 
@@ -252,6 +257,7 @@ class ReadSummary:
     compared: int
     truth: str = ""  # how the truth was read
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
+    highest: Mapping[str, float] = field(default_factory=dict)  # by model, a bound on scores under the first rule
 
 
 class Collector(ABC):
@@ -335,7 +341,8 @@ def _in_step(
     for scorer in scorers:
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
-    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired))
+    highest = {scorer.source.name: scorer.highest for scorer in scorers}
+    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired), highest)
 
 
 def _joined(
@@ -371,7 +378,8 @@ def _joined(
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
     mended = max((dict(scorer.truth_repaired) for scorer in scorers), key=lambda counts: sum(counts.values()))
-    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended)
+    highest = {scorer.source.name: scorer.highest for scorer in scorers}
+    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended, highest)
 
 
 def _in_order(plan: Plan, collector: Collector, stores: list[ScoreStore], progress: Progress) -> int:
@@ -423,7 +431,7 @@ class SumCollector(Collector):
     ) -> dict[Hashable, Aggregates]:
         """See `Collector`."""
         plan = self.plan
-        clusters = None if plan.cluster is None or plan.missing == "pairwise" else plan.cluster
+        clusters = None if plan.ordered or plan.missing == "pairwise" else plan.cluster
         return tally(
             scored,
             present=present,
@@ -450,18 +458,19 @@ class MatrixCollector(Collector):
         self.plan = plan
         self.file = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
         self.shape: tuple[int, ...] = ()
-        self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "unit": [], "by": []}
+        self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "cluster": [], "time": [], "by": []}
 
     def __del__(self) -> None:
         self.file.close()  # what a panel maps of it stays
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `Collector`."""
-        plan, unit = self.plan, self.plan.order or self.plan.cluster
+        plan = self.plan
         columns = {
             "empty": _empty(scored, present),
             "weight": None if plan.weight is None else weights_of(truth, plan.weight),
-            "unit": None if unit is None else filled(truth, unit, "cluster" if plan.order is None else "time"),
+            "cluster": None if plan.cluster is None else filled(truth, plan.cluster, "cluster"),
+            "time": None if plan.order is None else filled(truth, plan.order, "time"),
             "by": None if plan.by is None else truth.extra[plan.by],
         }
         return side_by_side(scored, present), columns
@@ -482,22 +491,18 @@ class MatrixCollector(Collector):
             self.file.flush()
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None
+        clusters = clusters_in_order(_whole(found["cluster"])) if found["cluster"] else None
+        times = in_time(_whole(found["time"]), str(self.plan.order)) if found["time"] else None
         return ScoreMatrix(
             np.memmap(self.file, np.float64, "r").reshape(-1, *self.shape),
             one_if_alike(found["empty"]),
             np.concatenate(found["weight"]) if found["weight"] else None,
-            self._units(),
+            clusters if times is None else times,
             self.plan.ordered,
             None if by is None or by.codes is None else by.codes.astype(np.int64),
             () if by is None else tuple(by.keys),
+            None if times is None else clusters,
         )
-
-    def _units(self) -> NDArray[np.int64] | None:
-        parts = self.columns["unit"]
-        if not parts:
-            return None
-        whole = _whole(parts)
-        return clusters_in_order(whole) if self.plan.order is None else in_time(whole, self.plan.order)
 
 
 class ScoresCollector(Collector):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import are_codes, argument, quote, spelling_difference
 from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates
@@ -23,7 +23,7 @@ from toplist.inference.results import BoardWarning, Comparison
 from toplist.io.columns import plain
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
-from toplist.lists.checks.names import text
+from toplist.lists.checks.detect import text
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 

@@ -128,8 +128,8 @@ class Pair:
     lead: Annotated[
         float | None,
         "The sum of the weighted differences in units of the largest loss that one more case could bring to the model "
-        "that leads: below 1, a single case could reverse the order. Null where there is no difference or no such "
-        "bound.",
+        "that leads: below 1, a single case could reverse the order. From 10 on it may be larger than given here. Null "
+        "where there is no significant difference under the first rule, or it was not computed.",
     ] = None
 
 
@@ -152,43 +152,48 @@ class ConfidenceSet:
 
 @dataclass(frozen=True, slots=True)
 class SequentialPath:
-    """Two models looked at after every case: what may be said at any time, however often one looks.
+    """Two models looked at after every step: what may be said at any time, however often one looks.
 
-    The columns have one entry for each number of cases in `at`, which ends with all of them and skips some where
-    there are many.
+    A step is a case, a time point or a cluster. The columns have one entry for each number of steps in `at`, which ends
+    with all of them and skips some where there are many.
     """
 
     rule: Annotated[str, "The scoring rule."]
     candidate: Annotated[str, "The model that is looked at."]
     baseline: Annotated[str, "The one that it is compared with."]
-    level: Annotated[float, "The level of confidence, at all times at once."]
+    level: Annotated[float, "The level of confidence, at all times at once, and of all candidates together."]
     cases: Annotated[int, "All cases."]
-    at: Annotated[tuple[int, ...], "Numbers of cases, or time points, at which the path is given; the last is all."]
+    at: Annotated[tuple[int, ...], "Numbers of steps after which the path is given; the last is all."]
     mean: Annotated[
         tuple[float, ...],
-        "Mean difference so far, candidate minus baseline: below zero, the candidate is better; a case where both are "
-        "infinite counts nothing.",
+        "Mean difference over the cases so far, candidate minus baseline: below zero, the candidate is better; a case "
+        "where both are infinite counts nothing.",
     ]
-    low: Annotated[tuple[float, ...], "Where the confidence sequence begins; empty where there is none."]
-    high: Annotated[tuple[float, ...], "Where it ends."]
+    low: Annotated[
+        tuple[float, ...],
+        "Lower ends of the confidence sequence for the mean over the cases so far of the expected differences, each "
+        "given the past; infinite (null in JSON) where there is none, empty where there is no sequence at all.",
+    ]
+    high: Annotated[tuple[float, ...], "Upper ends."]
     log_evidence_better: Annotated[
         tuple[float, ...], "Log of the e-value against: the candidate was never better in expectation."
     ] = field(metadata=SPELLED)
     log_evidence_worse: Annotated[
         tuple[float, ...], "Log of the e-value against: the candidate was never worse in expectation."
     ] = field(metadata=SPELLED)
-    separated: Annotated[int | None, "After how many cases the sequence first excluded zero."]
+    separated: Annotated[int | None, "After how many steps the sequence first excluded zero."]
     shown_better: Annotated[
-        int | None, "After how many cases the first e-value first reached one over one minus the level."
+        int | None, "After how many steps the first e-value first reached the candidates over one minus the level."
     ]
     shown_worse: Annotated[int | None, "The same for the second."]
     method: Annotated[str, "How it was made, and what that assumes."]
-    reason: Annotated[str, "Why there is no sequence, or where no bet was possible; empty where all is well."] = ""
+    reason: Annotated[str, "Where there is no sequence, or no bet was possible; empty where all is well."] = ""
     unit: Annotated[
         str,
-        "What the path is looked at after, and what its numbers count: a time point is all cases with one value of the "
-        "time, with the mean of their differences.",
+        "What a step is: a case, a time point (all cases with one value of the time) or a cluster, with the sum of its "
+        "differences.",
     ] = "case"
+    candidates: Annotated[int, "Number of candidates that share the level."] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +232,25 @@ class BoardWarning:
     kind: Annotated[
         str,
         "What is doubtful: never listed, perfect, worse than uniform, below chance, same scores, leader beaten, leader "
-        "with few cases or little mass.",
+        "with few cases, little mass, rare losses, few clusters, few time points, dominant weights, skewed "
+        "differences, strong autocorrelation, seasonal or ignored dependence.",
     ]
     sentence: Annotated[str, "It in words, to be read after the names of the models."]
     models: Annotated[tuple[str, ...], "Whom it is about, in the order of the table."]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something that was measured about what the intervals rest on."""
+
+    kind: Annotated[str, "What was measured: skewness, autocorrelation or dependence."]
+    what: Annotated[str, "Of what: two models, or a column of the truth."]
+    value: Annotated[
+        float,
+        "The skewness of the differences; their first autocorrelation; or the standard error by that column in units "
+        "of the one in use.",
+    ]
+    sentence: Annotated[str, "It in words."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +287,16 @@ class Comparison:
     paths: Annotated[tuple[SequentialPath, ...], "Anytime-valid paths, where they were asked for."] = ()
     seed: Annotated[int | None, "Of what was drawn for the intervals; null where nothing was."] = None
     weight: Annotated[str | None, "What the weights are, empty if they have no name; null if there are none."] = None
-    unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or time point."] = "case"
+    unit: Annotated[
+        str,
+        "What is taken as independent, or follows in time: case, cluster or time point; time point where there are "
+        "clusters too.",
+    ] = "case"
     units: Annotated[int, "How many units there are."] = 0
     effective_units: Annotated[
         float | None,
         "What the units count like: the degrees of freedom plus one of the difference of the first two models, or of "
-        "the mean if there is one model; their number for cases of equal weight. Null where it is not known.",
+        "the mean if there is one model; their number for cases of equal weight. Null for time points.",
     ] = None
     truth_reading: Annotated[
         str,
@@ -283,6 +307,9 @@ class Comparison:
     ] = field(default_factory=dict)
     warnings: Annotated[tuple[BoardWarning, ...], "Why the board may not be right: read these first."] = ()
     min_cases: Annotated[int | None, "Models with fewer compared cases are not ranked; null where all are."] = None
+    diagnostics: Annotated[
+        tuple[Diagnostic, ...], "What was measured about skewness and dependence of the leader's differences."
+    ] = ()
 
 
 KINDS = ("empty list", "hard label", "top list", "distribution")

@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from toplist._optional import load
+from toplist._files import load
 from toplist.inference.results import Comparison, Estimate, RuleScore
 from toplist.scoring.case_scores import metrics_for
 

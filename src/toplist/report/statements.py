@@ -64,13 +64,20 @@ _DIRECTIONS = {
     "under": "Underconfident in the first guess",
     "mass under": "Underconfident in what is listed",
     "mixed": "Miscalibrated, but not in one direction",
-    "alone": "No significant miscalibration among so many models",
-    "none": "No sign of miscalibration",
+    "alone": "Not significantly miscalibrated among so many models",
+    "undecided": "Undecided, as the interval of a difference excludes zero and the test is not significant",
+    "none": "No evidence of miscalibration",
 }
+_STEP = (
+    "A step is a {0}, with the sum of the differences of its cases, which may depend on each other in any way. "
+    "Assumed: no prediction uses outcomes of its own {0}, and the outcomes of each {0} are known before the "
+    "predictions of the next are made, or are independent of them."
+)
 _ASSUMED = {
-    "case": "All this takes for granted that the outcome of each case is known before the next prediction is made.",
-    "time point": "Cases share time points, so that a step is a time point, with the mean of its differences. All this "
-    "takes for granted that the outcomes of each time point are known before the predictions of the next are made.",
+    "case": "Assumed: the outcome of each case is known before the next prediction is made, or is independent of it. "
+    "Cases that are predicted together and share luck need one time point, or one cluster.",
+    "time point": _STEP.format("time point"),
+    "cluster": _STEP.format("cluster"),
 }
 
 
@@ -740,10 +747,10 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
         if one.test is None or p is None or alone is None or found is None:
             continue
         key, how = str(found), f"p = {small(one.test.p)}"
-        if found == "none" and alone != "none":
+        if one.test.p <= SIGNIFICANT < p:
             key, how = "alone", f"{how} alone, {small(p)} among {number_of(len(tested), 'model')}"
-        gap = one.mass_bias if found.startswith("mass") else one.bias
-        groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)})"))
+        gap = one.mass_bias if found.startswith("mass") else one.biased if key == "undecided" else one.bias
+        groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)}{_detectable(gap, key)})"))
     said = [sentence(f"{_DIRECTIONS[key]}: ", *series(groups[key], 20), ".") for key in _DIRECTIONS if key in groups]
     many = f", also when adjusted by Holm's method for {number_of(len(tested), 'model')}," if len(tested) > 1 else ""
     means = f"p is that of the test of calibration; only what it finds at {percent(SIGNIFICANT)}{many} is called so."
@@ -767,6 +774,14 @@ def _bias(gap: CalibrationBias | None) -> str:
     return f"; confidence {rate(gap.mean_confidence)}, right {rate(gap.hit_rate)}: difference {value}{between}"
 
 
+def _detectable(gap: CalibrationBias | None, key: str) -> str:
+    """The difference that would have been found, where there is no evidence of one."""
+    if key != "none" or gap is None or gap.detectable is None:
+        return ""
+    least = fixed(gap.detectable, decimals([Estimate(gap.difference, gap.low, gap.high)]))
+    return f"; {least} or more would have been found 4 times in 5"
+
+
 # Anytime-valid comparisons
 
 
@@ -785,19 +800,28 @@ def ending(path: SequentialPath) -> Estimate:
 
 
 def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
-    """What was shown and when, without a full stop: who was better at some time, and who on average."""
-    a, b = path.candidate, path.baseline
-    found = [(path.shown_better, a, b, "at some time"), (path.shown_worse, b, a, "at some time")]
-    if path.separated is not None:
-        mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
-        found.append((path.separated, *((a, b) if mean < 0 else (b, a)), "on average"))
+    """What is significant and since when, without a full stop: who was better in some step, and who on average."""
+    a, b, unit = shown[path.candidate], shown[path.baseline], path.unit
+    ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
     said = [
-        sentence(f"after {_steps(when, path)} ", shown[one], " was shown to be better than ", shown[other], f" {how}")
-        for when, one, other, how in found
+        sentence(
+            f"after {_steps(when, path)} there is significant evidence that ",
+            *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
+        )
+        for when, one, other in ever
         if when is not None
     ]
+    if len(said) == 2:
+        both = "; so the sign of the expected difference changed over time, or one of these two statements is an error"
+        said = [sentence(said[0], ", and ", said[1], both)]
+    if path.separated is not None:
+        mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
+        one, other = (a, b) if mean < 0 else (b, a)
+        start = sentence(f"after {_steps(path.separated, path)} ", one, " is significantly better than ", other)
+        what = f" on average over the cases so far, by expected scores given what was known before each {unit}"
+        said.append(sentence(start, what))
     last = path.at[-1] if path.at else 0
-    return said or [sentence("no difference to ", shown[b], f" is shown in {_steps(last, path)}")]
+    return said or [sentence("no significant difference to ", b, f" in {_steps(last, path)}")]
 
 
 def _steps(n: int, path: SequentialPath) -> str:
@@ -826,27 +850,40 @@ def conclusions(path: SequentialPath) -> list[str]:
 
 def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
     """All candidates against one baseline under one rule, with a sentence for each that says what may be concluded."""
-    first, timed = paths[0], any(path.unit == "time point" for path in paths)
-    level = percent(first.level)
+    first, level = paths[0], percent(paths[0].level)
+    unit = next((path.unit for path in paths if path.unit != "case"), None)
     columns = (
         Column("candidate", "left", essential=True, heading=True),
         Column("cases"),
-        *([Column("time points")] if timed else []),
+        *([Column(f"{unit}s")] if unit else []),
         Column(f"mean difference, {level}", "left", essential=True),
         Column("e better"),
         Column("e worse"),
     )
     rows = tuple(
         (
-            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if timed else [])),
+            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if unit else [])),
             *(shown, e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
         )
         for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
     )
     title = f"Against {plain(first.baseline)} by {plain(first.rule)}, however often one looks"
     said = [said for path in paths for said in conclusions(path)]
-    enough = f"Below zero the candidate is better; an e-value of {1 / (1 - first.level):.4g} shows it at {level}."
-    return TextTable(title, columns, rows, (*said, enough, assumed(paths)))
+    return TextTable(
+        title, columns, rows, (*said, f"Below zero the candidate is better. {enough(first)}", assumed(paths))
+    )
+
+
+def enough(path: SequentialPath) -> str:
+    """What is significant: the e-value that is needed, what may err how often, and for how many candidates together."""
+    err, many = percent(1 - path.level), path.candidates
+    each = "each direction is in error" if many == 1 else f"each direction is in error for any of {many} candidates"
+    also = "" if many == 1 else f" All {many} intervals hold together at {percent(path.level)}."
+    needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
+    return (
+        f"{needed}: {each} with probability at most {err}, however often one looks.{also} Statements are about the "
+        "cases so far, not about later ones."
+    )
 
 
 def e_value(log: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from toplist._optional import load
+from toplist._files import load
 from toplist.inference.results import Comparison
 from toplist.report.tables import GAP, details, fit, tables, widths
 from toplist.report.text import TextTable, pad, wrap

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from toplist._files import require_place, write_bytes
-from toplist._optional import load
+from toplist._files import load, require_place, write_bytes
 from toplist.inference.results import Comparison, ConfidenceSet, FileRecord, Group, ModelDetails, Pair
 from toplist.report import plot, statements
 from toplist.report.html import leaderboard, tables
@@ -365,7 +364,7 @@ def _groups(results: Comparison, shown: Shown, drawn: Drawn) -> Section:
 
 
 def _paths(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
-    yield "text", _ANYTIME.format(statements.assumed(results.paths))
+    yield "text", _ANYTIME.format(f"{statements.enough(results.paths[0])} {statements.assumed(results.paths)}")
     for i, path in enumerate(results.paths, 1):
         method = stripped(path.method)
         yield "sentences", statements.path_story(path, shown), "otherwise"
