@@ -188,8 +188,9 @@ def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
     if len(results.overall.rows) < 2:
         return []
     note = (
-        "ranks is the rank interval: 1 plus the number of models that are significantly better, to the number of models less those "
-        f"that are significantly worse; at {percent(results.level)} all true ranks are in their intervals at once."
+        "ranks is the rank interval: 1 plus the number of models that are significantly better, to the number of "
+        f"models less those that are significantly worse; at {percent(results.level)} all true ranks are in their "
+        "intervals at once."
     )
     return [(Column("ranks", note=note), rank_intervals(rows))]
 
