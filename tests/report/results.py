@@ -269,7 +269,7 @@ BRIER = (0.31424, 0.31655, 0.35121, 0.40119, 0.52345)
 LOG = (0.61218, 0.60944, 0.70112, 0.93345, math.inf)
 
 
-def example(*, groups: bool = True, missing: str = "reject", reference: str | None = "random forest") -> Comparison:
+def example(*, groups: bool = True, missing: str = "uniform", reference: str | None = "random forest") -> Comparison:
     """A leaderboard as people have them: five models of 12,000 cases, two rules, two groups."""
     overall, *sections = (
         _example_section(None, 12_000, 0.0),
@@ -413,7 +413,7 @@ def drawn(
     apart: float = 1.0,
     seed: int = 1,
     level: float = 0.95,
-    missing: str = "reject",
+    missing: str = "uniform",
     reference: str | None = None,
     paths: int = 1,
 ) -> Comparison:

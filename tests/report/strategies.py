@@ -170,7 +170,7 @@ def results(draw: st.DrawFn) -> Comparison:
         classes=draw(st.sampled_from(["3", "3 to 5", "2**10000", "infinitely many"]) | names),
         cases=draw(counts),
         compared=draw(counts),
-        missing=draw(st.sampled_from(["error", "common", "pairwise", "reject"])),
+        missing=draw(st.sampled_from(["error", "common", "pairwise", "uniform"])),
         weighted=draw(st.booleans()),
         baseline=draw(st.none() | names),
         penalty=draw(st.none() | st.floats(0, 1e6)),

@@ -187,7 +187,13 @@ def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:
         ("error", "No prediction is missing"),
         ("common", "Only cases that every model has are compared"),
         ("pairwise", "Each model is scored on the cases it has"),
-        ("reject", "A missing prediction counts as an empty list; filled in: gradient boosting 12."),
+        (
+            "uniform",
+            (
+                "A missing prediction counts as the uniform distribution, which is an empty list; filled in: gradient "
+                "boosting 12."
+            ),
+        ),
     ],
 )
 def test_notes_say_what_was_done_about_missing_predictions(missing: str, sentence: str) -> None:

@@ -346,7 +346,7 @@ class ScoreOptions(ScoringOptions):
 
     output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
     keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
-    missing: str = missing_option([word for word in MISSING if word != "pairwise"])
+    missing: str = missing_option((*MISSING[:2], "uniform"))
 
 
 @command(

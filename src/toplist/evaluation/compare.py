@@ -79,9 +79,10 @@ def compare(
         For which k the top-k error is shown.
     baseline : str, optional
         The model to which the scores of the others are compared, as skill.
-    missing : {"error", "common", "pairwise", "reject"}, default "error"
+    missing : {"error", "common", "pairwise", "uniform", "worst", "baseline"}, default "error"
         What to do about cases that a model lacks: refuse them, keep the cases that all have, compare every two models
-        on the cases of both, or take an absent prediction for an empty list.
+        on the cases of both; or take a missing prediction for the uniform distribution (an empty list), for that of
+        the model that scored worst on the case, or for that of the baseline.
     min_cases : int, optional
         Models with fewer cases are shown below the others, without a rank.
     penalty : float, optional
@@ -215,6 +216,8 @@ def _question(
     """The arguments of `compare`, or an error that says what was expected."""
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
+    if missing == "baseline" and baseline is None:
+        raise TopListError(f"which model stands in for missing predictions? Name it with {argument('baseline')}.")
     if baseline is not None and not (isinstance(baseline, str) and baseline in names):
         raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
     chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
@@ -224,9 +227,8 @@ def _question(
     if len(set(labels)) < len(labels):
         raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
     least = None if min_cases is None else as_whole(min_cases, "min_cases", 1)
-    return _Question(
-        names, ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty)), labels, baseline, missing, least, inference
-    )
+    spec = ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty), baseline)
+    return _Question(names, spec, labels, baseline, missing, least, inference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +349,8 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     )
     results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
     found = warnings(results, everything, names, scored.size, scored.spelled)
+    if read.difficulty is not None:
+        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, count / max(1, read.compared))))
     sure = intervals(None, everything)
     measured, doubts = diagnose(results, sure, names, scored.sample)
     chosen = confidence_set(results) if len(names) > 1 else None

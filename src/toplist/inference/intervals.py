@@ -32,6 +32,7 @@ from toplist.inference.long_run_variance import (
     usual_lag,
     usual_waves,
 )
+from toplist.inference.missing import AdjustedMean, adjusted_means
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import ScoreMatrix, UnitSums
 from toplist.inference.settings import DRAWN, DRAWS, TIMED, IntervalMethod
@@ -127,6 +128,7 @@ class Intervals:
         default_factory=dict, init=False, repr=False, compare=False
     )
     _persistent: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _adjusted: dict[int, list[AdjustedMean | None]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _levels: dict[float, Intervals] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # What is estimated
@@ -218,6 +220,21 @@ class Intervals:
             return Estimate(value, reason=found.reason)
         error = None if found.error is None else value * found.error
         return Estimate(value, math.exp(found.low), math.exp(found.high), "", error, found.p, found.freedom)
+
+    def adjusted(self, rule: int, a: int) -> Estimate | None:
+        """The mean score over all cases by two-way fixed effects; None where models share no cases."""
+        if self.matrix is None:
+            return None
+        if rule not in self._adjusted:
+            matrix = replace(self.matrix, units=None) if self._timeless else self.matrix
+            self._adjusted[rule] = adjusted_means(matrix, rule)
+        found = self._adjusted[rule][a]
+        if found is None:
+            return None
+        if self.method in DRAWN or self._two_way:
+            how = "for cases that depend by cluster and in time" if self._two_way else f"by {self.method}"
+            return Estimate(found.estimate, reason=f"adjusted means have no intervals {how}")
+        return self._from_units(rule, found, found.estimate)
 
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many units the difference of a and b goes."""

@@ -398,6 +398,7 @@ def _rule_score(
         baseline_skill=None if terms.baseline is None else intervals.baseline_skill(r, a, terms.baseline),
         difference=None if to_leader is None else _flipped(to_leader.simultaneous),
         relative=relative,
+        adjusted=intervals.adjusted(r, a) if terms.pairwise else None,
         adjusted_p=None if to_leader is None else to_leader.adjusted_p,
     )
 

@@ -58,6 +58,11 @@ class RuleScore:
         "The geometric mean of the ratios of mean scores to all models, itself included, on the cases of both, where "
         "missing is pairwise; below 1 is better.",
     ]
+    adjusted: Annotated[
+        Estimate | None,
+        "The mean score over all cases by two-way fixed effects (score = model + case), where missing is pairwise: it "
+        "assumes that models differ by the same amount on every case.",
+    ] = None
     adjusted_p: Annotated[
         float | None,
         "p of the difference by Holm's method over all tested pairs under the rule (over all groups, in a group); null "

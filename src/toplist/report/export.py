@@ -24,6 +24,7 @@ _PARTS = {  # of estimates, beside their values, in rows
     "baseline_skill": ("low", "high"),
     "difference": ("low", "high", "p", "reason"),
     "relative": ("low", "high"),
+    "adjusted": ("low", "high"),
 }
 _COUNTS = ("rank", "rank_low", "rank_high", "cases", "missing", "invalid", "infinite")
 

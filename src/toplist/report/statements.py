@@ -56,7 +56,10 @@ _MISSING = {
     "error": "No prediction is missing",
     "common": "Only cases that every model has are compared",
     "pairwise": "Each model is scored on the cases it has, and compared on those that both have",
-    "reject": "A missing prediction counts as an empty list",
+    "uniform": "A missing prediction counts as the uniform distribution, which is an empty list",
+    "worst": "A missing prediction counts as that of the model that scored worst on the case, which assumes that it "
+    "would have been no better",
+    "baseline": "A missing prediction counts as that of the baseline, which assumes that it would have been as good",
 }
 _DIRECTIONS = {
     "over": "Overconfident in the first guess",

@@ -161,6 +161,11 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
         )
         cells = spans([score.relative for score in firsts])
         found.append((Column("relative", "left", essential=True, note=note), cells))
+        note = (
+            "adjusted is the mean over all cases by two-way fixed effects, which assumes that models differ by the "
+            "same amount on every case."
+        )
+        found.append((Column("adjusted", "left", note=note), spans([score.adjusted for score in firsts])))
     for i, rule in enumerate(results.rules):
         header = plain(rule, RULE)
         found.append((Column(header, "left", essential=not i), spans([row.scores[rule].mean for row in rows])))
@@ -260,6 +265,7 @@ def _numbers(results: Comparison, section: Group, rule: str) -> list[Filled]:
         (Column("skill", "left"), spans([score.skill for score in scores])),
         (Column("vs baseline", "left"), spans([score.baseline_skill for score in scores])),
         (Column("relative", "left"), spans([score.relative for score in scores])),
+        (Column("adjusted", "left"), spans([score.adjusted for score in scores])),
     ]
 
 

@@ -124,8 +124,13 @@ def _relative(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
         "decides the order; geometric mean of the ratios of mean scores to all models, on the cases of both; "
         "below 1 is better"
     )
+    own = [row.scores[results.rules[0]] for row in rows]
+    effects = (
+        "mean over all cases by two-way fixed effects; assumes that models differ by the same amount on every case"
+    )
     return [
-        (Head("relative", means=means), estimated([row.scores[results.rules[0]].relative for row in rows], digits=3))
+        (Head("relative", means=means), estimated([score.relative for score in own], digits=3)),
+        (Head("adjusted", means=effects), estimated([score.adjusted for score in own])),
     ]
 
 
