@@ -237,7 +237,7 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         skew, of_mean = skewness(c)
         of_mean *= math.sqrt(share)
         sentence = f"The differences of {leader} and {rival} have the skewness {skew:.2g} over {_many(results)}."
-        out.diagnostics.append(Diagnostic("skewness", f"{leader}, {rival}", skew, sentence))
+        out.diagnostics.append(Diagnostic("skewness", f"{leader}, {rival}", _rounded(skew), sentence))
         if is_skewed(skew, of_mean, len(c), len(parts)):
             doubtful.append((abs(of_mean), skew, rival))
     if doubtful:
@@ -250,6 +250,11 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         )
         out.warnings.append(BoardWarning("skewed differences", sentence, (leader, rival)))
     return out
+
+
+def _rounded(value: float) -> float:
+    """Four digits: they are the same in whatever order cases were added up."""
+    return float(f"{value:.4g}")
 
 
 def _many(results: Comparison) -> str:
@@ -327,7 +332,7 @@ def dependence_in_time(results: Comparison, parts: Mapping[str, Floats], method:
                 f"The differences of {leader} and {rival} at neighbouring time points have the correlation "
                 f"{first:.2f}{effect}."
             )
-            out.diagnostics.append(Diagnostic("autocorrelation", f"{leader}, {rival}", first, sentence))
+            out.diagnostics.append(Diagnostic("autocorrelation", f"{leader}, {rival}", _rounded(first), sentence))
         if is_persistent(c) or (method != "ewc" and persistence(first, len(c)) > _PERSISTENT):
             lasting.append((first, rival))
         lag = season(c)
@@ -415,7 +420,7 @@ def ignored_dependence(results: Comparison, sample: ScoreSample, names: Sequence
         if largest is not None:
             doubtful.append(largest)
             said = f"{leader} and {largest[2]}: {_by(column, *largest)}."
-            out.diagnostics.append(Diagnostic("dependence", name, largest[0], said))
+            out.diagnostics.append(Diagnostic("dependence", name, _rounded(largest[0]), said))
     if doubtful:
         most = max(doubtful)
         also = [quote(name) for _, name, *_ in doubtful if name != most[1]]
