@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._typing import Codes, Floats
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.stream import Collector, ScoringSpec, coder_of

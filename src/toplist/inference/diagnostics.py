@@ -91,7 +91,7 @@ def with_leads(
     sums: dict[tuple[str, str], float] = {}
     for verdict in verdicts(results, results.rules[0]):
         better, worse = verdict.better, verdict.worse
-        if verdict.sure and better is not None and worse is not None and shown & {better, worse}:
+        if verdict.significant and better is not None and worse is not None and shown & {better, worse}:
             a, b = names.index(better), names.index(worse)
             x = tally.sums["x"][0]
             sums[better, worse] = abs(x[a, b] - x[b, a]) / UNIT
@@ -122,7 +122,7 @@ def _in_losses(total: float, most: float) -> float:
 def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
     """The leader's lead is so small that a few cases of a kind that was not seen could reverse it."""
     leader = results.overall.rows[0].name
-    own = [v for v in verdicts(results, results.rules[0]) if v.sure and leader in (v.pair.a, v.pair.b)]
+    own = [v for v in verdicts(results, results.rules[0]) if v.significant and leader in (v.pair.a, v.pair.b)]
     small = [(v.pair.lead, v) for v in own if v.pair.lead is not None and v.pair.lead < _UNSEEN]
     if not small:
         return
@@ -228,7 +228,7 @@ class _Found:
 def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: float) -> _Found:
     """The skewness of the leader's differences over the units; `parts` are the contributions by the rival's name."""
     out, leader = _Found(), results.overall.rows[0].name
-    sure = {v.worse for v in verdicts(results, results.rules[0]) if v.sure and v.better == leader}
+    sure = {v.worse for v in verdicts(results, results.rules[0]) if v.significant and v.better == leader}
     second = next(iter(parts), None)
     doubtful: list[tuple[float, float, str]] = []
     for rival, c in parts.items():

@@ -13,8 +13,8 @@ from toplist._typing import Floats
 from toplist.core import flags, kernel
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopList, TopLists, as_lists, require_lists
-from toplist.lists.columns import row_sums
 from toplist.lists.labelsets import LabelSets
+from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Log, Rule, as_rule
 from toplist.scoring.scores import BatchCases, default_penalty, penalise
 
