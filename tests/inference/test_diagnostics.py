@@ -54,7 +54,7 @@ def confident(
 # The lead
 
 
-@pytest.mark.parametrize("rule", ["brier", "log", "spherical"])
+@pytest.mark.parametrize("rule", ["brier", "log", "one-vs-rest"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_lead_is_the_sum_of_differences_over_the_largest_loss(rule: str, weighted: bool) -> None:
     """By brute force over every outcome of every case."""
@@ -313,4 +313,6 @@ def test_few_clusters_and_dominant_weights_are_said_to_count_like_fewer() -> Non
     assert any(one.kind == "dominant weights" and "like 4" in one.sentence for one in board.comparison.warnings)
     board = tl.compare({"p": p, "q": q}, tl.Truth(y, time=np.arange(100) // 5))
     assert any(one.kind == "few time points" for one in board.comparison.warnings)
+    board = tl.compare({"p": p, "q": q}, tl.Truth(y, time=np.arange(100) // 2, cluster=np.arange(100) % 10))
+    assert any(one.kind == "few clusters" and "10 clusters" in one.sentence for one in board.comparison.warnings)
     assert not {"few clusters", "few time points", "dominant weights"} & kinds(tl.compare({"p": p, "q": q}, y))
