@@ -277,7 +277,7 @@ def coder_of(plan: Plan) -> ClassEncoder:
     """Class names as codes, for one source and the truth."""
     whole = plan.space is None or plan.space.labels is None
     whole = whole and all(has_integers(source) for source in (plan.truth, *plan.sources))
-    return ClassEncoder(plan.space, whole, plan.sets)
+    return ClassEncoder(plan.space, whole, plan.set_separator)
 
 
 def scorers_of(
@@ -292,7 +292,7 @@ def scorers_of(
             scoring,
             plan.repairs[source.name],
             plan.truth_repairs,
-            plan.sizes,
+            plan.n_classes,
             watchers.get(source.name),
         )
         for source in plan.sources
@@ -428,19 +428,19 @@ class SumCollector(Collector):
             scored,
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
-            groups=None if plan.by is None else self._groups(truth.extra[plan.by]),
+            groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
             clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
         )
 
     def _groups(self, column: Any) -> Grouping:
         found = groups_of(column)
-        require_few_groups(found.keys, self.plan.by)
+        require_few_groups(found.keys, self.plan.group)
         return found
 
     def add(self, made: dict[Hashable, Aggregates]) -> None:
         """See `Collector`."""
         self.tallies = merge(self.tallies, made)
-        require_few_groups(self.tallies, self.plan.by)
+        require_few_groups(self.tallies, self.plan.group)
 
 
 class MatrixCollector(Collector):
@@ -457,12 +457,12 @@ class MatrixCollector(Collector):
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `Collector`."""
-        plan, unit = self.plan, self.plan.order or self.plan.cluster
+        plan, unit = self.plan, self.plan.time or self.plan.cluster
         columns = {
             "empty": _empty(scored, present),
             "weight": None if plan.weight is None else weights_of(truth, plan.weight),
-            "unit": None if unit is None else filled(truth, unit, "cluster" if plan.order is None else "time"),
-            "by": None if plan.by is None else truth.extra[plan.by],
+            "unit": None if unit is None else filled(truth, unit, "cluster" if plan.time is None else "time"),
+            "by": None if plan.group is None else truth.extra[plan.group],
         }
         return side_by_side(scored, present), columns
 
@@ -497,7 +497,7 @@ class MatrixCollector(Collector):
         if not parts:
             return None
         whole = _whole(parts)
-        return clusters_in_order(whole) if self.plan.order is None else in_time(whole, self.plan.order)
+        return clusters_in_order(whole) if self.plan.time is None else in_time(whole, self.plan.time)
 
 
 class ScoresCollector(Collector):
@@ -533,7 +533,7 @@ def scores_of_files(
 
 def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
     """Ids of cases, or their rows from zero, and the columns of the truth that say something of them."""
-    named = {"group": plan.by, "cluster": plan.cluster, "time": plan.order}
+    named = {"group": plan.group, "cluster": plan.cluster, "time": plan.time}
     found: dict[str, Any] = {"case": truth.rows - 1 if truth.ids is None else plain(truth.ids)}
     found |= {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
     return found if plan.weight is None else found | {"weight": weights_of(truth, plan.weight)}
