@@ -25,6 +25,10 @@ from toplist.evaluation.diagnosis import Diagnosis as Diagnosis
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
 from toplist.evaluation.monitor import Monitor as Monitor
 from toplist.evaluation.monitor import monitor as monitor
+from toplist.evaluation.planning import Equivalence as Equivalence
+from toplist.evaluation.planning import SamplePlan as SamplePlan
+from toplist.evaluation.planning import equivalent as equivalent
+from toplist.evaluation.planning import plan as plan
 from toplist.inference.settings import Inference as Inference
 from toplist.io.lists import read_lists as read_lists
 from toplist.io.options import ReadOptions as ReadOptions
@@ -37,11 +41,11 @@ from toplist.lists import as_lists as as_lists
 from toplist.lists.labelsets import LabelSets as LabelSets
 from toplist.lists.space import ClassSpace as ClassSpace
 from toplist.report.versions import show_versions as show_versions
-from toplist.scoring.accuracy import accuracy as accuracy
-from toplist.scoring.accuracy import coverage as coverage
-from toplist.scoring.accuracy import ranks as ranks
-from toplist.scoring.accuracy import top_k_error as top_k_error
 from toplist.scoring.case_scores import CaseScores as CaseScores
+from toplist.scoring.case_scores import accuracy as accuracy
+from toplist.scoring.case_scores import coverage as coverage
+from toplist.scoring.case_scores import ranks as ranks
+from toplist.scoring.case_scores import top_k_error as top_k_error
 from toplist.scoring.rules import Brier as Brier
 from toplist.scoring.rules import Log as Log
 from toplist.scoring.rules import OneVsRest as OneVsRest

@@ -1,4 +1,4 @@
-"""Files out: never over a file that is read, whole or not at all; JSON that keeps infinity; temporary folders."""
+"""Files: outputs that replace no input, JSON, temporary folders; and packages that are installed for them only."""
 
 from __future__ import annotations
 
@@ -459,3 +459,24 @@ def _remove_if_dead(entry: os.DirEntry[str]) -> None:
         shutil.rmtree(entry.path, ignore_errors=True)
     finally:
         os.close(lock)
+
+
+@cache
+def need(module: str) -> Any:
+    """A module of the `files` extra."""
+    package = module.partition(".")[0]
+    try:
+        return load(module, f"files and frames need {package}: pip install 'toplist[files]'.")
+    except TopListError as failure:
+        error = failure.__cause__
+        if isinstance(error, ModuleNotFoundError) or not isinstance(error, ImportError) or error.name is None:
+            raise failure from None
+        raise ResourceError(f"{package} is installed, but cannot be loaded: {str(error).rstrip('.')}.") from None
+
+
+def load(module: str, remedy: str) -> Any:
+    """A module, or an error that says what to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise TopListError(remedy) from error

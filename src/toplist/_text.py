@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -28,7 +27,7 @@ def _in_python(name: str, value: Any, file: str) -> str:
     return typed if not file else f"Truth(..., {typed})" if file == "truth" else f"Source(..., {typed}) for {file!r}"
 
 
-_notation: list[Callable[[str, Any, str], str]] = [_in_python]
+NOTATION: list[Callable[[str, Any, str], str]] = [_in_python]  # the last one holds, in all threads
 
 
 def argument(name: str, value: Any = ..., file: str = "") -> str:
@@ -39,17 +38,7 @@ def argument(name: str, value: Any = ..., file: str = "") -> str:
     >>> argument("normalize", True), argument("case"), argument("case", "id", "a")
     ('normalize=True', 'case=...', "Source(..., case='id') for 'a'")
     """
-    return _notation[-1](name, value, file)
-
-
-@contextmanager
-def notation(write: Callable[[str, Any, str], str]) -> Iterator[None]:
-    """While this is open, `argument` writes arguments in this way, in all threads."""
-    _notation.append(write)
-    try:
-        yield
-    finally:
-        _notation.pop()
+    return NOTATION[-1](name, value, file)
 
 
 def listed(values: Sequence[Any], most: int = 8, show: Callable[[Any], str] = quote) -> str:

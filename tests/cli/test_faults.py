@@ -378,7 +378,7 @@ def test_a_long_value_in_a_model_is_shortened(small: Path, monkeypatch: pytest.M
 def test_no_more_threads_or_memory_is_one_sentence() -> None:
     import typer
 
-    from toplist.cli.errors import reported
+    from toplist.cli.output import reported
 
     for error in (RuntimeError("can't start new thread"), MemoryError()):
         with pytest.raises(typer.Exit) as end, reported():

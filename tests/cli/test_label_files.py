@@ -56,7 +56,7 @@ def test_ids_of_more_than_one_digit_are_ordered_as_numbers(tmp_path: Path) -> No
 def test_a_header_is_said_not_to_be_a_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.csv"
     path.write_text(f"class\n{LINES}\n")
-    assert space_of(str(path), None)[0].size == 5  # type: ignore[union-attr]
+    assert len(space_of(str(path), None)[0]) == 5
     assert f"labels: 5 from the column class of {path}" in capsys.readouterr().err
 
 
@@ -75,7 +75,7 @@ def test_a_column_may_be_named(tmp_path: Path) -> None:
     path.write_text("label,name\nl1,cat\nl2,dog\n")
     with pytest.raises(FileError, match=r"which column are the labels\? The columns are 'label', 'name'"):
         read_labels(path)
-    assert space_of(f"{path}:name", None)[0].labels == ("cat", "dog")  # type: ignore[union-attr]
+    assert space_of(f"{path}:name", None)[0] == ["cat", "dog"]
     with pytest.raises(FileError, match=r"there is no column 'nam'\. Did you mean 'name'\?"):
         space_of(f"{path}:nam", None)
 

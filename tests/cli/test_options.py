@@ -19,7 +19,7 @@ from typer.core import TyperOption
 import toplist as tl
 from toplist import cli
 from toplist.cli.app import app
-from toplist.cli.errors import flag_of
+from toplist.cli.output import flag_of
 from toplist.evaluation.transform import fit_recalibrator, fit_weights, truncate_file
 from toplist.inference.settings import Inference
 from toplist.io.options import ReadOptions, Truth

@@ -85,8 +85,8 @@ def clean(rows: Rows, found: NDArray[np.uint16]) -> Rows:
 def test_both_reduce_to_the_same_moments(
     monkeypatch: pytest.MonkeyPatch, dtype: Any, codes: Any, dense: bool, given: bool, sum_of: tuple[str, float]
 ) -> None:
-    from toplist.core.case_statistics import CaseStatistics
-    from toplist.scoring.rules.class_sums import Nothing, Peak, Powers, Squares
+    from toplist.core.array_api import CaseStatistics
+    from toplist.scoring.rules.base import Nothing, Peak, Powers, Squares
 
     rows = random_rows(2, dtype, codes, dense=dense, given=given)
     with np.errstate(all="ignore"):

@@ -14,7 +14,7 @@ import toplist as tl
 from tests.inference.case_score_factories import ragged
 from toplist.evaluation.model_details import DetailsAccumulator, accumulate, finish
 from toplist.inference.results import ModelDetails
-from toplist.lists.checks.names import MemoryNames
+from toplist.lists.checks.detect import MemoryNames
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 

@@ -17,9 +17,9 @@ from tests.inference.factories import World, ends, worlds
 from toplist.inference.estimands import Difference
 from toplist.inference.intervals import Intervals
 from toplist.inference.long_run_variance import cosine_error, long_run_error, usual_lag, usual_waves
-from toplist.inference.ranking import ComparisonSpec, section
+from toplist.inference.ranking import ComparisonSpec, ranked
 from toplist.inference.results import Estimate
-from toplist.inference.settings import METHODS, TIMED, Inference, InferenceSettings, IntervalMethod
+from toplist.inference.settings import DRAWN, METHODS, TIMED, Inference, InferenceSettings, IntervalMethod
 
 hows = st.sampled_from(METHODS)
 WHY = {
@@ -33,21 +33,27 @@ WHY = {
     "it is the baseline",
     "there is nobody to compare with",
     *(f"no two {unit}s are shared with anybody" for unit in ("case", "cluster", "time point")),
-    *(f"some resamples have no {unit} that counts" for unit in ("case", "cluster", "time point")),
+    *(f"some resamples have no {unit} that counts" for unit in ("case", "cluster")),
+    *(f"{how} intervals are not for cases in time: use ewc" for how in DRAWN),
+    *(f"no spread: every {unit} says the same, up to rounding" for unit in ("case", "cluster", "time point")),
+    *(f"one {unit} has all the weight" for unit in ("case", "cluster", "time point")),
+    "too many resamples have no spread: a bounded interval needs none",
+    "scores without bounds have no bounded interval: use t, or a bounded rule",
+    "39 resamples are too few for an interval that holds for so many pairs at once",
 }
 
-TOO_FEW = ("too few for a horizon of 1", "too few to draw from", "too few to tell how they depend on each other")
-
-
-def needs_arch(how: str, world: World) -> None:
-    if how == "bootstrap" and world.moments is not None:
-        pytest.importorskip("arch", reason="the stationary bootstrap comes with the extra 'report'")
+TOO_FEW = (
+    "too few for a horizon of 1",
+    "too few to draw from",
+    "too few to tell how they depend on each other",
+    "too few for a wild bootstrap at a level of 0.95",
+)
 
 
 def everything(cases: Intervals, k: int) -> list[Estimate]:
     """All that a leaderboard would ask for."""
     terms = ComparisonSpec(tuple("abcdefgh"[:k]), ("rule",), (), 0, True)
-    found = section(None, cases.tally, terms, cases)
+    (found,) = ranked([(None, cases.tally, cases)], terms)
     marks = [row.scores["rule"] for row in found.rows]
     out = [
         one for m in marks for one in (m.mean, m.difference, m.skill, m.baseline_skill, m.relative) if one is not None
@@ -61,10 +67,7 @@ def test_nothing_is_nan_in_any_method_and_a_reason_is_there_exactly_where_no_int
     world: World, how: IntervalMethod
 ) -> None:
     """However many scores are infinite and cases missing; NaN stands for no case, or for infinity on both sides."""
-    needs_arch(how, world)
-    if how == "bootstrap" and world.clusters is not None and world.moments is not None:
-        return  # refused before
-    for found in everything(world.cases(how, draws=19), len(world.scores)):
+    for found in everything(world.cases(how, draws=39), len(world.scores)):
         assert (found.low is None) == (found.high is None) == bool(found.reason)
         if found.reason:
             assert found.reason in WHY or found.reason.endswith(TOO_FEW)
@@ -152,8 +155,8 @@ def test_clusters_of_one_case_are_cases(world: World, how: IntervalMethod) -> No
     plain = World(world.scores, world.weights, empty=world.empty)
     alone = replace(plain, clusters=np.arange(len(world)))
     for one, other in zip(
-        everything(plain.cases(how, draws=19), len(world.scores)),
-        everything(alone.cases(how, draws=19), len(world.scores)),
+        everything(plain.cases(how, draws=39), len(world.scores)),
+        everything(alone.cases(how, draws=39), len(world.scores)),
         strict=True,
     ):
         assert one.reason == other.reason.replace("cluster", "case")
@@ -306,12 +309,11 @@ def test_few_moments_have_no_lags() -> None:
 @given(world=worlds(missing=False), how=hows, seed=st.integers(0, 99))
 def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, how: IntervalMethod, seed: int) -> None:
     """Cases of one time point, and the rows of a file with time points or clusters, may come in any order."""
-    needs_arch(how, world)
-    if world.moments is None and world.clusters is None and how in (*TIMED, "bootstrap"):
+    if world.moments is None and world.clusters is None and how in (*TIMED, *DRAWN):
         return
     order = np.random.default_rng(seed).permutation(len(world))
     k = len(world.scores)
-    one, other = (everything(w.cases(how, draws=19), k) for w in (world, world.at(order)))
+    one, other = (everything(w.cases(how, draws=39), k) for w in (world, world.at(order)))
     for mine, theirs in zip(one, other, strict=True):
         assert mine.reason == theirs.reason
         if mine.low is not None:
@@ -334,10 +336,9 @@ def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: i
 
     Which units a bootstrap draws depends on the digits of their scores: of it, only values are compared.
     """
-    needs_arch(how, world)
     c = 2.0**power
     scaled = replace(world, scores=world.scores * c, empty=world.own * c)
-    one, other = world.cases(how, draws=19), scaled.cases(how, draws=19)
+    one, other = world.cases(how, draws=39), scaled.cases(how, draws=39)
     if not one.unit_sums().w(0, 0).sum():
         return
     for ask, factor in (
@@ -349,7 +350,7 @@ def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: i
         mine, theirs = ask(one), ask(other)
         assert mine.reason == theirs.reason
         assert factor * mine.value == pytest.approx(theirs.value, rel=1e-9, abs=1e-12 * c)
-        if mine.low is not None and how != "bootstrap":
+        if mine.low is not None and how not in DRAWN:
             assert tuple(factor * x for x in ends(mine)) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12 * c)
             assert mine.p == pytest.approx(theirs.p, rel=1e-9)
 
@@ -358,8 +359,7 @@ def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: i
 @given(world=worlds(infinite=True), how=hows)
 def test_differences_are_antisymmetric_in_every_method(world: World, how: IntervalMethod) -> None:
     """With the interval turned around and the same p value."""
-    needs_arch(how, world)
-    cases = world.cases(how, draws=19)
+    cases = world.cases(how, draws=39)
     forth, back = cases.difference(0, 0, 1), cases.difference(0, 1, 0)
     assert forth.reason == back.reason
     assert forth.value == -back.value or math.isnan(forth.value)
@@ -373,8 +373,7 @@ def test_differences_are_antisymmetric_in_every_method(world: World, how: Interv
 @law
 @given(world=worlds(missing=False), how=hows)
 def test_a_model_does_not_differ_from_itself_in_any_method(world: World, how: IntervalMethod) -> None:
-    needs_arch(how, world)
-    found = world.cases(how, draws=19).difference(0, 1, 1)
+    found = world.cases(how, draws=39).difference(0, 1, 1)
     assert found.value == 0 or found.reason
     if how != "bootstrap":
         assert (found.low, found.high, found.p) == (None, None, None)
@@ -386,8 +385,8 @@ def test_a_higher_level_makes_a_wider_interval_in_every_method(how: IntervalMeth
     scores = np.random.default_rng(3).exponential(size=(2, 40))
     widths = []
     for level in (0.5, 0.9, 0.95, 0.999):
-        _, low, high, _ = ends(World(scores).cases(how, level=level).difference(0, 0, 1))
-        widths.append(high - low)
+        found = replace(World(scores).cases(how, level=level), bounds=((0.0, 9.0),)).difference(0, 0, 1)
+        widths.append(found.high - found.low)  # type: ignore[operator]
     assert widths == sorted(widths)
     assert len(set(widths)) == 4
 
@@ -451,12 +450,17 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
             "Diebold-Mariano t intervals over 100 time points in the order of day, with a B",
         ),
         ({"method": "ewc"}, "Diebold-Mariano t intervals over 100 cases in the order of the truth, with a variance"),
-        ({"method": "bootstrap", "time": "day"}, "stationary bootstrap percentile intervals over 100"),
         (
             {"method": "bootstrap", "cluster": ""},
-            "cluster bootstrap percentile intervals over 100 clusters, counting like 4.6 (1,999 draws",
+            "cluster bootstrap-t intervals over 100 clusters, counting like 4.6 (1,999 draws",
         ),
-        ({"method": "bootstrap"}, "paired bootstrap percentile intervals (1,999 draws, seed 3)"),
+        ({"method": "bootstrap"}, "paired bootstrap-t intervals (1,999 draws, seed 3), which assume that cases"),
+        ({"method": "wild"}, "wild bootstrap intervals (1,999 draws, seed 3), which assume that cases are independent"),
+        (
+            {"method": "wild", "cluster": "day", "weighted": True},
+            "weighted wild bootstrap intervals over 100 clusters by day, counting like 4.6 (1,999 draws, seed 3)",
+        ),
+        ({"method": "bounded"}, "betting intervals for bounded means (cases in random orders, seed 3), which hold for"),
     ],
     ids=str,
 )
@@ -464,7 +468,7 @@ def test_every_method_says_what_it_assumes(options: dict[str, Any], said: str) -
     words = InferenceSettings(**({"horizon": 2, "seed": 3} | options)).describe(100, 4.62, 50)
     assert words.startswith(said)
     assert "assume" in words
-    assert "no rare large loss is missing from the sample" in words
+    assert ("no rare large loss is missing from the sample" in words) == (options["method"] != "bounded")
     if options["method"] == "hac":
         assert "over 4 lags" in words
         assert "horizon of 2" in words

@@ -14,9 +14,9 @@ from scipy import stats
 from tests.core.integers import law
 from tests.inference.case_score_factories import sheet_of
 from tests.inference.reference import _of_clusters, agrees, exact_interval, interval
+from toplist.core.degrees_of_freedom import bell_mccaffrey
 from toplist.errors import TopListError
 from toplist.inference.aggregates import Aggregates, tally
-from toplist.inference.degrees_of_freedom import bell_mccaffrey
 from toplist.inference.intervals import Intervals
 from toplist.inference.results import Estimate
 from toplist.scoring.case_scores import Grouping

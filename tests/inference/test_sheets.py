@@ -15,8 +15,7 @@ import toplist as tl
 from tests.core.integers import law
 from tests.properties.cases import batches, distributions
 from toplist.core import kernel
-from toplist.scoring.accuracy import outcome_ranks
-from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.case_scores import CaseScores, outcome_ranks
 from toplist.scoring.rules import as_rule
 
 RULES = tuple(map(as_rule, ("brier", "log")))

@@ -195,7 +195,7 @@ def add_a_reader(draft: Draft) -> None:
         from pathlib import Path
         from typing import Any
 
-        from toplist._optional import need
+        from toplist._files import need
         from toplist.io.readers.base import Format, Reader, TableChunk
 
 
@@ -244,7 +244,7 @@ def add_a_reader(draft: Draft) -> None:
 
 @follows("a name by which a column is recognised")
 def add_a_column_name(draft: Draft) -> None:
-    draft.insert("io/column_names.py", r"^CONFIDENCE = \(\n", '    "trustworthiness",\n')
+    draft.insert("io/columns.py", r"^CONFIDENCE = \(\n", '    "trustworthiness",\n')
     draft.insert("tests/io/recognition/vocabulary.py", r'^CONFIDENCES = _words\(\n    """\n', "    trustworthiness\n")
     said = draft.run(
         """
@@ -371,7 +371,7 @@ def add_an_issue(draft: Draft) -> None:
     )
     draft.insert("lists/checks/summary.py", r"^_HARMLESS: Final = \(", '"half", ')
     draft.insert(
-        "lists/checks/issue_text.py",
+        "lists/checks/summary.py",
         r"^_TEMPLATES: .*\{\n",
         '    "half": ("has", "have", "no confidence above 0.5."),\n',
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.postprocess.factories import draw_lists
 from toplist.lists import from_logs
-from toplist.lists.outcomes import as_codes
+from toplist.lists.converters import as_codes
 from toplist.postprocess.truncation import choose_k, choose_mass, truncate_by_gain, worth
 from toplist.scoring.rules import as_rule
 from toplist.scoring.scores import plain_scores

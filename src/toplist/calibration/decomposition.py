@@ -15,8 +15,8 @@ from toplist._typing import Floats
 from toplist.calibration.pairs import CalibrationPairs, calibration_pairs, require_cases
 from toplist.core.isotonic import TiedGroups, grouped, pav
 from toplist.lists import TopLists, as_lists
-from toplist.lists.columns import row_sums
 from toplist.lists.log_space import revalued
+from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Brier, Rule, as_rule, name_of
 from toplist.scoring.scores import penalise, score
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from toplist._typing import Floats
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.columns import row_sums
-from toplist.lists.outcomes import as_happened
-from toplist.lists.truncate import ranks_in
+from toplist.lists.converters import as_happened
+from toplist.lists.operations import ranks_in
+from toplist.lists.validation import row_sums
 
 MISSED = -1
 _DIGITS = 13  # sums of the same numbers in another order differ in the last of sixteen

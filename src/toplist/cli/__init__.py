@@ -18,7 +18,7 @@ def main() -> None:
     _open_streams()
     try:
         from toplist.cli.app import app
-        from toplist.cli.errors import give_up
+        from toplist.cli.output import give_up
     except ImportError as error:
         if not (error.name or "").startswith(("typer", "click", "rich", "shellingham")):
             raise

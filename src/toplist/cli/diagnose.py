@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import toplist as tl
-from toplist._files import require_apart
-from toplist.cli.command import PANELS, command, option, positional
-from toplist.cli.errors import BAD_DATA, UsageError
-from toplist.cli.options import Inputs, Printing, Reads
-from toplist.cli.output import print_json, progress_bar, require_outputs
+from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, missing_option, option, positional
+from toplist.cli.output import BAD_DATA, UsageError, print_json, progress_bar, require_outputs
 from toplist.inference.settings import Inference
+from toplist.io.options import MISSING
 from toplist.report.text import visible
+
+if TYPE_CHECKING:
+    from toplist.evaluation.diagnosis import Diagnosis
 
 _FIGURES = (".svg", ".pdf", ".png")
 
@@ -32,8 +32,10 @@ def check(inputs: Inputs, options: Printing) -> None:
     _print(found, options, _summary(found))
 
 
-def _diagnosed(inputs: Inputs, **settings: object) -> tl.Diagnosis:
-    return tl.diagnose(
+def _diagnosed(inputs: Inputs, **settings: object) -> Diagnosis:
+    from toplist.evaluation.diagnose import diagnose as diagnosis_of
+
+    return diagnosis_of(
         inputs.models[inputs.name],
         inputs.truth,
         space=inputs.space,
@@ -43,7 +45,7 @@ def _diagnosed(inputs: Inputs, **settings: object) -> tl.Diagnosis:
     )
 
 
-def _print(found: tl.Diagnosis, options: Printing, text: str, *more: str) -> None:
+def _print(found: Diagnosis, options: Printing, text: str, *more: str) -> None:
     """Print a diagnosis for machines or as text; what blocks scoring ends with an exit code."""
     if options.json:
         print_json(found.to_dict())
@@ -53,7 +55,7 @@ def _print(found: tl.Diagnosis, options: Printing, text: str, *more: str) -> Non
         raise typer.Exit(BAD_DATA)
 
 
-def _summary(found: tl.Diagnosis) -> str:
+def _summary(found: Diagnosis) -> str:
     """The table that was read and the issues of its lists, one per line."""
     lists, table, classes = found.scorable, found.table, found.classes.removesuffix(" classes")
     path, layout, columns = ("", "", ()) if table is None else (table.path, table.layout, table.columns)
@@ -77,7 +79,7 @@ class DiagnoseOptions(Printing):
     """The options of `toplist diagnose`."""
 
     plot: Path | None = option(None, "A folder for all figures, or a file for the first: .svg, .pdf, .png.")
-    missing: str = option("error", "Missing cases: error or common.", choices=("error", "common"))
+    missing: str = missing_option(MISSING[:2])
     draws: int = option(199, "Outcomes drawn for the test and the bands.", rich_help_panel=PANELS["Inference"])
 
 
@@ -101,6 +103,7 @@ def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Infe
 
 def _require_place(plot: Path, inputs: Inputs) -> None:
     """A figure has a suffix, and a folder none; either stands in a folder that is there, apart from what is read."""
+    from toplist._files import require_apart
     from toplist.evaluation.diagnosis import PLOTS
 
     if plot.suffix and plot.suffix.lower() not in _FIGURES and not plot.is_dir():
@@ -116,7 +119,7 @@ def _is_figure(plot: Path) -> bool:
     return plot.suffix.lower() in _FIGURES and not plot.is_dir()
 
 
-def _drawn(found: tl.Diagnosis, plot: Path) -> list[Path]:
+def _drawn(found: Diagnosis, plot: Path) -> list[Path]:
     """Every figure into a folder, or the first one into a file."""
     if _is_figure(plot):
         found.plot(found.plots[0]).save(plot)

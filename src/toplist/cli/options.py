@@ -1,30 +1,146 @@
-"""The files that a command reads, the options of how to read them, and the labels of `--classes`."""
+"""Options of a command: the fields of its records, the files that it reads and how, the labels of `--classes`."""
 
 from __future__ import annotations
 
 import ast
-import csv
 import inspect
 import io
-import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import typer
 
-import toplist as tl
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
-from toplist.cli.command import PANELS, option, option_parameter, parameter
-from toplist.cli.errors import UsageError, flag_of, of_flags
+from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError
-from toplist.io.options import TRUTH, ReadOptions, Truth
+from toplist.io.options import MISSING as MISSING_CASES
+from toplist.io.options import TRUTH, ReadOptions, Source, Truth
 from toplist.report.text import visible
+
+PANELS = {
+    "ReadOptions": "How files are read (VALUE for all files, or NAME=VALUE for one)",
+    "Truth": "Truth",
+    "Inference": "Intervals",
+}
+
+
+def option(default: Any, help: str, *flags: str, choices: Sequence[str] = (), **shown: Any) -> Any:  # noqa: A002
+    """A field of a command's record: default (`...`: none), help text, further flags, and the words that it takes."""
+    about = {"help": help, "flags": flags, "choices": choices, "shown": shown}
+    return field(metadata=about) if default is ... else field(default=default, metadata=about)
+
+
+def positional(metavar: str, help: str) -> Any:  # noqa: A002
+    """A field of a command's record that is typed without a flag, after the files."""
+    return field(metadata={"help": help, "metavar": metavar})
+
+
+class Options(Protocol):
+    """A group of options of a command, and what the command gets for them."""
+
+    def parameters(self) -> Iterator[inspect.Parameter]:
+        """One parameter for each option."""
+
+    def build(self, given: Mapping[str, Any]) -> Any:
+        """What the command gets, from the values of all options."""
+
+
+def parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Parameter:
+    """A parameter as typer reads it; one without a default (`...`) is required."""
+    default = inspect.Parameter.empty if default is ... else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
+
+
+def option_parameter(one: Field[Any], kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
+    """The option of a field, or its positional argument."""
+    if "metavar" in one.metadata:
+        return parameter(
+            one.name, kind, ..., typer.Argument(metavar=one.metadata["metavar"], help=one.metadata["help"])
+        )
+    flags, shown = one.metadata.get("flags", ()), {"rich_help_panel": panel, **one.metadata.get("shown", {})}
+    return parameter(
+        one.name, kind, default, typer.Option(flag_of(one.name), *flags, help=one.metadata["help"], **shown)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """The fields of a record as options; with `only`, some of them. Own fields come before inherited ones."""
+
+    record: type[Any]
+    only: tuple[str, ...] = ()
+
+    def fields(self) -> list[Field[Any]]:
+        """The fields that are options."""
+        heirs = self.record.__mro__
+        place = {name: at for at, heir in enumerate(heirs) for name in vars(heir).get("__annotations__", ())}
+        chosen = [one for one in fields(self.record) if not self.only or one.name in self.only]
+        return sorted(chosen, key=lambda one: place[one.name])
+
+    def parameters(self) -> Iterator[inspect.Parameter]:
+        """One option for each field."""
+        hints, panel = get_type_hints(self.record), PANELS.get(self.record.__name__)
+        for one in self.fields():
+            several = get_origin(hints[one.name]) is tuple
+            default = ... if one.default is MISSING else None if several else one.default
+            yield option_parameter(one, _kind(hints[one.name]), default, panel)
+
+    def build(self, given: Mapping[str, Any]) -> Any:
+        """The record; what it refuses is said of the flag."""
+        values = {one.name: given[one.name] for one in self.fields()}
+        for one in self.fields():
+            require_choice(one.name, values[one.name], one.metadata.get("choices", ()))
+            if isinstance(one.default, tuple):
+                values[one.name] = tuple(values[one.name] or one.default)
+        with of_flags(values):
+            return self.record(**values)
+
+
+def _kind(hint: Any) -> Any:
+    """The type of an option: any number of values for a tuple, text for words to choose from."""
+    origin = get_origin(hint)
+    return list[get_args(hint)[0]] | None if origin is tuple else str if origin is Literal else hint  # type: ignore[misc]
+
+
+def command(*reads: Options, examples: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a command: `reads` are the options of its first parameter, records those of the others.
+
+    A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone.
+    """
+
+    def made(function: Callable[..., None]) -> Callable[..., None]:
+        hints = {one: hint for one, hint in get_type_hints(function, include_extras=True).items() if one != "return"}
+        own = [RecordOptions(*_record(hint)) for hint in list(hints.values())[len(reads) :]]
+        groups: dict[str, Options] = dict(zip(hints, (*reads, *own), strict=True))
+
+        @wraps(function)
+        def run(**given: Any) -> None:
+            with reported(), reading_lines(given.get("quiet", False)):
+                function(**{one: group.build(given) for one, group in groups.items()})
+
+        every = [one for group in groups.values() for one in group.parameters()]
+        vars(run).update(
+            __signature__=inspect.Signature(every),
+            __annotations__={},
+            epilog="\n\n".join(["Examples:", *(f"  {line}" for line in examples)]) if examples else None,
+        )
+        return run
+
+    return made
+
+
+def _record(hint: Any) -> tuple[type[Any], tuple[str, ...]]:
+    if get_origin(hint) is Annotated:
+        record, *only = get_args(hint)
+        return record, tuple(only)
+    return hint, ()
+
 
 _TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
@@ -36,24 +152,24 @@ _CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
 
 
 def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
-    """What --classes says: a space, or the column of the truth that says how many there are per case."""
+    """What --classes says: how many there are, their labels, or the column of the truth with their number."""
     if text is None:
         return None, None
     word = text.strip()
     if word.lower() in ("inf", "infinity", "infinite"):
-        return tl.ClassSpace(math.inf), None
+        return math.inf, None
     if re.fullmatch(r"\d[\d_,]*", word):
         if len(word) > 4000:
             raise UsageError(f"--classes: a number of {len(word):,} digits is too long: say 2^L or inf.")
-        return tl.ClassSpace(int(re.sub(r"[_,]", "", word))), None
+        return int(re.sub(r"[_,]", "", word)), None
     power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
     if power:
-        return tl.ClassSpace(2 ** int(power.group(1))), None
+        return 2 ** int(power.group(1)), None
     if Path(word).is_file():
-        return tl.ClassSpace(labels=read_labels(Path(word))), None
+        return read_labels(Path(word)), None
     table, mark, column = word.rpartition(":")
     if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
-        return tl.ClassSpace(labels=read_labels(Path(table), column)), None
+        return read_labels(Path(table), column), None
     columns = _columns(truth)
     if word in columns:
         return None, word
@@ -110,6 +226,8 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
 
 def _json_labels(text: str, path: str) -> list[str]:
     """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+    import json
+
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -145,6 +263,8 @@ def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
 
 def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> list[str]:
     """A column of a table; where there is one column, its first line is a header only if it is called like one."""
+    import csv
+
     try:
         rows = [
             row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(map(str.strip, row))
@@ -184,7 +304,6 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
     return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]
 
 
-RULES = "toplist.scoring.rules:RULES"  # where the names of rules are
 _FILE = "Predictions: a path, a folder or a pattern."
 _FILES = "Predictions: paths, folders, patterns; or name=path."
 _OUTCOMES = "Outcomes: a file with case ids and outcomes."
@@ -205,6 +324,15 @@ def names_in(table: str, package: str) -> tuple[str, ...]:
         if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Dict) and ast.unparse(one.target) == table:
             return tuple(str(key.value) for key in one.value.keys if isinstance(key, ast.Constant))
     raise LookupError(f"there is no table {table} in {package}.")
+
+
+RULES = names_in("RULES", "scoring/rules")
+
+
+def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:
+    """The option --missing of a command that knows these ways to treat missing cases."""
+    *most, last = choices
+    return option("error", f"Missing cases: {', '.join(most)} or {last}.", choices=choices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,7 +458,7 @@ class Inputs:
     def models(self) -> dict[str, Any]:
         """The predictions of each model, with what was typed for it alone."""
         with of_flags(self.words):
-            return {name: tl.Source(path, **self._typed[name]) for name, path in self.files.items()}
+            return {name: Source(path, **self._typed[name]) for name, path in self.files.items()}
 
     @property
     def truth(self) -> Truth | None:
@@ -349,20 +477,20 @@ class Inputs:
     def _typed(self) -> dict[str, dict[str, Any]]:
         """Fields of `ReadOptions` by the name of the file that they were typed for; those for all have no name."""
         found: dict[str, dict[str, Any]] = {name: {} for name in ("", *self.files, TRUTH)}
-        for field, given in self.words.items():
+        for key, given in self.words.items():
             if not isinstance(given, list):
-                found[""] |= {} if given is None else {field: given}
+                found[""] |= {} if given is None else {key: given}
                 continue
             for word in given:
-                name, value = self._for_one(field, word)
+                name, value = self._for_one(key, word)
                 if not value:
-                    raise UsageError(f"{flag_of(field)} {word!r}: name a column.")
-                if field == "ignore":
-                    found[name][field] = (*found[name].get(field, ()), value)
-                elif field in found[name]:
-                    raise UsageError(self._twice(field, name, found[name][field], value))
+                    raise UsageError(f"{flag_of(key)} {word!r}: name a column.")
+                if key == "ignore":
+                    found[name][key] = (*found[name].get(key, ()), value)
+                elif key in found[name]:
+                    raise UsageError(self._twice(key, name, found[name][key], value))
                 else:
-                    found[name][field] = value
+                    found[name][key] = value
         everywhere = found[""].get("ignore", ())
         for name in (*self.files, TRUTH):
             if "ignore" in found[name]:

@@ -1,19 +1,23 @@
-"""What a command prints and writes: progress, how files are read, results for people or as JSON, outputs in place."""
+"""What a command prints and writes: progress, results for people or as JSON, errors as a sentence and an exit code."""
 
 from __future__ import annotations
 
-import json as jsonlib
+import contextlib
 import logging
+import os
+import shlex
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from toplist._files import require_apart, require_place
-from toplist.cli.errors import UsageError, require_unstopped
+from toplist._text import NOTATION, did_you_mean
+from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
 from toplist.report.text import visible
 
 if TYPE_CHECKING:
@@ -72,13 +76,18 @@ def require_json(path: Path | None, flag: str) -> None:
 def require_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | None]) -> None:
     """Before any work: every output has a place, and is none of the inputs."""
     asked = [path for path in outputs if path is not None]
-    require_apart(asked, inputs)
-    for path in asked:
-        require_place(path)
+    if asked:
+        from toplist._files import require_apart, require_place
+
+        require_apart(asked, inputs)
+        for path in asked:
+            require_place(path)
 
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print one object for machines."""
+    import json as jsonlib
+
     typer.echo(jsonlib.dumps(record, ensure_ascii=False, allow_nan=False))
 
 
@@ -137,3 +146,145 @@ def reading_lines(quiet: bool) -> Iterator[None]:
         log.removeHandler(handler)
         log.setLevel(before)
         log.propagate = passing
+
+
+BAD_DATA, BAD_USAGE, GATE = 1, 2, 3
+_FLAGS = {
+    "method": "--inference",
+    "n_classes": "--classes",
+    "space": "--classes",
+}  # the others are called alike
+
+_COLUMNS = ("case", "class_column", "confidence", "outcome")  # arguments that name a column
+
+
+class UsageError(Exception):
+    """The command was given something that it cannot mean."""
+
+
+def flag_of(name: str) -> str:
+    """The flag of an argument or a field of a record.
+
+    >>> flag_of("class_column"), flag_of("k"), flag_of("method")
+    ('--class-column', '-k', '--inference')
+    """
+    return _FLAGS.get(name) or (f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}")
+
+
+def as_flag(name: str, value: Any, file: str) -> str:
+    """An argument of the library as it is typed in a shell.
+
+    >>> as_flag("normalize", True, ""), as_flag("case", "an id", ""), as_flag("case", ..., "a")
+    ('--normalize', "--case 'an id'", '--case a=COLUMN')
+    """
+    if value is True:
+        return flag_of(name)
+    if value is ... and name not in _COLUMNS:
+        return flag_of(name)
+    word = "COLUMN" if value is ... else str(value)
+    return f"{flag_of(name)} {shlex.quote(f'{file}={word}' if file else word)}"
+
+
+def require_choice(name: str, given: Any, choices: Iterable[str]) -> None:
+    """Refuse a word that is none of those to choose from."""
+    choices = tuple(choices)
+    for word in given if isinstance(given, list | tuple) else [given]:
+        if choices and word is not None and word not in choices:
+            *most, last = choices
+            known = f"{', '.join(most)} or {last}" if most else last
+            raise UsageError(f"{flag_of(name)} is {known} here, not {word!r}.{did_you_mean(word, choices)}")
+
+
+@contextmanager
+def of_flags(names: Iterable[str]) -> Iterator[None]:
+    """What a record refuses, it says of a field by its name, the first word: this is a flag here."""
+    try:
+        yield
+    except TopListError as error:
+        word, _, rest = str(error).partition(" ")
+        raise UsageError(f"{flag_of(word) if word in set(names) else word} {rest}") from None
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """One sentence on stderr instead of a traceback."""
+    from toplist.report.text import visible
+
+    try:
+        with _unwound():
+            NOTATION.append(as_flag)
+            try:
+                yield
+            finally:
+                NOTATION.pop()
+                require_unstopped()  # whatever became of the interrupt on its way
+    except UsageError as error:
+        _say(visible(str(error)), BAD_USAGE)
+    except TopListError as error:
+        data = isinstance(error, AlignmentError | CaseError | FileError | ResourceError)
+        _say(visible(str(error)), BAD_DATA if data else BAD_USAGE)
+    except BrokenPipeError:
+        give_up(sys.stdout)
+        raise typer.Exit(0) from None
+    except OSError as error:
+        where = "" if error.filename is None else f"{visible(str(error.filename))}: "
+        _say(f"{where}{error.strerror or type(error).__name__}.", BAD_DATA)
+    except MemoryError:
+        _say("this takes more memory than there is.", BAD_DATA)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        _say("no more threads can be started: allow more of them or more memory, or set TOPLIST_THREADS=1.", BAD_DATA)
+    except KeyboardInterrupt:
+        _say("stopped.", 128 + (_heard[0] if _heard else signal.SIGINT))
+
+
+_heard: list[int] = []  # signals that were to end this command
+
+
+def require_unstopped() -> None:
+    """Go on only if no signal has come: one that comes inside a library's callback may be lost there."""
+    if _heard:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _unwound() -> Iterator[None]:
+    """Let signals that end the process unwind it like Ctrl-C, so that what is temporary is removed; they are noted."""
+
+    def stop(number: int, _: object) -> None:
+        _heard.append(number)
+        raise KeyboardInterrupt
+
+    def unraisable(lost: Any, say: Any = sys.unraisablehook) -> None:
+        if not (_heard and isinstance(lost.exc_value, KeyboardInterrupt)):
+            say(lost)
+
+    _heard.clear()
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
+    usual = (signal.SIG_DFL, signal.default_int_handler)  # one that is ignored, as by nohup, stays ignored
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) in usual:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = hook
+
+
+def _say(sentence: str, code: int) -> None:
+    typer.echo(f"toplist: {sentence}", err=True)
+    raise typer.Exit(code)
+
+
+def give_up(stream: TextIO) -> None:
+    """Nobody reads on: what is still to be written goes nowhere, so that nothing is said of it at the end."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

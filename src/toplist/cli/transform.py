@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from toplist._files import read_json, to_json_number, write_json
 from toplist._text import did_you_mean, listed
-from toplist.cli.command import command, option, positional
-from toplist.cli.errors import UsageError, require_choice
-from toplist.cli.options import RULES, Inputs, Printing, Reads, names_in
+from toplist.cli.options import RULES, Inputs, Printing, Reads, command, missing_option, names_in, option, positional
 from toplist.cli.output import (
+    UsageError,
     keep_freed_memory,
     print_changes,
     print_json,
@@ -28,6 +25,7 @@ from toplist.cli.output import (
 )
 from toplist.errors import FileError, TopListError
 from toplist.inference.settings import Inference
+from toplist.io.options import MISSING
 from toplist.report.text import visible
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ KINDS = names_in("RECALIBRATORS", "postprocess/recalibration")
 class FittingOptions(Printing):
     """What the commands share that read predictions and outcomes side by side."""
 
-    missing: str = option("error", "Missing cases: error or common.", choices=("error", "common"))
+    missing: str = missing_option(MISSING[:2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +75,7 @@ class FitOptions(FittingOptions):
     """The options of `toplist recalibrate fit`."""
 
     output: Path = option(..., "Where the recalibrator goes: a .json file.", "-o")
-    kind: str = option("auto", f"{', '.join(KINDS)}; auto takes the best of them.")
+    kind: str = option("auto", f"{', '.join(KINDS)}; auto takes the best of them.", choices=("auto", *KINDS))
     rule: str = option("brier", "The score that counts: brier, log, spherical, ...", choices=RULES)
     folds: int = option(5, "Parts of the cases for cross-validation.")
 
@@ -93,11 +91,9 @@ def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "se
     """Fit a recalibrator to predictions and outcomes, and say what it gains on unseen cases."""
     require_json(options.output, "--output")
     require_outputs([options.output], inputs.paths)
+    from toplist._files import write_json
     from toplist.evaluation.transform import fit_recalibrator
     from toplist.lists.space import show_size
-    from toplist.postprocess.recalibration import RECALIBRATORS
-
-    require_choice("kind", options.kind, ("auto", *RECALIBRATORS))
 
     with _reading(inputs, options) as update:
         found = fit_recalibrator(
@@ -177,6 +173,7 @@ def apply(inputs: Inputs, options: ApplyOptions) -> None:
 
 def _loaded(path: Path) -> tuple[Any, str | None]:
     """A saved recalibrator, and among how many classes it was fitted, where the file says so."""
+    from toplist._files import read_json
     from toplist.postprocess.recalibration import Recalibrator
 
     try:
@@ -186,7 +183,7 @@ def _loaded(path: Path) -> tuple[Any, str | None]:
         raise FileError(str(path), f"{error.problem} {order}") from None
     except TopListError as error:
         raise FileError(str(path), str(error)) from None
-    told = jsonlib.loads(path.read_text(encoding="utf-8")).get("fitted_to")
+    told = read_json(path, "a recalibrator").get("fitted_to")
     was = told.get("classes") if isinstance(told, dict) else None
     return known, was if isinstance(was, str) else None
 
@@ -225,6 +222,7 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
     require_outputs([options.output, options.save_weights], [*inputs.paths, options.weights_from])
     keep_freed_memory()
     _require_several(inputs.files)
+    from toplist._files import write_json
     from toplist.evaluation.transform import fit_weights, pool_files
 
     names = list(inputs.files)
@@ -321,6 +319,8 @@ def _whole(shares: dict[str, float]) -> dict[str, float]:
 
 def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     """Weights that were saved, for files of the same names."""
+    from toplist._files import read_json
+
     saved = read_json(path, "the weights of a pool")
     shares = saved.get("weights") if isinstance(saved, Mapping) and saved.get("schema") == SCHEMA else None
     if not isinstance(shares, Mapping):
@@ -390,6 +390,8 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
 
 def _curve(found: Any) -> list[dict[str, Any]]:
     """The score against k or mass, one row per length."""
+    from toplist._files import to_json_number
+
     names = ("at", "score", "gap", "error", "size")
     columns = [[to_json_number(value) for value in getattr(found, name).tolist()] for name in names]
     rows = zip(*columns, found.infinite.tolist(), strict=True)

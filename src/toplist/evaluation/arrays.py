@@ -20,9 +20,8 @@ from toplist.inference.settings import InferenceSettings
 from toplist.io.lists import REMEDY, group_name, require_few_groups, untimely
 from toplist.io.options import ReadRequest
 from toplist.lists import TopList, TopLists
-from toplist.lists.converters import as_lists
+from toplist.lists.converters import as_lists, require_one_order
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.outcomes import require_one_order
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores, Grouping

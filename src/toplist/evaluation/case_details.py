@@ -33,12 +33,12 @@ from toplist.inference.results import FileRecord, ModelDetails
 from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
+from toplist.io.checks import for_batch
 from toplist.io.lists import filled
-from toplist.io.naming import for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
-from toplist.lists.checks.names import text
-from toplist.lists.outcomes import is_soft
+from toplist.lists.checks.detect import text
+from toplist.lists.converters import is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
 
@@ -83,14 +83,13 @@ class CaseDetails:
         )
 
 
+@dataclass
 class CaseReader:
     """Reads the cases of a comparison again, for details and for scores, each once."""
 
-    def __init__(
-        self, details: Callable[[Progress], CaseDetails], scores: Callable[[], Mapping[str, CaseScores]]
-    ) -> None:
-        self._read, self.scores = details, scores
-        self._found: CaseDetails | None = None
+    _read: Callable[[Progress], CaseDetails]
+    scores: Callable[[], Mapping[str, CaseScores]]
+    _found: CaseDetails | None = None
 
     def details(self, agrees: Callable[[CaseDetails], bool], progress: Progress) -> CaseDetails:
         """The details, or an error where they do not agree with what was compared."""

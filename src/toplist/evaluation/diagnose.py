@@ -23,19 +23,16 @@ from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measu
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
-from toplist.io.checks import check_file
+from toplist.io.checks import check_file, for_batch
 from toplist.io.encoding import as_sets, empty_set_explained
 from toplist.io.lists import filled
-from toplist.io.naming import for_batch
 from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
 from toplist.io.plan import Plan, as_tables, open_request, plan_of
 from toplist.io.sources import OpenTable, tell
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
-from toplist.lists.checks.detect import Classes
-from toplist.lists.checks.names import MemoryNames
-from toplist.lists.converters import raw_rows
-from toplist.lists.outcomes import as_codes, is_soft
+from toplist.lists.checks.detect import Classes, MemoryNames
+from toplist.lists.converters import as_codes, is_soft, raw_rows
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores

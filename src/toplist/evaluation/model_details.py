@@ -17,10 +17,9 @@ from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
-from toplist.lists.checks.detect import summed
-from toplist.lists.checks.names import MemoryNames, Names
-from toplist.lists.lookup import beliefs
-from toplist.lists.outcomes import as_codes, as_truth, is_soft
+from toplist.lists.checks.detect import MemoryNames, Names, summed
+from toplist.lists.converters import as_codes, as_truth, is_soft
+from toplist.lists.operations import beliefs
 from toplist.lists.space import show_size
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule

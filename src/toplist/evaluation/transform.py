@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._typing import Progress
 from toplist.errors import TopListError
 from toplist.evaluation.stream import Collector

@@ -36,6 +36,13 @@ class Estimand(ABC):
         """One entry for each unit."""
 
     @abstractmethod
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """Sums of units (sums, units) and the derivatives along them at some totals (sums, totals).
+
+        Products of the two, added up over sums, are the contributions of the units to each of the totals.
+        """
+
+    @abstractmethod
     def weights(self, units: UnitSums) -> Floats:
         """How much each unit counts: those without any weight are no units."""
 
@@ -126,6 +133,14 @@ class Ratio(Estimand):
         found: Floats = (above - self.value(units.all) * below) / whole
         return found
 
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`."""
+        value, (above, below) = self.value(units.all), self.parts(totals)
+        n, d = self.parts(units)
+        return np.stack([n - value * d, d]), np.stack(
+            [1 / below, (value - above / below) / below]
+        )  # no large sums cancel
+
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         return units.w(self.a, self.other)
@@ -186,6 +201,16 @@ class LogRelative(Estimand):
     def _against(self, b: int, units: UnitSums) -> Floats:
         a, all_ = self.a, units.all
         return units.x(a, b) / all_.x(a, b) - units.x(b, a) / all_.x(b, a)
+
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`: of those of the others who share a case with a in a resample."""
+        met = [b for b in self.others if b != self.a]
+        there = np.stack([totals.w(self.a, b) > 0 for b in met])
+        count = 1 + there.sum(axis=0)  # with itself
+        ours = [np.where(has, 1 / (totals.x(self.a, b) * count), 0.0) for b, has in zip(met, there, strict=True)]
+        theirs = [np.where(has, -1 / (totals.x(b, self.a) * count), 0.0) for b, has in zip(met, there, strict=True)]
+        columns = [*(units.x(self.a, b) for b in met), *(units.x(b, self.a) for b in met)]
+        return np.stack(columns), np.stack([*ours, *theirs])
 
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""

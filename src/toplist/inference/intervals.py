@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from toplist._typing import Bools, Floats
+from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
 from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates
-from toplist.inference.bootstrap import FEWEST, block_length, resample
-from toplist.inference.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
+from toplist.inference.bootstrap import FEWEST, BootstrapT, Draws, Wild, counts, thinned
+from toplist.inference.bounded import bounded_interval
 from toplist.inference.estimands import BaselineSkill, Difference, Estimand, LogRelative, Mean, Ratio, Skill
 from toplist.inference.long_run_variance import (
     autocorrelation,
@@ -31,9 +32,10 @@ from toplist.inference.long_run_variance import (
     usual_lag,
     usual_waves,
 )
+from toplist.inference.missing import AdjustedMean, adjusted_means
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import ScoreMatrix, UnitSums
-from toplist.inference.settings import DRAWS, TIMED, IntervalMethod
+from toplist.inference.settings import DRAWN, DRAWS, TIMED, IntervalMethod
 
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
@@ -115,12 +117,18 @@ class Intervals:
     seed: int = 0
     draws: int = DRAWS
     _units: dict[int, UnitSums] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _draws: dict[int, UnitSums] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _draws: dict[int, tuple[UnitSums, Draws, UnitSums]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _resamples: dict[tuple[int, Estimand], BootstrapT | Wild] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _clusters: dict[int, tuple[int, UnitSums]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _differences: dict[tuple[int, int, int], Estimate] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _persistent: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _adjusted: dict[int, list[AdjustedMean | None]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _levels: dict[float, Intervals] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # What is estimated
@@ -150,8 +158,8 @@ class Intervals:
         """The same at another level: nothing is drawn or added up twice."""
         if level not in self._levels:
             other = replace(self, level=level)
-            for mine, theirs in ((self._units, other._units), (self._draws, other._draws)):
-                theirs.update(mine)
+            for name in ("_units", "_draws", "_resamples"):
+                getattr(other, name).update(getattr(self, name))
             self._levels[level] = other
         return self._levels[level]
 
@@ -168,7 +176,7 @@ class Intervals:
             return found
         if a != b and self._nearly_same(rule, a, b, found.value):
             return replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0), p=1.0)
-        if a != b and self._constant(rule, a, b):
+        if a != b and self.method != "bounded" and self._constant(rule, a, b):
             return Estimate(found.value, reason=NO_SPREAD.format("case"))
         low, high = self.bounds[rule]
         return _within(found, low - high, high - low)
@@ -212,6 +220,21 @@ class Intervals:
             return Estimate(value, reason=found.reason)
         error = None if found.error is None else value * found.error
         return Estimate(value, math.exp(found.low), math.exp(found.high), "", error, found.p, found.freedom)
+
+    def adjusted(self, rule: int, a: int) -> Estimate | None:
+        """The mean score over all cases by two-way fixed effects; None where models share no cases."""
+        if self.matrix is None:
+            return None
+        if rule not in self._adjusted:
+            matrix = replace(self.matrix, units=None) if self._timeless else self.matrix
+            self._adjusted[rule] = adjusted_means(matrix, rule)
+        found = self._adjusted[rule][a]
+        if found is None:
+            return None
+        if self.method in DRAWN or self._two_way:
+            how = "for cases that depend by cluster and in time" if self._two_way else f"by {self.method}"
+            return Estimate(found.estimate, reason=f"adjusted means have no intervals {how}")
+        return self._from_units(rule, found, found.estimate)
 
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many units the difference of a and b goes."""
@@ -393,10 +416,8 @@ class Intervals:
         count, own = int(np.count_nonzero(weighty)), estimand.effective(units)
         if own < 2 - _ROUNDING:
             return Estimate(value, reason=f"one {unit} has no spread")
-        if self.method == "bootstrap":
-            if own < FEWEST - _ROUNDING:
-                return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
-            return self._bootstrapped(rule, estimand, value)
+        if self.method in DRAWN:
+            return self._drawn(rule, estimand, value, own)
         parts, unseen = estimand.spread(units), estimand.unseen(units)
         if not math.isfinite(unseen):
             return Estimate(value, reason=f"no two {unit}s are shared with anybody")
@@ -482,21 +503,57 @@ class Intervals:
         """The same cases by cluster, whatever their time."""
         return replace(self, method="t", matrix=None if self.matrix is None else self.matrix.by_cluster())
 
-    def _bootstrapped(self, rule: int, estimand: Estimand, value: float) -> Estimate:
-        """The percentile interval; p is one minus the level at which it would begin or end at zero."""
+    def _drawn(self, rule: int, estimand: Estimand, value: float, own: float) -> Estimate:
+        """The interval of a method that draws units, or their order."""
+        unit = self._unit
+        if self.matrix is not None and self.matrix.ordered:
+            return Estimate(value, reason=f"{self.method} intervals are not for cases in time: use ewc")
+        if self.method == "bounded":
+            return self._bounded(rule, estimand, value)
+        units = self.unit_sums(rule)
+        if float(np.abs(estimand.contributions(units)).max()) <= _ROUNDING * estimand.size(units):
+            return Estimate(value, reason=NO_SPREAD.format(unit))
+        weights = estimand.weights(units)
+        if float(weights.max()) > (1 - _ROUNDING) * float(weights.sum()):
+            return Estimate(value, reason=f"one {unit} has all the weight")
+        if self.method == "bootstrap" and own < FEWEST - _ROUNDING:
+            return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
+        if (rule, estimand) not in self._resamples:
+            self._resamples[rule, estimand] = self._resample(rule, estimand)
+        return self._resamples[rule, estimand].estimate(value, self.level, unit)
+
+    def _resample(self, rule: int, estimand: Estimand) -> BootstrapT | Wild:
+        """What was drawn for an estimand; it serves every level."""
+        if self.method == "wild":
+            rng = np.random.default_rng(self.seed)
+            return Wild.of(estimand, thinned(self.unit_sums(rule), rng), self.draws, rng)
         if rule not in self._draws:
-            units = self.unit_sums(rule)
-            block = block_length(units) if self.matrix is not None and self.matrix.ordered else None
-            self._draws[rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
-        with np.errstate(all="ignore"):
-            values = estimand.value(self._draws[rule])
-        if not np.isfinite(values).all():
-            return Estimate(value, reason=f"some resamples have no {self._unit} that counts")
-        tail = (1 - self.level) / 2
-        low, high = np.quantile(values, [tail, 1 - tail])
-        beyond = min(int(np.count_nonzero(values <= 0)), int(np.count_nonzero(values >= 0)))
-        p = min(1.0, 2 * (1 + beyond) / (1 + len(values)))
-        return Estimate(value, float(low), float(high), error=float(values.std(ddof=1)), p=p)
+            rng = np.random.default_rng(self.seed)
+            units = thinned(self.unit_sums(rule), rng)
+            draws = counts(units.sums.shape[1], self.draws, rng)
+            self._draws[rule] = units, draws, replace(units, sums=draws.dot(units.sums.T).T)
+        return BootstrapT.of(estimand, *self._draws[rule])
+
+    def _bounded(self, rule: int, estimand: Estimand, value: float) -> Estimate:
+        """The interval of a mean of numbers with bounds: scores, differences, or skill with one number of classes."""
+        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+        if not math.isfinite(high - low):
+            return Estimate(value, reason="scores without bounds have no bounded interval: use t, or a bounded rule")
+        if not isinstance(estimand, Ratio) or any(estimand.below[:2]) or (estimand.below[3] and not self._one_empty):
+            return Estimate(value, reason="a ratio of means has no bounded interval: use t")
+        units = self.unit_sums(rule)
+        there = estimand.weights(units) > 0
+        above, below = (part[there] for part in estimand.parts(units))
+        clustered = self.matrix is not None and self.matrix.units is not None
+        if clustered or np.ptp(below) > _ROUNDING * float(below.max()):
+            return Estimate(value, reason="bounded intervals are for independent cases of equal weight: use t")
+        known = estimand.above[3] * float(below[0])  # the score of the empty list
+        ends = [sorted((factor * low, factor * high)) for factor in estimand.above[:2]]
+        least, most = (sum(end[side] for end in ends) + known for side in (0, 1))
+        scale = float(below[0])
+        rng = np.random.default_rng(self.seed)
+        first, last, p = bounded_interval(above / scale, least / scale, most / scale, self.level, rng)
+        return Estimate(value, min(first, value), max(last, value), p=p)
 
     @property
     def _unit(self) -> str:

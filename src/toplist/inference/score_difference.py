@@ -15,8 +15,8 @@ from toplist._files import to_json_number
 from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import as_lists
-from toplist.lists.outcomes import as_happened
-from toplist.scoring.accuracy import outcome_ranks
+from toplist.lists.converters import as_happened
+from toplist.scoring.case_scores import outcome_ranks
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
 

@@ -8,10 +8,11 @@ from typing import Any, Literal, get_args
 from toplist._text import argument, did_you_mean
 from toplist.errors import TopListError
 
-IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap"]
-Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap"]
+IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
+Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
 METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
 TIMED: tuple[IntervalMethod, ...] = ("ewc", "hac")  # which take cases as they follow each other
+DRAWN: tuple[IntervalMethod, ...] = ("bootstrap", "wild", "bounded")  # which need a seed, and independent units
 DRAWS = 1999  # of a bootstrap
 _ALIASES = {"cosine": "ewc"}
 _MANY = 1000  # time points; with fewer, lags do not catch all dependence
@@ -25,10 +26,13 @@ class Inference:
 
     Parameters
     ----------
-    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap"}, default "auto"
+    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"}, default "auto"
         "auto" follows from what the truth says: "t" for independent cases or clusters; for cases in time "ewc", a
         Diebold-Mariano test with an equally weighted cosine variance, to which that of clusters is added where there
         are both.
+        Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, and "wild" a wild bootstrap,
+        for few clusters of unequal size. "bounded" holds for every distribution of independent cases under a rule
+        with bounds, at the price of wider intervals.
     level : float, default 0.95
         The confidence level.
     horizon : int, default 1
@@ -50,7 +54,8 @@ class Inference:
     method: Method = field(
         default="auto",
         metadata={
-            "help": "t, normal, hac or ewc (for cases in time), bootstrap; auto follows from what the truth says."
+            "help": "t, normal, ewc or hac (for cases in time), bootstrap, wild (for few clusters), bounded (for any "
+            "distribution); auto follows from what the truth says."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
@@ -80,6 +85,15 @@ class Inference:
         'ewc'
         """
         method: IntervalMethod = ("t" if time is None else "ewc") if self.method == "auto" else self.method
+        if method in DRAWN and time is not None:
+            raise TopListError(
+                f"{argument('method', method)} is not for cases in time: use {argument('method', 'ewc')}, or "
+                f"{argument('time', '')} if cases are independent."
+            )
+        if method == "bounded" and (cluster is not None or weighted):
+            raise TopListError(
+                f"{argument('method', method)} is for independent cases of equal weight: use {argument('method', 't')}."
+            )
         if method in TIMED and cluster is not None and time is None:
             raise TopListError(
                 f"{argument('method', method)} takes cases in time: name the time beside the cluster, or pass "
@@ -87,12 +101,6 @@ class Inference:
             )
         if method in ("t", "normal"):
             time = None  # the caller takes cases, or clusters, as independent all the same
-        if cluster is not None and time is not None and method not in TIMED:
-            raise TopListError(
-                f"{argument('method', method)} takes cluster or time, not both: name the one by which cases depend on "
-                f"each other more, and ignore the other ({argument('cluster', '')} or {argument('time', '')}), or use "
-                f"{argument('method', 'ewc')}."
-            )
         if self.horizon != 1 and method not in TIMED:
             raise TopListError(
                 f"a horizon goes with cases in time and {argument('method', 'ewc')} or {argument('method', 'hac')}: "
@@ -172,15 +180,16 @@ class InferenceSettings:
         if over and effective is not None and effective < 0.99 * units:
             over += f", counting like {_number(effective)}{' of equal weight' if self.cluster is None else ''}"
         apart = f"{'cases' if self.cluster is None else 'clusters'} are independent of each other{_SEEN}"
-        if self.method == "bootstrap":
-            drawn = f"({DRAWS:,} draws, seed {self.seed})"
-            if self.ordered:
-                return (
-                    f"stationary bootstrap percentile intervals over {many} in {self._sequence} {drawn}, which assume "
-                    f"that dependence fades and does not change over time,{_SEEN}"
-                )
-            kind = "paired" if self.cluster is None else "cluster"
-            return f"{weights}{kind} bootstrap percentile intervals{over} {drawn}, which assume that {apart}"
+        if self.method == "bounded":
+            return (
+                f"betting intervals for bounded means (cases in random orders, seed {self.seed}), which hold for "
+                "every distribution of scores within the bounds of the rule and assume that cases are independent of "
+                "each other"
+            )
+        if self.method in DRAWN:
+            units_drawn = "paired" if self.cluster is None else "cluster"
+            kind = f"{units_drawn} bootstrap-t" if self.method == "bootstrap" else "wild bootstrap"
+            return f"{weights}{kind} intervals{over} ({DRAWS:,} draws, seed {self.seed}), which assume that {apart}"
         kind = "paired" if self.cluster is None else "cluster-robust"
         return f"{weights}{kind} {self.method} intervals{over}, which assume that {apart}"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, quote
 from toplist.errors import FileError
 from toplist.io.columns import (
@@ -27,6 +28,7 @@ from toplist.io.columns import (
     text_if_none,
     truths,
 )
+from toplist.io.duckdb_engine import connect, guarded
 from toplist.io.layouts import Layout
 from toplist.io.readers import TableChunk
 from toplist.io.readers.base import Entries
@@ -398,3 +400,66 @@ def _without_pair(
         which, where = np.unique(case[new], return_index=True)
         halves[which, 2] = rows[new][where]
     return odd
+
+
+def of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Files that belong together name classes in one way."""
+    types, known = need("pyarrow").types, None
+    for batch in batches:
+        if batch.classes is not None and len(batch.classes):
+            whole = types.is_integer(batch.classes.type)
+            if known not in (None, whole):
+                other = "text in the files before it" if whole else "whole numbers in the files before it"
+                raise FileError(batch.source, f"classes are {'whole numbers' if whole else 'text'} here, but {other}.")
+            known = whole
+        yield batch
+
+
+def case_by_case(pieces: Iterator[TableChunk], layout: Layout, source: str) -> Iterator[TableChunk]:
+    """The rows of a long table, case by case in the order of their first rows."""
+    pa = need("pyarrow")
+    names = [f"c{i}" for i in range(len(layout.columns))]
+    case = names[layout.columns.index(str(layout.case))]
+    first = next(pieces, None)
+    if first is None:
+        return
+    files: list[str] = []
+
+    def numbered() -> Iterator[Any]:
+        for piece in chain([first], pieces):
+            if not files or files[-1] != piece.source:
+                files.append(piece.source)
+            rows = piece.row_numbers
+            columns = [_as_type(*pair, piece.source) for pair in zip(piece.table.columns, schema, strict=False)]
+            columns += [pa.array(rows), pa.array(np.full(len(rows), len(files) - 1, np.int32))]
+            yield pa.record_batch(columns, schema=schema)
+
+    kinds = [text_if_none(plain(column.slice(0, 0))).type for column in first.table.columns]
+    schema = pa.schema([*zip(names, kinds, strict=True), ("row", pa.int64()), ("file", pa.int32())])
+    with connect() as engine, guarded(numbered(), schema, engine, source) as stream:  # noqa: F841
+        engine.execute("CREATE TEMP TABLE raw AS SELECT *, row_number() OVER () AS seq FROM stream")
+        # A case that goes on in another file stays with the file, and the row, where it began.
+        engine.execute(
+            f"CREATE TEMP TABLE firsts AS SELECT {case}, min(seq) AS f, arg_min(file, seq) AS home, "
+            f"arg_min(row, seq) AS head FROM raw GROUP BY {case}"
+        )
+        query = (
+            f"SELECT {', '.join(f'raw.{name}' for name in names)}, if(raw.file = home, raw.row, head) AS row, home "
+            f"FROM raw LEFT JOIN firsts ON raw.{case} IS NOT DISTINCT FROM firsts.{case} ORDER BY firsts.f, raw.seq"
+        )
+        for batch in engine.sql(query).to_arrow_reader(1 << 17):
+            home = as_numpy(batch.column("home"))
+            cuts = [0, *(np.flatnonzero(np.diff(home)) + 1).tolist(), len(batch)]
+            for lo, hi in pairwise(cuts):
+                part = batch.slice(lo, hi - lo)
+                table = part.select(names).rename_columns(layout.columns)
+                yield TableChunk(files[int(home[lo])], 0, table, as_numpy(part.column("row")))
+
+
+def _as_type(column: Any, field: Any, source: str) -> Any:
+    pa, values = need("pyarrow"), text_if_none(plain(column))
+    try:
+        return values if values.type == field.type else values.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        kinds = f"{kind_of(values.type)} here, but {kind_of(field.type)} in the files before it"
+        raise FileError(source, f"a column holds {kinds}.") from None

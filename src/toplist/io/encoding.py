@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, listed, near_duplicates, quote
 from toplist._typing import Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
@@ -23,9 +23,9 @@ from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truths
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
-from toplist.lists.concat import join
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.space import ClassSpace, show_size
+from toplist.lists.operations import join
+from toplist.lists.space import ClassSpace, as_space, show_size
 
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
 _UNIT = "\x1f"  # between the labels of a set, except in messages and files
@@ -36,24 +36,25 @@ _MOST = 2**63  # codes are below this
 _EXACT = 2.0**53  # doubles below this are whole numbers to the last digit
 
 
-def as_sets(space: ClassSpace, sets: str | None) -> ClassSpace:
+def as_sets(space: Any, sets: str | None) -> ClassSpace:
     """Where classes are label sets, the labels of a space are those that the sets are made of.
 
     >>> as_sets(ClassSpace(labels=["sun", "sea", "rain"]), ";").size
     8
     """
-    if sets is None or space.labels is None or space.per_case:
-        return space
-    labels = tuple(map(str, space.labels))
+    known = as_space(space)
+    if sets is None or known.labels is None or known.per_case:
+        return known
+    labels = tuple(map(str, known.labels))
     odd = next((label for label in labels if sets and sets in label), None)
     if odd is not None:
         raise SpaceError(
             f"the label {quote(odd)} has the separator {sets!r} in it: where classes are label sets, give the labels "
             "that the sets are made of, one by one."
         )
-    if not space.complete and space.size != 2 ** len(labels):
+    if not known.complete and known.size != 2 ** len(labels):
         raise SpaceError(
-            f"{len(labels):,} labels make {show_size(2 ** len(labels))} label sets, not {show_size(space.size)}: "
+            f"{len(labels):,} labels make {show_size(2 ** len(labels))} label sets, not {show_size(known.size)}: "
             "declare the labels alone, or the number of sets alone."
         )
     return LabelSets(labels)

@@ -12,8 +12,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 from toplist._text import argument, closest, did_you_mean, listed, quote
 from toplist.errors import FileError
-from toplist.io.column_names import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, is_named, named, numbered, spelled
-from toplist.io.tables import Table
+from toplist.io.columns import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, Table, is_named, named, numbered, spelled
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist._typing import Codes
 from toplist.core import flags
@@ -23,7 +23,7 @@ from toplist.io.columns import as_numpy, numbers, plain
 from toplist.io.encoding import EMPTY_REMEDY
 from toplist.io.options import ReadOptions, Source, hints_of
 from toplist.io.sources import OpenTable, open_source
-from toplist.lists import TopLists, flatten
+from toplist.lists import TopLists, constructors
 from toplist.lists.error_messages import complain
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
@@ -176,10 +176,10 @@ def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpa
             if width == space.size:
                 order = np.argsort(codes)
                 dense = batch.confidences.reshape(len(batch), width)
-                rows, bare = flatten.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
+                rows, bare = constructors.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
                 return TopLists._validated(replace(rows, **rounding), bare, None, repairs)
             codes = np.tile(codes, len(batch))
-        rows, bare = flatten.ragged(batch.offsets, codes, batch.confidences, bare, None)
+        rows, bare = constructors.ragged(batch.offsets, codes, batch.confidences, bare, None)
         return TopLists._validated(replace(rows, **rounding), bare, None, repairs)
     except CaseError as error:
         raise in_file(_named(error, batch, names, every), batch) from None
@@ -301,7 +301,7 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     if known.labels is not None and names and isinstance(names[0], str):
         names = _as_labels(names, known)
     classes = np.array(names) if names else np.zeros(0, np.int64)
-    rows, known = flatten.ragged(whole.offsets, classes, whole.confidences, known, None)
+    rows, known = constructors.ragged(whole.offsets, classes, whole.confidences, known, None)
     rows = replace(rows, precision=whole.precision, shown=whole.shown)
     return TopLists._validated(rows, known, ids, how.repairs, _left_out(whole))
 

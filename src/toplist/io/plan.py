@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import argument, listed
 from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
-from toplist.io.align import MISSING, AlignedCases, OutOfStepError, silent
+from toplist.io.align import AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
 from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
 from toplist.io.lists import lists_of, repairs_made, require_all_columns, require_outcomes
-from toplist.io.options import ReadRequest, Truth
+from toplist.io.options import MISSING, ReadRequest, Truth
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import OpenTable, open_sources, tell
 from toplist.lists import TopList, TopLists
@@ -51,6 +51,11 @@ class Plan:
     ordered: bool = False  # whether cases are in the order of time: by the column `order`, or as they come
     keep: tuple[str, ...] = ()
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
+
+    @property
+    def classes(self) -> str:
+        """How many classes there are, in a word."""
+        return "per case" if self.space is None else show_size(self.space.size)
 
 
 def names_of(models: Any, least: int = 1) -> tuple[str, ...]:
@@ -180,7 +185,7 @@ def plan_of(
     """
     about, separator = request.truth, request.set_separator
     about.require_columns()
-    known = None if space is None else as_sets(as_space(space), separator)
+    known = None if space is None else as_sets(space, separator)
     if known is not None and known.per_case:
         raise SpaceError(
             "with files and frames, n_classes names the column of the truth that says how many classes there are."
@@ -267,7 +272,7 @@ def open_aligned(
     vain = next((what for what, value in request.truth.columns.items() if value is not None), None)
     if vain is not None:
         raise TopListError(f"{vain} has no effect here: every case counts alike.")
-    known = None if space is None else as_sets(as_space(space), separator)
+    known = None if space is None else as_sets(space, separator)
     if known is not None and known.per_case:
         raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
     sources = open_request(request, known)

@@ -1,4 +1,4 @@
-"""Files and frames as open tables with a layout, which give their cases as batches of lists, as often as needed."""
+"""Files and frames as open tables with a layout, and the column of each that holds the case ids of them all."""
 
 from __future__ import annotations
 
@@ -8,24 +8,39 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from toplist._optional import need
-from toplist._text import argument, closest_file, quote
-from toplist.errors import FileError, TopListError
-from toplist.io.batches import Batch, to_batch, to_batches
-from toplist.io.column_names import RUN, named
-from toplist.io.columns import as_numpy, identifiers, is_half, kind_of, plain, text_if_none
-from toplist.io.duckdb_engine import connect, guarded
-from toplist.io.layouts import Layout, LayoutHints, ignored, require_columns, require_header
-from toplist.io.matching import CaseColumnRequest, case_columns
+from toplist._files import need
+from toplist._text import argument, closest_file, listed, quote
+from toplist.errors import AlignmentError, FileError, TopListError
+from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
+from toplist.io.columns import (
+    CASE,
+    CERTAIN,
+    CLASS,
+    CONFIDENCE,
+    NEITHER,
+    RUN,
+    TRUTH,
+    FirstRows,
+    Table,
+    identifiers,
+    is_half,
+    is_named,
+    named,
+    numbered,
+    plain,
+    sound,
+    spelled,
+    unique_values,
+)
+from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, TableChunk, open_frame
 from toplist.io.readers.base import COMPRESSIONS
-from toplist.io.tables import Table, sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +103,7 @@ def _found(text: str, place: Path) -> FileSet:
     if place.is_dir():
         inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and _is_table(p))
         if not inside:
-            raise FileError(text, f"there is no file in this folder that toplist reads ({_known()}).")
+            raise FileError(text, f"there is no file in this folder that toplist reads ({_formats()}).")
         return _same_format(text, inside)
     if place.exists():
         if not place.is_file():
@@ -123,14 +138,14 @@ def _same_format(text: str, paths: list[Path]) -> FileSet:
     odd = next((path for path, one in found.items() if one is None), None)
     if odd is not None:
         hint = " JSON is read line by line: write one object per line, as .jsonl." if odd.suffix == ".json" else ""
-        raise FileError(str(odd), f"toplist reads {_known()}, not {odd.suffix or 'files without a suffix'}.{hint}")
+        raise FileError(str(odd), f"toplist reads {_formats()}, not {odd.suffix or 'files without a suffix'}.{hint}")
     formats = {one.name: one for one in found.values() if one is not None}
     if len(formats) > 1:
         raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")
     return FileSet(tuple(paths), *formats.values())
 
 
-def _known() -> str:
+def _formats() -> str:
     return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
 
 
@@ -180,10 +195,12 @@ class OpenTable:
         halves = halves or self.drops
         pieces = self._pieces(self.layout.columns)
         if self.layout.kind != "long":
-            yield from self._rounded(_of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
+            yield from self._rounded(of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
-        grouped = to_batches(_case_by_case(pieces, self) if together else pieces, self.layout, halves=halves)
-        yield from self._rounded(_of_one_kind(grouped))
+        grouped = to_batches(
+            case_by_case(pieces, self.layout, self.path) if together else pieces, self.layout, halves=halves
+        )
+        yield from self._rounded(of_one_kind(grouped))
 
     def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Batches that know what their numbers were: text, as in JSON, or half floats."""
@@ -322,64 +339,259 @@ def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:
             )
 
 
-def _of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Files that belong together name classes in one way."""
-    types, known = need("pyarrow").types, None
-    for batch in batches:
-        if batch.classes is not None and len(batch.classes):
-            whole = types.is_integer(batch.classes.type)
-            if known not in (None, whole):
-                other = "text in the files before it" if whole else "whole numbers in the files before it"
-                raise FileError(batch.source, f"classes are {'whole numbers' if whole else 'text'} here, but {other}.")
-            known = whole
-        yield batch
+_LOOKED = 1000  # rows whose ids are compared
+_STRONG = frozenset(CASE[: CASE.index("question")])  # names that say what a case is, not what is in it
 
 
-def _case_by_case(pieces: Iterator[TableChunk], source: OpenTable) -> Iterator[TableChunk]:
-    """The rows of a long table, case by case in the order of their first rows."""
-    pa, layout = need("pyarrow"), source.layout
-    names = [f"c{i}" for i in range(len(layout.columns))]
-    case = names[layout.columns.index(str(layout.case))]
-    first = next(pieces, None)
-    if first is None:
+@dataclass(frozen=True)
+class CaseColumnRequest:
+    """A table, and what the caller says about it."""
+
+    name: str
+    table: Table
+    hints: LayoutHints
+
+    @property
+    def called(self) -> str:
+        """The name of the table, for options that are about it alone."""
+        return "truth" if self.hints.truth else self.name
+
+    @cached_property
+    def without_ids(self) -> Layout:
+        """The layout of the table if no column holds case ids."""
+        return recognise(self.table, self.hints, None)
+
+    def layout(self, case: str | None) -> Layout:
+        """The layout of the table if this column holds case ids, or none."""
+        return self.without_ids if case is None else recognise(self.table, self.hints, case)
+
+    @property
+    def files(self) -> frozenset[Any]:
+        """What is read, however it is called: files, or a table in memory."""
+        reader = self.table.reader
+        if not reader.paths:
+            return frozenset([id(reader if reader.origin is None else reader.origin)])
+        return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
+
+
+def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:
+    """The column of case ids of each table; None for all of them where rows are matched by their position.
+
+    Ids are what the caller names; else a known name that all tables have; else the known name of each; else a column
+    of the same name in all tables whose values are unique. Position is the last resort: it is taken where the caller
+    asks for it, or where no table has a column that could be an id.
+    """
+    told = next((one for one in asked if one.hints.case is not None), None)
+    if any(one.hints.by_position for one in asked):
+        if told is not None:
+            both = f"{argument('by_position', True)} and {argument('case', told.hints.case)}"
+            raise AlignmentError(f"{both} contradict each other: give one of them.")
+        return [None] * len(asked)
+    bare = next((one for one in asked if one.table.bare), None)
+    if bare is not None and len(asked) > 1:
+        others = [one for one in asked if not one.table.bare and _known(one)]
+        if told is None and len(others) > 1:
+            raise AlignmentError(
+                f"{bare.name} is a list or an array, which has no case ids, but {others[0].name} and "
+                f"{others[1].name} have some. Give a frame or a Series with an index, or pass "
+                f"{argument('by_position', True)} if all are in the same order."
+            )
+        if told is not None:
+            raise AlignmentError(
+                f"{argument('case', told.hints.case)} has no effect: {bare.name} is a list or an array, which has no "
+                "case ids and is matched by position. Give a frame or a Series with an index."
+            )
+        return [None] * len(asked)
+    chosen = [one.hints.case for one in asked]
+    open_ = [at for at, name in enumerate(chosen) if name is None]
+    known = {at: _known(asked[at]) for at in open_}
+    said = [name for name in chosen if name is not None]
+    shared = [name for name in _common([known[at] for at in open_]) if open_]
+    if not said and len(asked) > 1:
+        loose = {one.table.index for one in asked if not one.table.named_index}  # says little beside another id
+        scalar = [n for n in shared if n not in loose and all(one.table.is_scalar(n) for one in asked)]
+        _require_one_pairing(asked, scalar[:2])
+    if not said and not shared and len(asked) > 1:
+        _require_one_strong(asked, known)
+    for at in open_:
+        mine = next((name for name in said if name in asked[at].table.names), None)
+        chosen[at] = mine or next(iter(shared), None) or next(iter(known[at]), None)
+    if all(name is not None for name in chosen):
+        return chosen
+    if not said:
+        key = _key(asked)
+        if key is not None:
+            return [key] * len(asked)
+    if any(name is not None for name in chosen):
+        _refuse_some(asked, chosen)
+    if len({one.files for one in asked}) > 1:
+        _require_nothing_else(asked)
+    elif len(asked) == 1:
+        _require_rows(asked[0])
+    return [None] * len(asked)
+
+
+def _known(one: CaseColumnRequest) -> list[str]:
+    """The columns with known names of ids, the index of a dataframe first."""
+    table, hints = one.table, one.hints
+    out = {hints.class_column, hints.confidence, *ignored(table.names, hints.ignore)}
+    labels = set(hints.labels or ())
+    others = [name for name in table.names if name not in labels]
+    all_classes = bool(labels) and len(table.names) - len(others) == len(labels)
+    names = [*named(others, CASE), *([] if all_classes else named([n for n in table.names if n in labels], CASE))]
+    if table.index is not None:  # before all names if it has one of its own, else after those that are certain
+        at = 0 if table.named_index else sum(spelled(name) in CERTAIN for name in names)
+        names.insert(at, table.index)
+    return [name for name in dict.fromkeys(names) if name not in out and _can_be_id(table, name)]
+
+
+def _can_be_id(table: Table, name: str) -> bool:
+    """A class that is called image, in a table with a column per class, holds fractions."""
+    certain = name == table.index or spelled(name) in CERTAIN
+    return certain or (table.is_scalar(name) and not table.is_fraction(name))
+
+
+def _common(lists: Sequence[list[str]]) -> list[str]:
+    """The names in all lists, in the order of the first."""
+    return [name for name in (lists[0] if lists else []) if all(name in other for other in lists)]
+
+
+def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
+    """A column of the same name in all tables that is nothing else, and whose values are unique."""
+    if len(asked) < 2:
+        return None
+    found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
+    found = [name for name in found if all(_is_key(one, name) for one in asked)]
+    if len(found) > 1:
+        ways = " or ".join(argument("case", name) for name in found[:4])
+        raise AlignmentError(f"{listed(found)} could each be the case ids. Say which: {ways}.")
+    return found[0] if found else None
+
+
+def _may_be_key(one: CaseColumnRequest, name: str) -> bool:
+    table, hints = one.table, one.hints
+    if name not in table.names or not table.is_scalar(name):
+        return False
+    if name in (hints.class_column, hints.confidence) or name in ignored(table.names, hints.ignore):
+        return False
+    if name in (hints.labels or ()) or is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)):
+        return False
+    if numbered([name], (*CLASS, *CONFIDENCE)):
+        return False
+    return any(other not in (name, *hints.extra) for other in table.names)
+
+
+def _is_key(one: CaseColumnRequest, name: str) -> bool:
+    """Whether the values tell cases apart; those of a long table are there once per class."""
+    if not _tells_apart(one.table.look(name)):
+        return False
+    long = not one.hints.truth and bool(one.hints.confidence or named(one.table.names, CONFIDENCE))
+    return long or unique_values(one.table, name)
+
+
+def _require_one_pairing(asked: Sequence[CaseColumnRequest], names: Sequence[str]) -> None:
+    """Two columns that could be ids mean the same cases: one may be the number of the row in each file."""
+    if len(names) < 2 or len({one.files for one in asked}) == 1:
         return
-    files: list[str] = []
-
-    def numbered() -> Iterator[Any]:
-        for piece in chain([first], pieces):
-            if not files or files[-1] != piece.source:
-                files.append(piece.source)
-            rows = piece.row_numbers
-            columns = [_cast(*pair, piece.source) for pair in zip(piece.table.columns, schema, strict=False)]
-            columns += [pa.array(rows), pa.array(np.full(len(rows), len(files) - 1, np.int32))]
-            yield pa.record_batch(columns, schema=schema)
-
-    kinds = [text_if_none(plain(column.slice(0, 0))).type for column in first.table.columns]
-    schema = pa.schema([*zip(names, kinds, strict=True), ("row", pa.int64()), ("file", pa.int32())])
-    with connect() as engine, guarded(numbered(), schema, engine, source.path) as stream:  # noqa: F841
-        engine.execute("CREATE TEMP TABLE raw AS SELECT *, row_number() OVER () AS seq FROM stream")
-        # A case that goes on in another file stays with the file, and the row, where it began.
-        engine.execute(
-            f"CREATE TEMP TABLE firsts AS SELECT {case}, min(seq) AS f, arg_min(file, seq) AS home, "
-            f"arg_min(row, seq) AS head FROM raw GROUP BY {case}"
-        )
-        query = (
-            f"SELECT {', '.join(f'raw.{name}' for name in names)}, if(raw.file = home, raw.row, head) AS row, home "
-            f"FROM raw LEFT JOIN firsts ON raw.{case} IS NOT DISTINCT FROM firsts.{case} ORDER BY firsts.f, raw.seq"
-        )
-        for batch in engine.sql(query).to_arrow_reader(1 << 17):
-            home = as_numpy(batch.column("home"))
-            cuts = [0, *(np.flatnonzero(np.diff(home)) + 1).tolist(), len(batch)]
-            for lo, hi in pairwise(cuts):
-                part = batch.slice(lo, hi - lo)
-                table = part.select(names).rename_columns(layout.columns)
-                yield TableChunk(files[int(home[lo])], 0, table, as_numpy(part.column("row")))
+    first, second = names
+    ours = _pairs_of(asked[0].table, names, None)
+    for one in asked[1:]:
+        theirs = _pairs_of(one.table, names, set(ours))
+        odd = next((key for key, value in theirs.items() if ours[key] != value), None)
+        if odd is not None:
+            raise AlignmentError(
+                f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
+                f"{quote(odd)} stands beside {quote(ours[odd])} in {asked[0].table.source}, and beside "
+                f"{quote(theirs[odd])} in {one.table.source}. Say which are the case ids: "
+                f"{argument('case', first)} or {argument('case', second)}."
+            )
 
 
-def _cast(column: Any, field: Any, source: str) -> Any:
-    pa, values = need("pyarrow"), text_if_none(plain(column))
-    try:
-        return values if values.type == field.type else values.cast(field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        kinds = f"{kind_of(values.type)} here, but {kind_of(field.type)} in the files before it"
-        raise FileError(source, f"a column holds {kinds}.") from None
+def _require_one_strong(asked: Sequence[CaseColumnRequest], known: Mapping[int, list[str]]) -> None:
+    """Ids that tables call differently go together where each table has one."""
+    if not all(known.values()):
+        return
+    for at, names in known.items():
+        strong = [name for name in names if spelled(name) in _STRONG]
+        if len(strong) > 1:
+            other = next(one for one in asked if one is not asked[at])
+            own = asked[at].called
+            raise AlignmentError(
+                f"{listed(strong)} of {asked[at].table.source} could each be the case ids that "
+                f"{other.table.source} has in {quote(known[asked.index(other)][0])}. Say which: "
+                f"{argument('case', strong[0], own)} or {argument('case', strong[1], own)}."
+            )
+
+
+def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
+    """What stands beside an id: of the first rows, or of ids that are wanted wherever they are."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    found: dict[str, str] = {}
+    for piece in table.reader.pieces(list(names)):
+        keys, values = (pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1))
+        if wanted is None:
+            return dict(zip(keys[:_LOOKED].to_pylist(), values[:_LOOKED].to_pylist(), strict=True))
+        inside = pc.is_in(keys, value_set=pa.array(list(wanted), pa.string()))
+        found |= dict(zip(keys.filter(inside).to_pylist(), values.filter(inside).to_pylist(), strict=True))
+    return found
+
+
+def _refuse_some(asked: Sequence[CaseColumnRequest], chosen: Sequence[str | None]) -> None:
+    """Some tables have ids, others have not."""
+    lacks = next(one for one, name in zip(asked, chosen, strict=True) if name is None)
+    has, name = next((one, name) for one, name in zip(asked, chosen, strict=True) if name is not None)
+    raise AlignmentError(
+        f"{lacks.table.source}: there is no column with case ids, but {has.table.source} has one ({quote(name)}). "
+        f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.called)}), or pass "
+        f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
+    )
+
+
+def _require_nothing_else(asked: Sequence[CaseColumnRequest]) -> None:
+    """Rows are matched by position without a word only where no column could be an id."""
+    paths = listed([one.table.source for one in asked], 3, str)
+    for one in asked:
+        others = _unexplained(one)
+        if others:
+            raise AlignmentError(
+                f"no column with case ids was found in {paths}, and rows are not matched by position unless that is "
+                f"asked for: pass {argument('by_position', True)} if all files are in the same order. Or name the "
+                f"ids, if {listed(others)} of {one.table.source} holds them: {argument('case', others[0])}."
+                f"{_unique(one)}"
+            )
+
+
+def _require_rows(one: CaseColumnRequest) -> None:
+    """A row is a list of one class only where no column could say which rows belong together."""
+    layout = one.without_ids
+    if layout.kind == "ranked" and len(layout.classes) == 1 and one.hints.layout != "ranked":
+        others = _unexplained(one)
+        if others:
+            raise AlignmentError(
+                f"{one.table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
+                f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
+            )
+
+
+def _unexplained(one: CaseColumnRequest) -> list[str]:
+    """The columns that nothing is known of, and that could be ids."""
+    table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
+    return [name for name in one.without_ids.ignored if name not in left and _could_be_id(table, name)]
+
+
+def _could_be_id(table: Table, name: str) -> bool:
+    if not table.is_scalar(name) or is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE)):
+        return False
+    return _tells_apart(table.look(name))
+
+
+def _tells_apart(look: FirstRows) -> bool:
+    """Whether values are such as ids are: neither blank nor fractions nor zeros and ones."""
+    return not (look.blank or look.fractional or (look.number and look.low >= 0 and look.high <= 1))
+
+
+def _unique(one: CaseColumnRequest) -> str:
+    """The columns of a table whose values are unique, as a hint."""
+    names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
+    found = [name for name in names[:5] if unique_values(one.table, name)]
+    return f" The values of {listed(found)} are unique." if found else ""

@@ -15,8 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import Output, inputs_of, require_apart, write_errors_explained
-from toplist._optional import need
+from toplist._files import Output, inputs_of, need, require_apart, write_errors_explained
 from toplist._text import quote
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map

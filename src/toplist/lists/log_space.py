@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from toplist._typing import Floats
 from toplist.core.array_api import log_or
-from toplist.lists.columns import row_log_sums
-from toplist.lists.flatten import exponentiate, keep_logs, ragged
+from toplist.lists.constructors import ragged
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import Repairs, validate
+from toplist.lists.validation import Repairs, exponentiate, keep_logs, row_log_sums, validate
 
 
 def from_logs(

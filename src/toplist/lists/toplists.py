@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from toplist._arguments import as_count, as_number, read_only
 from toplist.core import flags
 from toplist.errors import TopListError
-from toplist.lists.columns import CheckedColumns
 from toplist.lists.constructors import Constructors
 from toplist.lists.device import DeviceLists
 from toplist.lists.space import ClassSpace, show_size
 from toplist.lists.toplist import TopList
+from toplist.lists.validation import CheckedColumns
 
 _DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
 

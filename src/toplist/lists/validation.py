@@ -1,4 +1,4 @@
-"""Validation of lists, once; the requested repairs are applied."""
+"""Validation of lists, once, with the requested repairs; checked lists are flat columns with rest mass and flags."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._typing import Blanks, Duplicates, Scale
-from toplist.core import flags
+from toplist._typing import Blanks, Duplicates, Floats, Scale
+from toplist.core import flags, kernel
+from toplist.core.array_api import log_or
 from toplist.core.kernel import Rows
-from toplist.core.validity import doubles, inspect
+from toplist.core.validity import SMALL, any_too_small, doubles, gather, inspect, largest_valid, last_places, too_small
 from toplist.errors import CaseError, ShapeError, TopListError
-from toplist.lists.columns import CheckedColumns, row_log_sums, row_sums
 from toplist.lists.error_messages import SENTINEL, bad_case, complain, first_bad
-from toplist.lists.flatten import exponentiate, from_percent, keep_logs
 from toplist.lists.space import ClassSpace
 
 
@@ -170,3 +169,270 @@ def _shown_of_sums(rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64
         return None
     gone = np.diff(rows.offsets) - np.diff(offsets)
     return rows.shown * np.stack([1.0 + gone, np.ones(len(rows))], axis=1)
+
+
+def exponentiate(rows: Rows) -> Rows:
+    """Rows whose confidences were given by their logarithms; what rounds these off is a share of the confidences."""
+    logs, shown = rows.confidences, _shown(rows)
+    if rows.precision is not None:
+        shown = np.full((len(rows), 2), [16 * 2.0**-rows.precision, 0.0])  # of a logarithm down to -16
+    if shown is not None:
+        shown = np.stack([np.zeros(len(rows)), np.expm1(np.minimum(shown[:, 0], 1.0))], axis=1)
+    return keep_logs(replace(rows, confidences=np.exp(logs), shown=shown), logs)
+
+
+def from_percent(rows: Rows) -> Rows:
+    """Rows whose confidences were given in percent."""
+    t, shown = rows.confidences, _shown(rows)
+    return replace(rows, confidences=t / t.dtype.type(100), shown=None if shown is None else shown / 100)
+
+
+def _shown(rows: Rows) -> NDArray[np.float64] | None:
+    """What the text shows, in the units that it is in."""
+    if rows.shown is None or not np.isnan(rows.shown).any():
+        return rows.shown
+    shown, filled = rows.shown.copy(), np.flatnonzero(np.diff(rows.offsets) > 0)
+    some = gather(rows, filled)
+    found = np.zeros(len(rows))
+    found[filled] = last_places(some.confidences.astype(np.float64), some.offsets)
+    shown[:, 0] = np.where(np.isnan(shown[:, 0]), found, shown[:, 0])
+    return shown
+
+
+def keep_logs(rows: Rows, logs: NDArray[Any]) -> Rows:
+    """Rows with the logarithms of their confidences beside them, if any confidence is too small to be a number."""
+    needed = any_too_small(logs, rows.confidences.dtype)
+    return replace(rows, log_confidences=logs.astype(np.float64, copy=False) if needed else None)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedColumns:
+    """Checked rows. `signed_rest` is the rest mass; a mass above one, or of a complete list, is divided out."""
+
+    rows: Rows
+    signed_rest: Floats
+    flags: NDArray[np.uint16]
+    repairs: dict[str, int]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many classes each case lists."""
+        return np.diff(self.rows.offsets)
+
+    @property
+    def scaled(self) -> NDArray[np.bool_]:
+        """Which cases have their mass divided out."""
+        scaled: NDArray[np.bool_] = (self.signed_rest < 0) | (self.rows.size == self.sizes)
+        return scaled
+
+    @property
+    def rest(self) -> Floats:
+        """The mass that each case leaves unlisted."""
+        scaled = self.scaled
+        return np.where(scaled, 0.0, self.signed_rest) if scaled.any() else self.signed_rest.copy()
+
+    @property
+    def normalized(self) -> Floats:
+        """The confidences as they are scored."""
+        scale = np.where(self.scaled, 1.0 - self.signed_rest, 1.0)
+        t: Floats = doubles(self.rows) / np.repeat(scale, self.sizes)
+        return t
+
+    @property
+    def normalized_logs(self) -> Floats | None:
+        """Their logarithms, where these are kept."""
+        logs = self.rows.log_confidences
+        if logs is None:
+            return None
+        scaled: Floats = logs - np.repeat(np.log1p(np.where(self.scaled, -self.signed_rest, 0.0)), self.sizes)
+        return scaled
+
+    @property
+    def small_logs(self) -> Floats | None:
+        """The logarithms of confidences that are too small to be numbers, 0 for the others; None if there are none."""
+        logs, own = self.normalized_logs, self.rows.log_confidences
+        if logs is None or own is None:
+            return None
+        return np.where(too_small(own, self.rows.confidences.dtype), logs, 0.0)
+
+    def log_outcomes(self, codes: NDArray[np.int64]) -> Floats | None:
+        """The log of each outcome's confidence where that is listed and too small to be a number; 0 elsewhere."""
+        logs = self.small_logs
+        if logs is None:
+            return None
+        case = np.repeat(np.arange(len(self.rows)), self.sizes)
+        own = np.flatnonzero((logs < 0) & (self.classes == codes[case]))
+        out = np.zeros(len(self.rows))
+        out[case[own]] = logs[own]
+        return out
+
+    def lack(self, t: Floats) -> Floats:
+        """What each confidence lacks to one: where mass is divided out, the mass of the others for a large one."""
+        lack = 1.0 - t
+        large = (t > 0.5) & np.repeat(self.scaled, self.sizes)
+        if large.any():
+            others = row_sums(np.where(large, 0.0, t), self.rows.offsets)
+            lack[large] = np.repeat(others, self.sizes)[large]
+        return lack
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes, spelled out where they are all of them."""
+        if self.rows.classes is not None:
+            return self.rows.classes
+        return np.tile(np.arange(int(self.rows.size[0]), dtype=np.int32), len(self.rows))
+
+    def any(self, which: int) -> bool:
+        """Does any list have a flag?"""
+        return bool((self.flags & which).any())
+
+    def valid(self, which: int) -> CheckedColumns:
+        """The largest valid sublists of the lists with a flag, `BELOW` or `INVALID`."""
+        cut = largest_valid(self.rows, self.signed_rest, (self.flags & which) != 0)
+        rows = replace(
+            self.rows,
+            offsets=_offsets(row_sums(cut.keep, self.rows.offsets)),
+            classes=self.classes[cut.keep],
+            confidences=self.rows.confidences[cut.keep],
+            log_rest=cut.log_rest,
+            log_confidences=_some(self.rows.log_confidences, cut.keep),
+        )
+        return self._cut(rows, cut.rest, which)
+
+    def repaired(self, which: int) -> CheckedColumns:
+        """Valid lists on the same classes, with the padded distributions of the largest valid sublists."""
+        low = (self.flags & which) != 0
+        cut = largest_valid(self.rows, self.signed_rest, low)
+        proxy = cut.rest / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
+        t = np.where(cut.keep, doubles(self.rows), np.repeat(proxy, self.sizes))
+        logs = self.rows.log_confidences
+        if logs is not None:
+            logs = np.where(cut.keep, logs, np.repeat(log_or(np, proxy, -np.inf), self.sizes))
+        left = self.rows.size - self.sizes
+        few = np.isfinite(left)  # of more classes than a double counts, those that stay hold next to nothing
+        rest = np.where(low, np.where(few, proxy * np.where(few, left, 0.0), cut.rest), self.signed_rest)
+        log_rest = self.rows.log_rest
+        if log_rest is not None:
+            log_rest = np.where(low, log_or(np, rest, -np.inf), log_rest)
+        return self._cut(replace(self.rows, confidences=t, log_rest=log_rest, log_confidences=logs), rest, which)
+
+    def _cut(self, rows: Rows, signed_rest: Floats, which: int) -> CheckedColumns:
+        found = np.where((self.flags & which) != 0, np.uint16(0), self.flags)
+        return CheckedColumns(rows, signed_rest, found, self.repairs)
+
+    def ordered(self) -> CheckedColumns:
+        """The same lists, the most confident class first; ties keep their order."""
+        rows = self.rows
+        t = rows.confidences if rows.log_confidences is None else rows.log_confidences
+        falling = np.ones(len(t), dtype=bool)
+        falling[1:] = t[1:] <= t[:-1]
+        falling[rows.offsets[:-1][self.sizes > 0]] = True
+        if falling.all():
+            return self
+        order = np.lexsort((-t, np.repeat(np.arange(len(rows)), self.sizes)))
+        logs = _some(rows.log_confidences, order)
+        made = replace(rows, classes=self.classes[order], confidences=rows.confidences[order], log_confidences=logs)
+        return replace(self, rows=made)
+
+    def first(self, k: int) -> CheckedColumns:
+        """The k most confident classes of each case."""
+        if self.rows.classes is None and k < self.rows.size[0] and self.rows.log_confidences is None:
+            return self._first_of_all(k)
+        ordered = self.ordered()
+        place = np.arange(len(ordered.rows.confidences)) - np.repeat(ordered.rows.offsets[:-1], ordered.sizes)
+        return ordered._keep(place < k)
+
+    def reaching(self, mass: float) -> CheckedColumns:
+        """As many of the most confident classes as it takes to list `mass`."""
+        ordered = self.ordered()
+        t = ordered.normalized
+        keep = np.ones(len(t), dtype=bool)
+        for at, part in kernel.by_length(ordered.rows):
+            where = ordered.rows.offsets[at][:, None] + np.arange(part.confidences.shape[1])
+            keep[where] = np.cumsum(t[where], axis=1) - t[where] < mass - 1e-12
+        return ordered._keep(keep)
+
+    def _keep(self, keep: NDArray[np.bool_]) -> CheckedColumns:
+        """Some of the entries of lists in order; what is dropped joins the rest mass."""
+        t, rows = self.normalized, self.rows
+        dropped = row_sums(np.where(keep, 0.0, t), rows.offsets)
+        rest = self.rest + dropped
+        log_rest = rows.log_rest
+        if log_rest is not None:
+            log_rest = np.where(dropped > 0, log_or(np, rest, -np.inf), log_rest)
+        logs = self.normalized_logs
+        if logs is not None and (rest < SMALL).any():
+            log_rest = self._log_rest_with(np.where(keep, -np.inf, logs), rest)
+        kept = replace(
+            rows,
+            offsets=_offsets(row_sums(keep, rows.offsets)),
+            classes=self.classes[keep],
+            confidences=t[keep],
+            log_rest=log_rest,
+            log_confidences=_some(logs, keep),
+        )
+        return self._leaving(kept, rest)
+
+    def _log_rest_with(self, dropped: Floats, rest: Floats) -> Floats:
+        """The log of the rest mass when some entries join it, added up in logarithms where it is no number."""
+        before = log_or(np, self.rest, -np.inf)
+        if self.rows.log_rest is not None:
+            before = np.where(self.scaled | (self.rest > SMALL), before, self.rows.log_rest)
+        together = np.logaddexp(before, row_log_sums(dropped, self.rows.offsets))
+        return np.where(rest < SMALL, together, log_or(np, rest, -np.inf))
+
+    def _first_of_all(self, k: int) -> CheckedColumns:
+        n = len(self.rows)
+        codes, t, tail = kernel.select(self.rows.confidences.reshape(n, int(self.rows.size[0])), k)
+        scale = 1.0 - self.signed_rest
+        offsets = np.arange(n + 1, dtype=np.int64) * k
+        rows = replace(self.rows, offsets=offsets, classes=codes.ravel(), confidences=(t / scale[:, None]).ravel())
+        return self._leaving(rows, tail / scale)
+
+    def _leaving(self, rows: Rows, rest: Floats) -> CheckedColumns:
+        """Rows whose rest mass is known better than one minus the sum."""
+        known = rows if rows.log_rest is not None else replace(rows, log_rest=log_or(np, rest, -np.inf))
+        return CheckedColumns(rows, rest, inspect(known)[1], self.repairs)
+
+    def between(self, lo: int, hi: int) -> CheckedColumns:
+        """Cases lo to hi, without a copy of their entries."""
+        block = self.rows.block(lo, hi)
+        start, stop = block.offsets[0], block.offsets[-1]
+        rows = replace(
+            block,
+            offsets=block.offsets - start,
+            classes=None if block.classes is None else block.classes[start:stop],
+            confidences=block.confidences[start:stop],
+            log_confidences=_some(block.log_confidences, slice(start, stop)),
+        )
+        return CheckedColumns(rows, self.signed_rest[lo:hi], self.flags[lo:hi], self.repairs)
+
+    def at(self, where: NDArray[np.intp]) -> CheckedColumns:
+        """Some of the cases, in any order."""
+        return CheckedColumns(gather(self.rows, where), self.signed_rest[where], self.flags[where], self.repairs)
+
+
+def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
+    """Sum of each row of flat values; empty rows sum to zero."""
+    out = np.zeros(len(offsets) - 1)
+    filled = offsets[1:] > offsets[:-1]
+    if filled.any():
+        out[filled] = np.add.reduceat(values.astype(np.float64, copy=False), offsets[:-1][filled])
+    return out
+
+
+def row_log_sums(logs: Floats, offsets: NDArray[np.int64]) -> Floats:
+    """log(sum(exp(logs))) of each row; minus infinity for empty ones."""
+    out = np.full(len(offsets) - 1, -np.inf)
+    filled = offsets[1:] > offsets[:-1]
+    if filled.any():
+        out[filled] = np.logaddexp.reduceat(logs, offsets[:-1][filled])
+    return out
+
+
+def _some(values: Floats | None, at: Any) -> Floats | None:
+    return None if values is None else values[at]
+
+
+def _offsets(sizes: Floats) -> NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes).astype(np.int64)))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from toplist._typing import Floats, Ints
 from toplist.errors import MassError, SpaceError, TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.columns import row_sums
 from toplist.lists.labelsets import LabelSets, Sets
+from toplist.lists.validation import row_sums
 
 Rest = Literal["spread", "drop"]
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from toplist._arguments import as_sample_weight, as_units, as_whole
 from toplist._typing import Codes, Floats, Ints
-from toplist.core.standard_error import standard_error
+from toplist.core.exact_sums import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.outcomes import as_happened
+from toplist.lists.converters import as_happened
 
 Blocks = Callable[[], Iterable[tuple[slice, Floats]]]
 TINY = 1e-12  # differences of means below this are rounding

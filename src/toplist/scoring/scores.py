@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from toplist._arguments import as_number
 from toplist._typing import Floats
 from toplist.core import array_api, flags, kernel
-from toplist.core.case_statistics import CaseStatistics, ScoreTable, Sum, exclusive_sums
+from toplist.core.array_api import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
-from toplist.lists.columns import row_sums
-from toplist.lists.lookup import beliefs
-from toplist.lists.outcomes import as_codes, as_truth, is_soft
+from toplist.lists.converters import as_codes, as_truth, is_soft
+from toplist.lists.operations import beliefs
+from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Rule, as_rule
 from toplist.scoring.rules.base import MANY
 
@@ -390,9 +390,14 @@ def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
     return due if space.per_case else float(due[0])
 
 
+def as_penalty(penalty: Any) -> float | None:
+    """What an invalid list pays: a number, zero or more; None is the default of each rule."""
+    return None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+
+
 def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
     """Add to unpenalised scores, in place, what invalid lists pay."""
-    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    penalty = as_penalty(penalty)
     invalid = (lists.checked.flags & flags.INVALID) != 0
     if invalid.any() and penalty != 0:
         due = default_penalty(lists, rule=rule) if penalty is None else penalty
@@ -402,7 +407,7 @@ def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) ->
 
 def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | None) -> Any:
     xp, valid = lists.xp, lists.is_valid()
-    penalty = None if penalty is None else as_number(penalty, "the penalty for invalid lists", 0, np.inf)
+    penalty = as_penalty(penalty)
     out = rule.scores(DeviceCases(lists, lists.codes(y)))
     if bool(xp.all(valid)):
         return out

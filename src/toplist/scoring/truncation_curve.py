@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from toplist._arguments import as_count, is_several
 from toplist._typing import Codes, Floats
 from toplist.core import flags, kernel
-from toplist.core.case_statistics import CaseStatistics, Sum
+from toplist.core.array_api import CaseStatistics, Sum
 from toplist.core.exact_sums import mean, sums_by
 from toplist.core.validity import gather
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.columns import CheckedColumns, row_sums
-from toplist.lists.outcomes import as_codes
+from toplist.lists.converters import as_codes
+from toplist.lists.validation import CheckedColumns, row_sums
 from toplist.scoring.rules import PseudoSpherical, Rule, as_rule
 from toplist.scoring.rules.base import MANY
 from toplist.scoring.scores import entropy, plain_scores, score

@@ -82,7 +82,7 @@ def test_without_jinja_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) ->
             raise ImportError(name)
         return real(name, *more)
 
-    monkeypatch.setattr("toplist._optional.import_module", absent)
+    monkeypatch.setattr("toplist._files.import_module", absent)
     with pytest.raises(TopListError, match=r"^reports need jinja2: pip install 'toplist\[report\]'$"):
         render(made.page(cases=50))
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET, MemoryReader
 from toplist.io.readers.base import Format, Reader, TableChunk
-from toplist.io.readers.delimited import CSV, TSV
-from toplist.io.readers.fasttext import FASTTEXT
+from toplist.io.readers.delimited import CSV, FASTTEXT, TSV
 from toplist.io.readers.json_lines import JSON_LINES
 from toplist.io.readers.npy import NUMPY
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from toplist._optional import need
+from toplist._files import need
 from toplist.errors import FileError
 from toplist.io.readers.base import Format, Reader, TableChunk, batch_rows
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema

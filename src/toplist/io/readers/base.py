@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._optional import need
+from toplist._files import need
 from toplist.errors import FileError
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of

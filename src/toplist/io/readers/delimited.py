@@ -1,4 +1,4 @@
-"""CSV and TSV, read by DuckDB as text: what a value means is decided by the column, not guessed from its look."""
+"""Text: CSV and TSV, read by DuckDB without guessing types (the column decides what a value means), and fastText."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import quote
 from toplist.errors import FileError
-from toplist.io.column_names import CASE, CLASS, CONFIDENCE
-from toplist.io.columns import offsets_of, truths
+from toplist.io.columns import CASE, CLASS, CONFIDENCE, as_arrow, offsets_of, truths
 from toplist.io.duckdb_engine import connect, message_of, quoted, require_enough
 from toplist.io.readers.base import (
     ENTRIES,
@@ -39,10 +38,10 @@ from toplist.io.readers.base import (
     without_columns,
 )
 from toplist.io.readers.column_types import require_same_columns
-from toplist.io.readers.fasttext import FastTextReader, is_fasttext
 
 if TYPE_CHECKING:
     from toplist.io.layouts import Layout
+
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line
 _FIRST = 1 << 16  # bytes that tell enough of most files
@@ -397,3 +396,66 @@ def _open_csv(paths: tuple[Path, ...], name: str) -> Reader:
 
 CSV = Format("csv", (".csv",), _open_csv, compressed=True)
 TSV = Format("tsv", (".tsv", ".tab"), partial(DelimitedReader, tabs=True), compressed=True)
+
+
+_PREFIX = "__label__"
+_ROWS = 1 << 14  # lines that are read at a time
+_BEFORE_LABEL = 1 << 16  # bytes among which the first label stands, if any
+
+
+def is_fasttext(path: Path) -> bool:
+    """Whether the first line that is not blank begins with a label of fastText."""
+    return head_of(path, _BEFORE_LABEL).lstrip().startswith(_PREFIX.encode())
+
+
+@dataclass
+class FastTextReader(Reader):
+    """One or more files of labels with their probabilities; cases are the lines, and a blank line is an empty list."""
+
+    paths: tuple[Path, ...]
+    name: str
+
+    @cached_property
+    def schema(self) -> Any:
+        """Two columns of lists."""
+        pa = need("pyarrow")
+        for path in self.paths:
+            if not is_fasttext(path):
+                problem = f"toplist reads text without a header as fastText prints it, but no {_PREFIX} stands first."
+                raise FileError(str(path), f"{problem} Name a table .csv or .tsv.")
+        return pa.schema([("classes", pa.large_list(pa.string())), ("confidences", pa.large_list(pa.float64()))])
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+        """The named columns, batch by batch."""
+        pa = need("pyarrow")
+        for path in self.paths:
+            lines, start = lines_of(path), 0
+            while held := list(islice(lines, _ROWS)):
+                pairs = [_pairs(line, str(path), row) for row, line in enumerate(held, start + 1)]
+                at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
+                classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
+                values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
+                lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
+                table = pa.record_batch(lists, names=["classes", "confidences"])
+                yield TableChunk(str(path), start, table.select(list(columns)))
+                start += len(held)
+
+
+def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:
+    """The labels of one line, and their probabilities."""
+    try:
+        words = line.decode("utf-8-sig").split()
+    except UnicodeDecodeError:
+        raise FileError(source, NOT_UTF8, row=row) from None
+    labels = words[::2]
+    try:
+        numbers = [float(word) for word in words[1::2]]
+    except ValueError:
+        numbers = []
+    if len(labels) != len(numbers) or not all(label.startswith(_PREFIX) for label in labels):
+        text = quote(line.decode("utf-8", "replace").strip())
+        raise FileError(source, f"{text} are not labels with a probability each: use fasttext predict-prob.", row=row)
+    return [label.removeprefix(_PREFIX) for label in labels], numbers
+
+
+FASTTEXT = Format("fasttext", (".txt",), FastTextReader, compressed=True, certain=False, described=".txt of fastText")

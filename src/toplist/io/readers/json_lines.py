@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import blanks, offsets_of

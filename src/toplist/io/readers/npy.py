@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._optional import need
+from toplist._files import need
 from toplist._text import listed
 from toplist.errors import FileError
 from toplist.io.readers.arrow import MemoryReader

@@ -16,9 +16,8 @@ from toplist.core import kernel
 from toplist.core.kernel import Rows
 from toplist.errors import MassError
 from toplist.lists import TopLists, log_rest
-from toplist.lists.columns import CheckedColumns
-from toplist.lists.flatten import exponentiate, to_rows
-from toplist.lists.validation import Repairs
+from toplist.lists.constructors import to_rows
+from toplist.lists.validation import CheckedColumns, Repairs, exponentiate
 from toplist.postprocess.combination.members import (
     LONGEST,
     Lists,

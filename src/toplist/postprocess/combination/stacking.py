@@ -14,7 +14,7 @@ from toplist._files import read_json, write_json
 from toplist._text import quote
 from toplist.errors import TopListError
 from toplist.lists import TopLists
-from toplist.lists.outcomes import as_happened
+from toplist.lists.converters import as_happened
 from toplist.postprocess.combination.members import Lists, Members, named_lists
 from toplist.postprocess.combination.pools import together
 from toplist.postprocess.combination.weights import Pool, PoolWeights, as_sample, in_order, pool_weights

@@ -15,7 +15,7 @@ from toplist._text import argument
 from toplist._typing import Floats
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.outcomes import as_happened
+from toplist.lists.converters import as_happened
 from toplist.postprocess.combination.members import Lists, Members, Union, unions
 from toplist.postprocess.combination.pools import geometric_pool, linear_pool
 from toplist.scoring.rules import as_rule

@@ -18,7 +18,7 @@ from toplist._typing import Codes, Floats
 from toplist.core import flags
 from toplist.errors import ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.outcomes import as_happened
+from toplist.lists.converters import as_happened
 from toplist.lists.space import ClassSpace
 from toplist.postprocess.recalibration import state as saved_state
 from toplist.postprocess.recalibration.state import State

@@ -15,8 +15,8 @@ from toplist._typing import Bools, Floats
 from toplist.core.isotonic import Steps, grouped, pool
 from toplist.errors import TopListError
 from toplist.lists import TopLists
-from toplist.lists.columns import row_sums
 from toplist.lists.log_space import ranks, revalued
+from toplist.lists.validation import row_sums
 from toplist.postprocess.recalibration.base import MOST, Recalibrator, Sample
 from toplist.postprocess.recalibration.state import State
 

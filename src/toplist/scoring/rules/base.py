@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from toplist.core.case_statistics import CaseColumns, CaseStatistics, ScoreTable, Sum
+from toplist.core.array_api import CaseColumns, CaseStatistics, ScoreTable, Sum
 from toplist.errors import RuleError
-from toplist.scoring.rules.class_sums import Nothing
 
 Array = Any
+_SMALL = 1e-290  # proxies below this are limits, not numbers
 MANY = 83.0  # from exp(83), about 1e36, classes on powers of confidences may underflow, where all are that small
 
 
@@ -169,9 +170,173 @@ def _assemble(parts: list[tuple[Any, Array]]) -> Array:
     return out
 
 
-NOTHING = Nothing()
-
-
 def is_finite(x: Any) -> bool:
     """Is this a number, and a finite one?"""
     return isinstance(x, int | float | np.number) and math.isfinite(x)
+
+
+class _Sum:
+    """The defaults of a sum."""
+
+    kind: str = "none"
+    exponent: float = 1.0
+
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
+        """The function, of listed confidences."""
+        return xp.zeros_like(t)
+
+    def rest(self, m: CaseStatistics) -> Array:
+        """All unlisted classes together."""
+        return 0 * m.rest
+
+    def rest_but_outcome(self, m: CaseStatistics) -> Array:
+        """All unlisted classes but the outcome: (1 - 1 / unlisted) of the whole if it is one of them."""
+        xp, whole = m.xp, self.rest(m)
+        lone = (m.unlisted == 1) & ~m.hit
+        part = 1.0 - 1.0 / xp.where(m.hit | lone, xp.inf, m.unlisted)
+        return xp.where(lone, 0.0, whole * part)
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(_Sum):
+    """For rules that look at the outcome alone."""
+
+    def rest_but_outcome(self, m: CaseStatistics) -> Array:
+        """Nothing."""
+        return 0 * m.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Peak(_Sum):
+    """The largest listed confidence, and how many share it."""
+
+    kind = "peak"
+
+
+@dataclass(frozen=True, slots=True)
+class Squares(_Sum):
+    """Sum of squares."""
+
+    kind = "squares"
+    exponent = 2.0
+
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
+        """t squared."""
+        return t * t
+
+    def rest(self, m: CaseStatistics) -> Array:
+        """n * pi**2."""
+        return m.rest * m.proxy
+
+    def rest_but_outcome(self, m: CaseStatistics) -> Array:
+        """(n - 1) * pi**2, or n * pi**2 if the outcome is listed."""
+        return m.proxy * (m.rest - m.xp.where(m.hit, 0.0, m.proxy))
+
+
+@dataclass(frozen=True, slots=True)
+class Powers(_Sum):
+    """Sum of powers, for an exponent above zero."""
+
+    power: float
+    kind = "powers"
+
+    @property
+    def exponent(self) -> float:  # type: ignore[override]
+        """The power."""
+        return self.power
+
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
+        """t to the power."""
+        return t**self.power
+
+    def rest(self, m: CaseStatistics) -> Array:
+        """n * pi**a = exp(a log alpha + (1 - a) log n)."""
+        return _scaled_power(m, self.power)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerExcess(_Sum):
+    """Sum of t**a - t: the power sum minus one, without cancellation for lists that are nearly sure."""
+
+    power: float
+    kind = "terms"
+
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
+        """t**a - t = t expm1((a - 1) log t)."""
+        return xp.where(t > 0, t * xp.expm1((self.power - 1.0) * log_of(xp, t, lack)), 0.0)
+
+    def rest(self, m: CaseStatistics) -> Array:
+        """n pi**a - alpha."""
+        xp, a = m.xp, self.power
+        some = m.log_rest > -xp.inf
+        log_proxy = xp.where(some, m.log_proxy, 0.0)
+        if a > 1:
+            return xp.where(some, m.rest * xp.expm1((a - 1.0) * log_proxy), 0.0)
+        return xp.where(some, _scaled_power(m, a) - m.rest, 0.0)
+
+
+def log_of(xp: Any, t: Array, lack: Array) -> Array:
+    """log(t), from what t lacks to one where it is large; 0 where t is 0."""
+    large = t > 0.5
+    small = xp.log(xp.where((t > 0) & ~large, t, 1.0))
+    return xp.where(large, xp.log1p(-xp.where(large, lack, 0.0)), small)
+
+
+def rest_surprise(xp: Any, log_rest: Array, log_n: Array) -> Array:
+    """alpha log(n / alpha): infinite for infinitely many classes, however small the mass is that they share."""
+    finite = log_n < xp.inf
+    return xp.where(finite, xp.exp(log_rest) * (xp.where(finite, log_n, 0.0) - log_rest), xp.inf)
+
+
+def _scaled_power(m: CaseStatistics, a: float) -> Array:
+    xp = m.xp
+    some = (m.log_rest > -xp.inf) & (m.unlisted > 0)
+    log = a * xp.where(some, m.log_rest, 0.0) + (1.0 - a) * xp.where(some, m.log_unlisted, 0.0)
+    return xp.where(some, xp.exp(log), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTerms(_Sum):
+    """Sum of any function f(t, 1 - t) that is zero at t = 0, given as it stands.
+
+    `rest(log_rest, log_unlisted)` gives n * f(pi) in logarithms; without it, f(pi) is taken as proportional to pi
+    where pi is too small to be a number, which is refused if it is not so.
+    """
+
+    function: Callable[[Any, Array, Array], Array]
+    in_logs: Callable[[Any, Array, Array], Array] | None = None
+    kind = "terms"
+
+    def terms(self, xp: Any, t: Array, lack: Array) -> Array:
+        """f(t)."""
+        return self.function(xp, t, lack)
+
+    def rest(self, m: CaseStatistics) -> Array:
+        """n * f(pi)."""
+        xp = m.xp
+        some = (m.log_rest > -xp.inf) & (m.unlisted > 0)
+        if self.in_logs is not None:
+            log_rest, log_n = xp.where(some, m.log_rest, 0.0), xp.where(some, m.log_unlisted, 0.0)
+            return xp.where(some, self.in_logs(xp, log_rest, log_n), 0.0)
+        number = m.proxy > _SMALL
+        count = xp.where(number, m.unlisted, 1.0)
+        share = xp.where(number, m.proxy, 0.5)
+        out = xp.where(number, count * self.function(xp, share, 1.0 - share), 0.0)
+        limit = some & ~number
+        if bool(xp.any(limit)):
+            out = xp.where(limit, m.rest * self._slope(), out)
+        return out
+
+    def _slope(self) -> float:
+        """The limit of f(x) / x at zero."""
+        far, near = (float(self.function(np, np.array([x]), np.ones(1))[0]) / x for x in (1e-280, 1e-290))
+        if abs(near) < 1e-3 * abs(far) or abs(near) < 1e-12:
+            return 0.0
+        if np.isfinite(near) and abs(near - far) <= 1e-9 * abs(near):
+            return near
+        raise RuleError(
+            "this rule has no limit for so many classes that the proxy underflows: use a rule with a closed form."
+        )
+
+
+NOTHING = Nothing()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from toplist.scoring.rules.class_sums import log_of, rest_surprise
+from toplist.scoring.rules.base import log_of, rest_surprise
 
 Array = Any
 _MANY = 30.0  # from exp(30) classes on the proxy is so small that a limit is exact

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import CaseStatistics
-from toplist.scoring.rules.base import NOTHING, SumRule
-from toplist.scoring.rules.class_sums import ClassTerms, Nothing, log_of, rest_surprise
+from toplist.core.array_api import CaseStatistics
+from toplist.scoring.rules.base import NOTHING, ClassTerms, Nothing, SumRule, log_of, rest_surprise
 
 Array = Any
 

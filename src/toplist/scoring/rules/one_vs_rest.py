@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import CaseStatistics
+from toplist.core.array_api import CaseStatistics
 from toplist.errors import RuleError
-from toplist.scoring.rules.base import SumRule
+from toplist.scoring.rules.base import ClassTerms, SumRule
 from toplist.scoring.rules.binary import BINARY, Binary, Given
-from toplist.scoring.rules.class_sums import ClassTerms
 from toplist.scoring.rules.propriety import require_proper
 
 Array = Any

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toplist.core.case_statistics import CaseStatistics, Sum
+from toplist.core.array_api import CaseStatistics, Sum
 from toplist.errors import RuleError
-from toplist.scoring.rules.base import SumRule, is_finite
-from toplist.scoring.rules.class_sums import PowerExcess, Powers, Squares
+from toplist.scoring.rules.base import PowerExcess, Powers, Squares, SumRule, is_finite
 
 Array = Any
 _NODES, _WEIGHTS = (x.tolist() for x in np.polynomial.legendre.leggauss(5))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toplist._typing import Floats
-from toplist.core.case_statistics import ScoreTable
+from toplist.core.array_api import ScoreTable
 from toplist.errors import ImproperRuleError, RuleError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import CaseStatistics
+from toplist.core.array_api import CaseStatistics
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import is_finite
 from toplist.scoring.rules.power import PowerRule

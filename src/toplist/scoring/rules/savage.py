@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.core.case_statistics import ScoreTable
+from toplist.core.array_api import ScoreTable
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import TableRule, columns
 from toplist.scoring.rules.propriety import require_proper

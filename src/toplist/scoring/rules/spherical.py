@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.array_api import log_or
-from toplist.core.case_statistics import CaseColumns, CaseStatistics, ScoreTable, Sum, exclusive_sums
+from toplist.core.array_api import CaseColumns, CaseStatistics, ScoreTable, Sum, exclusive_sums, log_or
 from toplist.errors import RuleError
-from toplist.scoring.rules.base import MANY, collect, is_finite, pick_scores
-from toplist.scoring.rules.class_sums import ClassTerms, Powers, Squares, log_of
+from toplist.scoring.rules.base import MANY, ClassTerms, Powers, Squares, collect, is_finite, log_of, pick_scores
 from toplist.scoring.rules.power import PowerRule
 
 Array = Any

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist.core.case_statistics import CaseStatistics
-from toplist.scoring.rules.base import SumRule
-from toplist.scoring.rules.class_sums import Peak
+from toplist.core.array_api import CaseStatistics
+from toplist.scoring.rules.base import Peak, SumRule
 
 Array = Any
 

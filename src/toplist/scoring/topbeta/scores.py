@@ -19,7 +19,7 @@ from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopList, TopLists, require_lists
-from toplist.lists.outcomes import as_happened
+from toplist.lists.converters import as_happened
 from toplist.scoring.topbeta.conditioning import RESOLVED, ConditioningWarning, advice
 from toplist.scoring.topbeta.constants import KINDS, ratio, round_down
 from toplist.scoring.topbeta.image import in_image

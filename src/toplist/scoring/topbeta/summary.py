@@ -16,7 +16,7 @@ from toplist._arguments import as_probability, as_shares
 from toplist._typing import Floats
 from toplist.errors import SpaceError, TopListError
 from toplist.lists import TopLists, require_lists
-from toplist.scoring.accuracy import outcome_ranks
+from toplist.scoring.case_scores import outcome_ranks
 from toplist.scoring.scores import score as padded_score
 from toplist.scoring.topbeta.conditioning import ConditioningWarning
 from toplist.scoring.topbeta.image import in_image
