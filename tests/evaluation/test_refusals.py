@@ -91,7 +91,7 @@ OPTIONS = [
     ({"cluster": [1, 2, 3, 4]}, "cluster needs one value per case: 3"),
     (
         {"cluster": [1, 2, 3], "time": [1, 2, 3], "method": "bootstrap"},
-        "method='bootstrap' takes",
+        "method='bootstrap' is not for cases in time: use method='ewc'",
     ),
     ({"cluster": [1, 2, 3], "method": "hac"}, "method='hac' takes cases in time: name the time beside the cluster"),
     ({"horizon": 3}, "a horizon goes with cases in time and method='ewc' or method='hac'"),
