@@ -33,7 +33,8 @@ class SampleCollector(Collector):
     """Keeps the scores of cases under the first rule: of all, or of as many as are wanted, drawn at random."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.share, self.heaviest = plan, 1.0, 0.0
+        self.plan, self.heaviest = plan, 0.0
+        self.share = min(1.0, 0.95 * SAMPLED / max(plan.truth.reader.rows or 1, 1))
         self.parts: list[_Part] = []
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:

@@ -18,7 +18,7 @@ from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.estimands import Difference
 from toplist.inference.intervals import Intervals
-from toplist.inference.long_run_variance import usual_waves
+from toplist.inference.long_run_variance import autocorrelation, usual_waves
 from toplist.inference.ranking import verdicts
 from toplist.inference.results import BoardWarning, Comparison, Diagnostic, Pair
 from toplist.inference.settings import TIMED
@@ -138,7 +138,8 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
         few = "a single unseen case" if lead < 1 else f"{math.ceil(lead)} unseen cases of that kind"
         sentence = (
             f"the lead of the first over the second adds up to {lead:.2g} of the largest loss that one more case could "
-            f"bring{more}: {few} could reverse it. Intervals and p values know only of losses that were seen."
+            f"bring{more}: {few} could reverse it. Intervals and p values know only of losses that were seen, but for "
+            f"{argument('method', 'bounded')}."
         )
     yield BoardWarning("rare losses", sentence, who)
 
@@ -146,17 +147,27 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
 # Units that are few, or of unequal weight
 
 
-def few_units(results: Comparison, tally: Aggregates, names: Sequence[str]) -> Iterator[BoardWarning]:
-    """Clusters, time points or weights that count like fewer than thirty."""
+def few_units(
+    results: Comparison, tally: Aggregates, names: Sequence[str], clusters: int = 0
+) -> Iterator[BoardWarning]:
+    """Clusters, time points or weights that count like fewer than thirty; `clusters` are those beside time points."""
     everyone = tuple(row.name for row in results.overall.rows)
     like = _count_like(results)
     if results.unit != "case" and (results.units < _FEW or (results.unit == "cluster" and like < _FEW)):
-        counting = f", which count like {like:.2g}" if like < 0.95 * results.units else ""
+        unequal = results.unit == "cluster" and like < 0.95 * results.units
+        counting = f", which count like {like:.2g}" if unequal else ""
         shaky = "the degrees of freedom are few" if results.unit == "cluster" else "dependence in time is hard to see"
         yield BoardWarning(
             f"few {results.unit}s",
             f"intervals and p values rest on {results.units:,} {results.unit}s{counting}: with fewer than {_FEW}, "
             f"{shaky}, and they hold less exactly than their level says.",
+            everyone,
+        )
+    if 0 < clusters < _FEW:
+        yield BoardWarning(
+            "few clusters",
+            f"intervals and p values rest on {clusters:,} clusters beside the time points: with fewer than {_FEW}, the "
+            "degrees of freedom are few, and they hold less exactly than their level says.",
             everyone,
         )
     if results.weighted and results.unit == "case":
@@ -237,7 +248,7 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         skew, of_mean = skewness(c)
         of_mean *= math.sqrt(share)
         sentence = f"The differences of {leader} and {rival} have the skewness {skew:.2g} over {_many(results)}."
-        out.diagnostics.append(Diagnostic("skewness", f"{leader}, {rival}", skew, sentence))
+        out.diagnostics.append(Diagnostic("skewness", f"{leader}, {rival}", _rounded(skew), sentence))
         if is_skewed(skew, of_mean, len(c), len(parts)):
             doubtful.append((abs(of_mean), skew, rival))
     if doubtful:
@@ -250,6 +261,11 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         )
         out.warnings.append(BoardWarning("skewed differences", sentence, (leader, rival)))
     return out
+
+
+def _rounded(value: float) -> float:
+    """Four digits: they are the same in whatever order cases were added up."""
+    return float(f"{value:.4g}")
 
 
 def _many(results: Comparison) -> str:
@@ -271,13 +287,8 @@ def autocorrelations(contributions: Floats, lags: int) -> Floats:
     return np.array(found) / squares if squares else np.zeros(len(found))
 
 
-def persistence(first: float, units: int) -> float:
-    """The first autocorrelation without the bias of a sample (Kendall 1954), at most 1 - 4 / n.
-
-    >>> round(persistence(0.8, 50), 4)
-    0.8913
-    """
-    return min((units * first + 1) / (units - 4), 1 - 4 / units) if units > 4 else first
+def _persistence(contributions: Floats) -> float:
+    return autocorrelation(contributions, np.ones(len(contributions), bool))
 
 
 def is_persistent(contributions: Floats) -> bool:
@@ -291,7 +302,7 @@ def is_persistent(contributions: Floats) -> bool:
     if n < 12 or not c.any():
         return False
     own = autocorrelations(c, 10)
-    rho = persistence(float(own[0]), n)
+    rho = _persistence(c)
     residuals = autocorrelations(c[1:] - own[0] * c[:-1], 10)[1:]
     few = n * (1 - rho) < _COUNT_LIKE * (1 + rho)
     return bool(few and residuals.min() > _ENDS and own[2:8].mean() > 0)
@@ -327,15 +338,15 @@ def dependence_in_time(results: Comparison, parts: Mapping[str, Floats], method:
                 f"The differences of {leader} and {rival} at neighbouring time points have the correlation "
                 f"{first:.2f}{effect}."
             )
-            out.diagnostics.append(Diagnostic("autocorrelation", f"{leader}, {rival}", first, sentence))
-        if is_persistent(c) or (method != "ewc" and persistence(first, len(c)) > _PERSISTENT):
+            out.diagnostics.append(Diagnostic("autocorrelation", f"{leader}, {rival}", _rounded(first), sentence))
+        if is_persistent(c) or (method != "ewc" and _persistence(c) > _PERSISTENT):
             lasting.append((first, rival))
         lag = season(c)
         if lag is not None:
             seasonal.append((lag, rival))
     if lasting:
         first, rival = max(lasting)
-        rho, n = persistence(first, len(parts[rival])), len(parts[rival])
+        rho, n = _persistence(parts[rival]), len(parts[rival])
         like = max(1.0, n * (1 - rho) / (1 + rho))
         remedy = "" if method == "ewc" else f" Use {argument('method', 'ewc')}."
         sentence = (
@@ -415,7 +426,7 @@ def ignored_dependence(results: Comparison, sample: ScoreSample, names: Sequence
         if largest is not None:
             doubtful.append(largest)
             said = f"{leader} and {largest[2]}: {_by(column, *largest)}."
-            out.diagnostics.append(Diagnostic("dependence", name, largest[0], said))
+            out.diagnostics.append(Diagnostic("dependence", name, _rounded(largest[0]), said))
     if doubtful:
         most = max(doubtful)
         also = [quote(name) for _, name, *_ in doubtful if name != most[1]]
@@ -443,7 +454,10 @@ def diagnose(
 ) -> tuple[tuple[Diagnostic, ...], tuple[BoardWarning, ...]]:
     """What was measured about the leader's differences, and what makes the intervals doubtful."""
     tally = intervals.tally
-    found = [_Found([], [*rare_losses(results), *few_units(results, tally, names)])]
+    unseen = rare_losses(results) if intervals.method != "bounded" else ()
+    across = None if intervals.matrix is None else intervals.matrix.clusters
+    clusters = 0 if across is None else len(np.unique(across))
+    found = [_Found([], [*unseen, *few_units(results, tally, names, clusters)])]
     parts = _parts(results, intervals, names, sample)
     share = 1.0 if sample is None or results.unit != "case" else sample.share
     if intervals.method in ("t", "normal", *TIMED):

@@ -102,8 +102,9 @@ def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None
     rule = as_rule(rule)
     high: float = rule.bounds()[1]
     if isinstance(rule, Log) and len(lists):
-        least = lists.proxy[lists.checked.rows.size > lists.sizes].min(initial=1.0)
-        least = min(float(least), float(lists.confidences.min(initial=1.0)))
+        partial = lists.checked.rows.size > lists.sizes
+        proxy = lists.proxy if partial.all() else lists.proxy[partial]
+        least = min(float(proxy.min(initial=1.0)), float(lists.confidences.min(initial=1.0)))
         high = -math.log(least) if least > 0 else math.inf
     if not lists.checked.any(flags.INVALID):
         return high
