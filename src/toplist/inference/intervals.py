@@ -231,8 +231,8 @@ class Intervals:
         found = self._adjusted[rule][a]
         if found is None:
             return None
-        if self.method in DRAWN or self._two_way:
-            how = "for cases that depend by cluster and in time" if self._two_way else f"by {self.method}"
+        if self.method in DRAWN or self.two_way:
+            how = "for cases that depend by cluster and in time" if self.two_way else f"by {self.method}"
             return Estimate(found.estimate, reason=f"adjusted means have no intervals {how}")
         return self._from_units(rule, found, found.estimate)
 
@@ -434,7 +434,7 @@ class Intervals:
         if error <= noise:
             return Estimate(value, reason=f"{count} {unit}s are too few to tell how they depend on each other")
         freedom = min(freedom, own - 1)
-        if self._two_way:
+        if self.two_way:
             clustered = self._of_clusters(rule, estimand)
             if isinstance(clustered, str):
                 return Estimate(value, reason=clustered)
@@ -497,7 +497,8 @@ class Intervals:
         return found if found[1] else "one cluster has all the weight"
 
     @property
-    def _two_way(self) -> bool:
+    def two_way(self) -> bool:
+        """Whether cases depend on each other by cluster and in time."""
         return self.method in TIMED and self.matrix is not None and self.matrix.clusters is not None
 
     @cached_property
