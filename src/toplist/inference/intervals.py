@@ -245,9 +245,11 @@ class Intervals:
     def effective_units(self, rule: int, a: int, b: int | None = None) -> float | None:
         """How many cases of equal weight, or clusters of equal size, those of a difference (or mean) count like.
 
-        One more than the degrees of freedom that they leave a variance. None for units in time.
+        One more than the degrees of freedom that they leave a variance. None for units in time, and for less than two.
         """
         estimand = Mean(a) if b is None else Difference(a, b)
+        if self._count(rule, estimand) < 2:
+            return None
         if self.method in TIMED or (self.matrix is not None and self.matrix.ordered and not self._timeless):
             return None
         other = replace(self, method="t")

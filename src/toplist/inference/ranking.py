@@ -255,7 +255,8 @@ def _agreeing(found: Estimate, *, marked: bool) -> Estimate:
 def _flipped(found: Estimate) -> Estimate:
     """The same difference the other way round."""
     low, high = (None if x is None else 0.0 - x for x in (found.high, found.low))
-    return replace(found, value=0.0 - found.value, low=low, high=high)
+    value = found.value if math.isnan(found.value) else 0.0 - found.value  # NaN stays the same one, and equal to itself
+    return replace(found, value=value, low=low, high=high)
 
 
 def _relatives(tally: Aggregates, terms: ComparisonSpec, intervals: Intervals) -> list[list[Estimate | None]]:
