@@ -25,6 +25,10 @@ from toplist.evaluation.diagnosis import Diagnosis as Diagnosis
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
 from toplist.evaluation.monitor import Monitor as Monitor
 from toplist.evaluation.monitor import monitor as monitor
+from toplist.evaluation.planning import Equivalence as Equivalence
+from toplist.evaluation.planning import SamplePlan as SamplePlan
+from toplist.evaluation.planning import equivalent as equivalent
+from toplist.evaluation.planning import plan as plan
 from toplist.inference.settings import Inference as Inference
 from toplist.io.lists import read_lists as read_lists
 from toplist.io.options import ReadOptions as ReadOptions

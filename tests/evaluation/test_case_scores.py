@@ -77,13 +77,13 @@ def test_frames_arrow_and_parquet_have_the_same_columns(tmp_path: Path) -> None:
             assert table[name].tolist() == np.asarray(column).tolist()
 
 
-@pytest.mark.parametrize("missing", ["pairwise", "common", "reject"])
+@pytest.mark.parametrize("missing", ["pairwise", "common", "uniform"])
 def test_a_leaderboard_has_the_scores_of_the_cases_that_each_model_has(missing: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     model, truth = files(tmp_path, [2, 0])
     board = tl.compare({"part": model}, truth, space=4, missing=missing)
     found = board.scores["part"]
-    assert len(found) == {"pairwise": 2, "common": 2, "reject": 3}[missing]
+    assert len(found) == {"pairwise": 2, "common": 2, "uniform": 3}[missing]
     assert np.mean(found["brier"]) == pytest.approx(board["part"].scores["brier"].mean.value, rel=1e-12)
     assert np.mean(found["coverage"]) == pytest.approx(board["part"].metrics["coverage"].value, rel=1e-12)
     assert board.scores is board.scores
@@ -104,6 +104,6 @@ def test_a_new_metric_is_one_entry_and_appears_everywhere(monkeypatch: pytest.Mo
     jsonschema.Draft202012Validator(schema()).validate(board.to_dict())
     assert "how empty" in board.to_html()
     model, truth = files(tmp_path, [2, 0])
-    joined = tl.compare({"part": str(model)}, str(truth), space=4, missing="reject")
+    joined = tl.compare({"part": str(model)}, str(truth), space=4, missing="uniform")
     assert joined["part"].metrics["emptiness"].value == pytest.approx(1 / 3)
     assert joined.scores["part"]["emptiness"].tolist() == [False, True, False]

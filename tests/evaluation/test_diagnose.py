@@ -38,24 +38,32 @@ def test_the_verdict_names_the_direction(power, words):
     assert (found.bias.difference > 0) == (power > 1)
 
 
-def test_a_difference_that_the_test_does_not_find_is_said_beside_it():
+def test_a_difference_that_the_test_does_not_find_is_undecided():
     """The test looks everywhere, and may miss a small shift of the first class whose interval leaves zero out."""
     for seed in range(40):
         found = diagnose(*drawn(300, power=1.2, seed=seed), draws=39)
         sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.bias, found.mass_bias)]
         if not found.miscalibrated and sure[0]:
-            assert found.verdict.startswith("No sign of miscalibration in 300 cases (p = 0.")
-            assert ", though the first class gets" in found.verdict
-            assert "confident" not in found.verdict
+            assert found.verdict.startswith("Undecided: the first class gets 0.")
+            assert "but the test of all ranks is not significant (p = 0." in found.verdict
+            assert "o evidence" not in found.verdict
+            assert "would have been found" not in found.verdict
             break
     else:
         pytest.fail("no such sample")
 
 
-def test_calibrated_lists_show_no_sign_of_miscalibration():
+def test_no_evidence_comes_with_the_difference_that_would_have_been_found():
     found = diagnose(*drawn())
     assert not found.miscalibrated
-    assert found.verdict.startswith("No sign of miscalibration in 600 cases (p = 0.")
+    assert found.verdict.startswith("No evidence of miscalibration in 600 cases (p = 0.")
+    least = f"{found.bias.detectable:.3f}"
+    assert (
+        f"; a difference of {least} or more between mean confidence and hit rate of the first class would have been "
+        "found 4 times in 5." in found.verdict
+    )
+    assert found.to_dict()["bias"]["detectable"] == found.bias.detectable
+    assert 2 * found.bias.detectable == pytest.approx((found.bias.high - found.bias.low) * 1.43, rel=0.01)
 
 
 def test_what_is_off_in_both_directions_is_said_to_have_none():

@@ -46,11 +46,30 @@ def test_cases_that_are_clusters_of_their_own_are_tested_as_cases():
     assert calibration.calibration_test(lists, y, draws=39, clusters=which[::-1]) == plain
 
 
-@pytest.mark.parametrize(("draws", "clustered", "said"), [(19, False, False), (38, True, True), (39, True, False)])
+@pytest.mark.parametrize(("draws", "clustered", "said"), [(19, False, False), (9, False, True), (9, True, False)])
 def test_too_few_draws_to_find_anything_are_told(draws, clustered, said):
     lists, y, which = repeated(20, 2, seed=1)
-    found = diagnose(lists, tl.Truth(y, cluster=which if clustered else None), draws=draws)
+    found = diagnose(lists, tl.Truth(y, cluster=which if clustered else None), draws=draws, band_level=0.5)
     assert any("ask for more" in note for note in found.notes) == said
+
+
+def test_the_page_says_what_is_tested_and_the_record_how():
+    lists, y, which = repeated(40, 3, seed=3)
+    found = diagnose(lists, tl.Truth(y, cluster=which))
+    assert "Test over 40 clusters (first class, listed mass, and all weighted by confidence): F(3, 37) = " in repr(
+        found
+    )
+    assert found.to_dict()["test"]["freedom"] == [3, 37]
+    assert "draws" not in repr(found)
+
+
+def test_few_clusters_have_no_test_and_the_reason():
+    lists, y, which = repeated(5, 20, seed=3)
+    found = diagnose(lists, tl.Truth(y, cluster=which))
+    assert found.test is None
+    assert found.miscalibrated is None
+    assert found.bias.low is not None
+    assert "There is no test: a test over clusters needs 8 or more of them, and there are 5." in found.verdict
 
 
 def test_one_cluster_says_nothing_for_sure():
@@ -82,7 +101,6 @@ def test_many_cases_keep_their_clusters(monkeypatch):
     """Beyond what is held, what has an interval is of the held cases, which the notes say."""
     lists, y, which = repeated(100, 8, seed=2)
     monkeypatch.setattr("toplist.evaluation.diagnose.EXACT", 1200)
-    monkeypatch.setattr("toplist.evaluation.case_sample.TESTED_EACH", 100)
     found = diagnose(lists, tl.Truth(y, cluster=which), draws=19)
     assert not found.exact
     every = len(lists) // found.bias.cases
@@ -90,8 +108,8 @@ def test_many_cases_keep_their_clusters(monkeypatch):
     assert every > 1
     assert found.bias == calibration.calibration_bias(lists[some], y[some], clusters=which[some])
     assert any(f"of one case in {every}: {found.bias.cases} cases" in note for note in found.notes)
-    assert any("The test is of one cluster in " in note for note in found.notes)
-    assert found.tested < found.bias.cases
+    assert found.test == calibration.calibration_test(lists[some], y[some], clusters=which[some])
+    assert found.tested == found.bias.cases
 
 
 def write(folder: Path, lists: tl.TopLists, y: np.ndarray, which: np.ndarray, name: str) -> tuple[Path, Path]:

@@ -155,7 +155,7 @@ def test_a_missing_prediction_is_an_empty_list_if_rejects_are_asked_for(tmp_path
     world = World(5, 150)
     holes(world, 3)
     world.write(tmp_path, seed=4)
-    board = compare(world, tmp_path, missing="reject", **CLUSTERED)
+    board = compare(world, tmp_path, missing="uniform", **CLUSTERED)
     for name in LAYOUTS:
         world.rows[name] = [row if there else {} for row, there in zip(world.rows[name], world.has[name], strict=True)]
     alone = in_memory(world, np.arange(150), weight=world.weight, cluster=world.cluster)
@@ -205,7 +205,7 @@ def test_every_order_shows_the_same_missing_cases(tmp_path: Path, monkeypatch: p
     for seed, step in ((None, 1000), (1, 13), (2, 50)):
         monkeypatch.setattr(arrow, "batch_rows", lambda width, step=step: step)
         world.write(tmp_path, seed)
-        for missing in ("common", "pairwise", "reject"):
+        for missing in ("common", "pairwise", "uniform"):
             made = compare(world, tmp_path, missing=missing, **WEIGHTED).to_dict()
             for section in (made["overall"], *made["groups"]):
                 for one in (one for row in section["rows"] for one in row["scores"].values()):

@@ -16,33 +16,28 @@ from tests.evaluation.shapes import M, predictions
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidence_sets_of_files_are_those_of_arrays(kind: str, tmp_path: Path) -> None:
-    """The cases are drawn as they depend on each other, whichever way they came; models in any order of rows."""
-    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
     made, y = drawn(13)
     extra = columns(13)
     given = {key: extra.get(value, value) for key, value in KINDS[kind].items()}
-    want = flat.compare(made, y, **given).confidence_set("log", level=0.9, seed=3)
+    want = flat.compare(made, y, **given).confidence_set("log", level=0.9)
     paths, truth = files(tmp_path, made, y, extra, suffix="csv", seed=None)
-    found = flat.compare(paths, truth, **KINDS[kind]).confidence_set("log", level=0.9, seed=3)
-    assert (found.rule, found.level, found.seed, found.cases, found.method) == ("log", 0.9, 3, N, want.method)
+    found = flat.compare(paths, truth, **KINDS[kind]).confidence_set("log", level=0.9)
+    assert (found.rule, found.level, found.cases, found.method) == ("log", 0.9, N, want.method)
     assert found.p == pytest.approx(dict(want.p), abs=1e-9)
     assert found.members == want.members
-    unit = {"plain": "cases", "weights": "cases", "clusters": "clusters", "time": "time points"}[kind]
-    assert f"; {unit} drawn" in found.method
-    assert ("in stretches of about" in found.method) == (kind == "time")
 
 
-def test_confidence_sets_know_of_time_where_intervals_do(tmp_path: Path) -> None:
-    """Where somebody asks for hac without naming an order, cases follow each other as they come."""
-    pytest.importorskip("arch", reason="the confidence set comes with the extra 'report'")
-    made, y = drawn(14)
-    assert "in stretches" in tl.compare(made, y, inference="hac").confidence_set().method
-    paths, truth = files(tmp_path, made, y, {}, suffix="csv", seed=None)
-    board = tl.compare(paths, truth, inference="hac")
-    assert board.difference("p", "q").low == pytest.approx(
-        tl.compare(made, y, inference="hac").difference("p", "q").low
-    )
-    assert "in stretches" in board.confidence_set().method
+def test_every_board_has_its_confidence_set_and_other_rules_and_levels_on_request() -> None:
+    made, y = predictions(15, 200)
+    board = tl.compare(made, y, space=M)
+    assert board.comparison.confidence_set == board.confidence_set()
+    for rule in board.comparison.rules:
+        for level in (0.5, 0.95, 0.999):
+            found = board.confidence_set(rule, level=level)
+            own = [pair for pair in board.pairwise if pair.rule == rule and pair.adjusted_p is not None]
+            out = {p.b if p.difference.value < 0 else p.a for p in own if p.adjusted_p <= 1 - level}
+            infinite = {row.name for row in board if row.scores[rule].infinite}
+            assert set(found.members) == {row.name for row in board} - out - infinite
 
 
 def test_a_board_is_asked_for_pairs_and_power() -> None:
@@ -66,8 +61,6 @@ def test_a_board_is_asked_for_pairs_and_power() -> None:
         lambda: board.confidence_set(level=0),
         lambda: board.confidence_set(level=1.5),
         lambda: board.confidence_set(level="x"),
-        lambda: board.confidence_set(seed=-1),
-        lambda: board.confidence_set(seed="x"),
     ):
         with pytest.raises(tl.TopListError):
             call()

@@ -36,12 +36,14 @@ class World:
 
     def panel(self, *, ordered: bool = False) -> ScoreMatrix:
         units = self.moments if self.moments is not None else self.clusters
+        across = None if self.moments is None or self.clusters is None else self.clusters
         return ScoreMatrix(
             np.asarray(self.scores, float).T[:, None, :].copy(),
             np.ones((1, 1)) if self.empty is None else self.own[:, None],
             None if self.weights is None else np.asarray(self.weights, float),
             None if units is None else np.unique(units, return_inverse=True)[1].astype(np.int64),
             ordered or self.moments is not None,
+            clusters=None if across is None else np.unique(across, return_inverse=True)[1].astype(np.int64),
         )
 
     def tally(self, *, by_cluster: bool = True) -> Aggregates:
@@ -81,8 +83,16 @@ def ends(found: Estimate | None) -> tuple[float, ...]:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, least: int = 2, most: int = 14, infinite: bool = False, missing: bool = True) -> World:
-    """Up to four models, with weights, clusters or time points; some scores infinite, some cases missing."""
+def worlds(
+    draw: st.DrawFn,
+    *,
+    least: int = 2,
+    most: int = 14,
+    infinite: bool = False,
+    missing: bool = True,
+    both: bool = False,
+) -> World:
+    """Up to four models, with weights, clusters or time points (or both); some scores infinite, some cases missing."""
     k, n = draw(st.integers(2, 4)), draw(st.integers(least, most))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     scores = rng.exponential(size=(k, n)) + 0.01
@@ -92,6 +102,7 @@ def worlds(draw: st.DrawFn, *, least: int = 2, most: int = 14, infinite: bool = 
         scores[rng.random((k, n)) > draw(st.sampled_from([1.0, 0.8, 0.4]))] = np.nan
     weights = rng.choice([0.0, 0.5, 1.0, 3.0], n) if draw(st.booleans()) else None
     unit = rng.integers(0, max(2, n // 2), n)
-    kind = draw(st.sampled_from(["", "clusters", "time points"]))
+    kind = draw(st.sampled_from(["", "clusters", "time points", "both"] if both else ["", "clusters", "time points"]))
     empty = rng.choice([0.5, 0.9, 1.0], n) if draw(st.booleans()) else None
-    return World(scores, weights, unit if kind == "clusters" else None, unit if kind == "time points" else None, empty)
+    clusters = rng.integers(0, max(2, n // 2), n) if kind == "both" else unit if kind == "clusters" else None
+    return World(scores, weights, clusters, unit if kind in ("time points", "both") else None, empty)

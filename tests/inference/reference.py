@@ -15,7 +15,7 @@ from toplist.inference.results import Estimate
 
 
 def interval(d: Any, w: Any = None, clusters: Any = None, *, level: float = 0.95) -> tuple[float, float]:
-    """The weighted mean of finite numbers and the half width of its interval; NaN where there is none.
+    """The weighted mean of finite numbers and the half width of its interval; NaN where there is none, for no spread.
 
     Cases without weight are no cases.
     """
@@ -29,15 +29,37 @@ def interval(d: Any, w: Any = None, clusters: Any = None, *, level: float = 0.95
     mean += float((share * (d - mean)).sum())  # once more: the first one is rounded
     off = share * (d - mean)
     if clusters is None:
-        units, spread = len(d), (off**2).sum()
+        factor, freedom = _of_cases(share)
+        variance = factor * (off**2).sum()
     else:
         names = np.asarray(clusters)[there]
-        sums = [off[names == name].sum() for name in np.unique(names)]
-        units, spread = len(sums), np.square(sums).sum()
-    if units < 2:
+        members = [names == name for name in np.unique(names)]
+        if len(members) < 2:
+            return mean, math.nan
+        size = np.array([share[own].sum() for own in members])
+        variance = sum(off[own].sum() ** 2 / (1 - h) for own, h in zip(members, size, strict=True))
+        freedom = _of_clusters(size)
+    if len(d) < 2 or not variance:
         return mean, math.nan
-    half = stats.t.ppf(0.5 + level / 2, units - 1) * math.sqrt(units / (units - 1) * spread)
-    return mean, float(half)
+    return mean, float(stats.t.ppf(0.5 + level / 2, freedom) * math.sqrt(variance))
+
+
+def _of_cases(share: Any) -> tuple[float, float]:
+    """What makes the sum of h^2 (d - mean)^2 unbiased, and its degrees of freedom: from the matrix of the form."""
+    n = len(share)
+    if n < 2:
+        return math.nan, math.nan
+    away = np.eye(n) - np.outer(np.ones(n), share)
+    form = away.T @ np.diag(share**2) @ away
+    equal = np.trace(form) ** 2 / np.trace(form @ form)
+    return share @ share / np.trace(form), max(1.0, math.sqrt(equal * (1 / (share @ share) - 1)))
+
+
+def _of_clusters(size: Any) -> float:
+    """Degrees of freedom of the sum of c^2 / (1 - h) by the eigenvalues of Bell and McCaffrey's matrix."""
+    root = np.diag(1 / np.sqrt(1 - size))
+    values = np.linalg.eigvalsh(root @ (np.diag(size) - np.outer(size, size)) @ root)
+    return float(values.sum() ** 2 / (values**2).sum())
 
 
 def exact_interval(d: Sequence[float], *, level: float = 0.95) -> tuple[float, float]:
@@ -48,7 +70,7 @@ def exact_interval(d: Sequence[float], *, level: float = 0.95) -> tuple[float, f
     variance = sum(((x - mean) ** 2 for x in values), Fraction(0)) / (n - 1) / n
     scale = 2 ** max(0, 4 * 300 - 2 * (variance.numerator.bit_length() - variance.denominator.bit_length()))
     root = math.isqrt(int(variance * scale * scale * 4)) / (2 * scale) if variance else 0.0
-    return float(mean), float(stats.t.ppf(0.5 + level / 2, n - 1)) * root
+    return float(mean), float(stats.t.ppf(0.5 + level / 2, n - 1)) * root if variance else math.nan
 
 
 def agrees(

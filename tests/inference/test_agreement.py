@@ -16,9 +16,6 @@ from scipy import stats
 import toplist as tl
 from tests.core.integers import law
 from tests.inference.factories import World, ends
-from toplist.inference.bootstrap import block_length, resample
-from toplist.inference.confidence_set import DRAWS, confidence_set
-from toplist.inference.estimands import Mean
 from toplist.inference.long_run_variance import long_run_error, small_sample_factor, usual_lag
 from toplist.inference.ranking import holm
 
@@ -92,31 +89,66 @@ def test_the_long_run_error_is_that_of_newey_and_west_in_statsmodels(seed: int, 
 @few
 @given(seed=seeds, n=st.integers(10, 80), groups=st.integers(3, 9))
 def test_clustered_errors_are_those_of_statsmodels(seed: int, n: int, groups: int) -> None:
-    """Its small-sample correction is G / (G - 1) times (n - 1) / (n - k), which is one for a constant alone."""
+    """Of normal intervals always (CR1), of t intervals where clusters are of one size.
+
+    Its small-sample correction is G / (G - 1) times (n - 1) / (n - k), which is one for a constant alone.
+    """
+    for even in (False, True):
+        n += -n % groups if even else 0
+        a, b = drawn(seed, n)
+        names = np.arange(n) % groups
+        np.random.default_rng(seed).shuffle(names)
+        fit = ols(a - b, cov_type="cluster", cov_kwds={"groups": names, "use_correction": True, "df_correction": True})
+        statistic, world = float(fit.params[0] / fit.bse[0]), World([a, b], clusters=names)
+        for got in (world.sums(normal=not even), world.cases("t" if even else "normal")):
+            found = got.difference(0, 0, 1)
+            assert found.error == pytest.approx(float(fit.bse[0]), rel=1e-9)
+            want = stats.t.sf(abs(statistic), groups - 1) if even else stats.norm.sf(abs(statistic))
+            assert found.p == pytest.approx(2 * want, rel=1e-8)
+
+
+@few
+@given(seed=seeds, n=st.integers(8, 50), groups=st.integers(3, 9), weighted=st.booleans())
+def test_clustered_t_intervals_are_those_of_cr2_case_by_case(seed: int, n: int, groups: int, weighted: bool) -> None:
+    """Residuals of each cluster times (I - H)^(-1/2), as Bell and McCaffrey (2002) write it, with dense matrices.
+
+    Weights are those of cases whose variances are inverse to them: what is divided by their root has equal variances.
+    """
     a, b = drawn(seed, n)
-    names = np.arange(n) % groups
-    np.random.default_rng(seed).shuffle(names)
-    fit = ols(a - b, cov_type="cluster", cov_kwds={"groups": names, "use_correction": True, "df_correction": True})
-    low, high = fit.conf_int()[0] if fit.use_t else (None, None)
-    world = World([a, b], clusters=names)
+    rng = np.random.default_rng(seed)
+    names = np.minimum(rng.geometric(0.3, n), groups)
+    names[:2] = 1, 2
+    w = rng.choice([0.5, 1.0, 3.0], n) if weighted else np.ones(n)
+    y, x = np.sqrt(w) * (a - b), np.sqrt(w)
+    hat = np.outer(x, x) / (x @ x)
+    rest = np.eye(n) - hat
+    columns, error = [], 0.0
+    for name in np.unique(names):
+        own = np.flatnonzero(names == name)
+        values, vectors = np.linalg.eigh(rest[np.ix_(own, own)])
+        whitened = vectors @ np.diag(values**-0.5) @ vectors.T @ x[own] / (x @ x)
+        error += float(whitened @ (rest @ y)[own]) ** 2
+        columns.append(rest[:, own] @ whitened)
+    gram = np.stack(columns, axis=1).T @ np.stack(columns, axis=1)
+    freedom = np.trace(gram) ** 2 / np.trace(gram @ gram)
+    world = World([a, b], None if not weighted else w, names)
     for got in (world.sums().difference(0, 0, 1), world.cases("t").difference(0, 0, 1)):
-        assert got.error == pytest.approx(float(fit.bse[0]), rel=1e-9)
-        statistic = float(fit.params[0] / fit.bse[0])
-        assert got.p == pytest.approx(2 * stats.t.sf(abs(statistic), groups - 1), rel=1e-8)
-        if low is not None:
-            assert (got.low, got.high) == pytest.approx((low, high), rel=1e-9, abs=1e-12)
+        assert got.error == pytest.approx(math.sqrt(error), rel=1e-8)
+        assert got.freedom == pytest.approx(freedom, rel=1e-8)
+        half = stats.t.ppf(0.975, freedom) * math.sqrt(error)
+        assert (got.low, got.high) == pytest.approx((got.value - half, got.value + half), rel=1e-7, abs=1e-12)
 
 
 @few
 @given(seed=seeds, n=st.integers(3, 60))
 def test_weighted_errors_are_those_of_weighted_least_squares_with_hc1(seed: int, n: int) -> None:
-    """HC1 multiplies White's variance by n / (n - 1), which is U / (U - 1) for cases."""
+    """Of normal intervals: HC1 multiplies White's variance by n / (n - 1), which is U / (U - 1) for cases."""
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is the oracle")
     a, b = drawn(seed, n)
     w = np.random.default_rng(seed).choice([0.25, 1.0, 1 / 3, 7.0], n)
     fit = api.WLS(a - b, np.ones(n), weights=w).fit(cov_type="HC1")
     world = World([a, b], weights=w)
-    for got in (world.sums().difference(0, 0, 1), world.cases("t").difference(0, 0, 1)):
+    for got in (world.sums(normal=True).difference(0, 0, 1), world.cases("normal").difference(0, 0, 1)):
         assert got.value == pytest.approx(float(fit.params[0]), rel=1e-9, abs=1e-12)
         assert got.error == pytest.approx(float(fit.bse[0]), rel=1e-9)
 
@@ -128,77 +160,6 @@ def test_holm_is_that_of_statsmodels(values: list[float]) -> None:
     with mock.patch("gc.collect"):  # which it calls each time; with many tests in memory that takes a second
         want = multitest.multipletests(values, method="holm")[1]
     np.testing.assert_allclose(holm(values), want, rtol=1e-12, atol=0)
-
-
-@few
-@given(seed=seeds, n=st.integers(10, 40), level=levels)
-def test_the_paired_bootstrap_is_that_of_scipy(seed: int, n: int, level: float) -> None:
-    """With the same generator the same draws, hence the same interval, of cases in the order in which they are kept."""
-    a, b = World(drawn(seed, n)).panel().totals(0).sums[:2]
-    want = stats.bootstrap(
-        (a, b), lambda x, y, axis: (x - y).mean(axis=axis), paired=True, vectorized=True, n_resamples=199,
-        method="percentile", confidence_level=level, rng=np.random.default_rng(7),
-    )  # fmt: skip
-    got = World([a, b]).cases("bootstrap", level=level, seed=7, draws=199).difference(0, 0, 1)
-    assert (got.low, got.high) == pytest.approx(tuple(want.confidence_interval), rel=1e-9, abs=1e-12)
-    assert got.error == pytest.approx(want.standard_error, rel=1e-9)
-
-
-@few
-@given(seed=seeds, n=st.integers(20, 60))
-def test_the_cluster_bootstrap_draws_whole_clusters(seed: int, n: int) -> None:
-    """A ratio of sums over the clusters drawn: by hand, with the same generator."""
-    a, b = drawn(seed, n)
-    names = np.arange(n) // 2
-    sums = np.stack([np.bincount(names, a - b), np.bincount(names)])
-    kept = World([a, b], clusters=names).panel().totals(0).sums[0]
-    sums = sums[
-        :, [int(np.abs(np.bincount(names, a) - x).argmin()) for x in kept]
-    ]  # in the order that they are kept in
-    at = np.random.default_rng(7).integers(0, sums.shape[1], (99, sums.shape[1]))
-    x, w = (row[at].sum(axis=1) for row in sums)
-    got = World([a, b], clusters=names).cases("bootstrap", seed=7, draws=99).difference(0, 0, 1)
-    low, high = np.quantile(x / w, [0.025, 0.975])
-    assert (got.low, got.high) == pytest.approx((low, high), rel=1e-9, abs=1e-12)
-    assert got.error == pytest.approx(np.std(x / w, ddof=1), rel=1e-9)
-
-
-@few
-@given(seed=seeds, n=st.integers(20, 80))
-def test_the_stationary_bootstrap_and_its_block_length_are_those_of_arch(seed: int, n: int) -> None:
-    """The block is the longest that the rule of Politis and White gives for any mean or difference, at least one."""
-    arch = pytest.importorskip("arch.bootstrap", reason="arch is the oracle")
-    a, b = series(seed, n)
-    world = World([a, b])
-    units = world.panel(ordered=True).totals(0)
-    lengths = [float(arch.optimal_block_length(x)["stationary"].iloc[0]) for x in (a, b, a - b)]
-    block = block_length(units)
-    assert block == pytest.approx(max(1.0, *lengths), rel=1e-9)
-    same = arch.StationaryBootstrap(block, np.stack([a, b], axis=1), seed=np.random.default_rng(3))
-    want = same.apply(lambda part: part.mean(axis=0), 99)
-    np.testing.assert_allclose(
-        np.stack([Mean(i).value(resample(units, block=block, draws=99, seed=3)) for i in range(2)], axis=1), want
-    )
-    got = world.cases("bootstrap", ordered=True, seed=3, draws=99).difference(0, 0, 1)
-    low, high = np.quantile(want[:, 0] - want[:, 1], [0.025, 0.975])
-    assert (got.low, got.high) == pytest.approx((low, high), rel=1e-9, abs=1e-12)
-
-
-@settings(law, max_examples=8)
-@given(seed=seeds, n=st.integers(12, 60), k=st.integers(2, 5))
-def test_the_confidence_set_is_that_of_arch(seed: int, n: int, k: int) -> None:
-    """Of the scores themselves, where cases have the same weight and are drawn one by one."""
-    arch = pytest.importorskip("arch.bootstrap", reason="arch is the oracle")
-    scores = World(drawn(seed, n, k) + np.linspace(0, 1, k)[:, None]).panel().totals(0).sums[:k]
-    names = [f"p{i}" for i in range(k)]
-    found = confidence_set(
-        World(scores).panel(), 0, names=names, order=names, rule_name="rule", level=0.9, seed=seed
-    )  # fmt: skip
-    want = arch.MCS(scores.T, 0.1, reps=DRAWS, block_size=1, bootstrap="stationary", seed=seed)
-    want.compute()
-    for i, name in enumerate(names):
-        assert found.p[name] == pytest.approx(float(want.pvalues["Pvalue"][i]), abs=1e-12)
-    assert {int(name[1:]) for name in found.members} == set(want.included)
 
 
 def test_the_variance_of_bartlett_is_that_of_the_textbook() -> None:
@@ -242,5 +203,5 @@ def test_mean_scores_are_those_of_scikit_learn(seed: int, n: int, m: int) -> Non
 def test_shown_ends_are_all_there() -> None:
     """So that the comparisons above compare numbers."""
     a, b = drawn(1, 30)
-    for how in ("t", "normal", "hac", "bootstrap"):
+    for how in ("t", "normal", "hac", "bootstrap", "wild"):
         assert all(map(math.isfinite, ends(World([a, b]).cases(how).difference(0, 0, 1))))

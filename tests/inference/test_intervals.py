@@ -13,7 +13,8 @@ from scipy import stats
 
 from tests.core.integers import law
 from tests.inference.case_score_factories import sheet_of
-from tests.inference.reference import agrees, exact_interval, interval
+from tests.inference.reference import _of_clusters, agrees, exact_interval, interval
+from toplist.core.degrees_of_freedom import bell_mccaffrey
 from toplist.errors import TopListError
 from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.intervals import Intervals
@@ -47,9 +48,15 @@ def scipy_says(found: Any, level: float) -> tuple[float, float]:
     return float((ends.low + ends.high) / 2), float((ends.high - ends.low) / 2)
 
 
-def sure(x: float, units: int = 2) -> Estimate:
-    """What has no spread is what it is: the interval is a point, and zero is as likely as that all signs agree."""
-    return Estimate(x, x, x, "", 0.0, 1.0 if x == 0 else 2.0 ** (1 - units), units - 1)
+def flat(x: float, unit: str = "case") -> Estimate:
+    """What has no spread has no interval and no test: nobody knows what another case would bring."""
+    return Estimate(x, reason=f"no spread: the same in every {unit}, up to rounding")
+
+
+def shares(size: Any) -> tuple[Any, Any]:
+    """Of each cluster, and of the others."""
+    others = np.array([np.delete(size, at).sum() for at in range(len(size))])
+    return size / size.sum(), others / size.sum()
 
 
 def drawn(seed: int, n: int, *, columns: int = 1) -> Any:
@@ -144,14 +151,63 @@ def test_clustered_intervals_follow_the_formula(seed: int, n: int, clusters: int
 
 
 @law
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), weighted=st.booleans())
-def test_clusters_of_one_case_are_no_clusters(seed: int, n: int, weighted: bool) -> None:
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30))
+def test_clusters_of_one_case_are_no_clusters(seed: int, n: int) -> None:
     a, b = drawn(seed, n, columns=2)
-    w = np.random.default_rng(seed).exponential(size=n) if weighted else None
-    one, other = difference_of(a, b, weights=w), difference_of(a, b, weights=w, clusters=np.arange(n))
+    one, other = difference_of(a, b), difference_of(a, b, clusters=np.arange(n))
     assert one.value == other.value
     assert one.low == pytest.approx(other.low, rel=1e-14)
     assert one.high == pytest.approx(other.high, rel=1e-14)
+
+
+@law
+@given(seed=st.integers(0, 10**6), groups=st.integers(2, 12), size=st.integers(1, 6))
+def test_clusters_of_one_size_count_as_many_as_they_are(seed: int, groups: int, size: int) -> None:
+    """CR2 is CR1 then, with one degree of freedom less than clusters."""
+    (a,) = drawn(seed, groups * size)
+    found = mean_of(a, clusters=np.arange(groups * size) % groups)
+    sums = a.reshape(size, groups).sum(axis=0) / size
+    assert found.freedom == groups - 1
+    assert found.error == pytest.approx(stats.sem(sums), rel=1e-12)
+
+
+def test_one_cluster_with_nearly_all_cases_counts_like_few() -> None:
+    (a,) = drawn(7, 190 * 2)
+    sizes = [190, *[10] * 19]
+    found = mean_of(a, clusters=np.repeat(np.arange(20), sizes))
+    assert found.freedom == pytest.approx(3.6, abs=0.05)
+    assert found.freedom == pytest.approx(bell_mccaffrey(*shares(np.array(sizes))), rel=1e-12)
+
+
+@law
+@given(seed=st.integers(0, 10**6), clusters=st.integers(2, 30), spread=st.sampled_from([0.1, 1.0, 5.0, 12.0]))
+def test_degrees_of_freedom_of_clusters_are_those_of_the_matrix(seed: int, clusters: int, spread: float) -> None:
+    """However unequal they are: at least about one, at most one less than there are."""
+    size = np.exp(spread * np.random.default_rng(seed).normal(size=clusters))
+    h, rest = shares(size)
+    found = bell_mccaffrey(h, rest)
+    assert 1 - 1e-9 <= found <= clusters - 1 + 1e-9
+    if h.max() < 1 - 1e-6:  # the matrix has digits left
+        assert found == pytest.approx(_of_clusters(h), rel=1e-6)
+
+
+def test_an_interval_at_a_higher_level_is_that_of_the_level() -> None:
+    """From the same error and degrees of freedom, ended at the bounds; at a lower level too."""
+    a, b = drawn(8, 12, columns=2)
+    one = Intervals(tally_of(a, b), 0.95)
+    for level in (0.5, 0.99, 0.9999):
+        assert one.difference(0, 0, 1, level) == difference_of(a, b, level=level)
+    bounded = Intervals(tally_of(a, b), 0.95, bounds=((0.0, 1.0),)).difference(0, 0, 1, 1 - 1e-9)
+    assert (bounded.low, bounded.high) == (-1.0, 1.0)
+
+
+def test_what_differs_by_rounding_alone_has_no_spread() -> None:
+    """Where scores come from files or floating-point numbers, which is where bounds are known."""
+    (a,) = drawn(9, 40)
+    b = (a + 0.3) * (1 + 1e-16 * np.arange(40))
+    found = Intervals(tally_of(a, b), 0.95, bounds=((0.0, math.inf),)).difference(0, 0, 1)
+    assert (found.low, found.p) == (None, None)
+    assert found.reason.startswith("no spread")
 
 
 def test_copies_of_a_case_in_one_cluster_make_no_interval_narrower() -> None:
@@ -192,20 +248,19 @@ def test_no_case_with_weight_is_no_case() -> None:
 @law
 @given(x=st.floats(-1e100, 1e100), n=st.integers(2, 30))
 def test_equal_scores_have_no_spread(x: float, n: int) -> None:
-    """The interval is the mean, to the last bit; so is that of models which differ by a constant.
-
-    The p value is that of the sign test.
-    """
-    assert mean_of([x] * n) == sure(x, n)
-    assert mean_of([x] * n, clusters=np.arange(n) % 2) == sure(x, 2)
-    assert difference_of([0.25] * n, [1.0] * n) == sure(-0.75, n)
+    """And no interval; nor have models which differ by a constant."""
+    assert mean_of([x] * n) == flat(x)
+    assert mean_of([x] * n, clusters=np.arange(n) % 2) == flat(x, "cluster")
+    assert difference_of([0.25] * n, [1.0] * n) == flat(-0.75)
 
 
 def test_a_model_does_not_differ_from_itself() -> None:
     (x,) = drawn(1, 9)
     w = drawn(2, 9)[0]
-    for options in ({}, {"weights": w}, {"clusters": [0, 1, 2] * 3}, {"weights": w, "clusters": [0, 1, 2] * 3}):
-        assert difference_of(x, x, **options) == sure(0.0)
+    for options in ({}, {"weights": w}):
+        assert difference_of(x, x, **options) == flat(0.0)
+    for options in ({"clusters": [0, 1, 2] * 3}, {"weights": w, "clusters": [0, 1, 2] * 3}):
+        assert difference_of(x, x, **options) == flat(0.0, "cluster")
 
 
 def test_cases_without_weight_change_nothing() -> None:

@@ -1,22 +1,23 @@
-"""Many pairs at once: Holm's method, and how many cases it would take to tell two apart."""
+"""Many pairs at once: Holm's method, intervals that hold for all of them, ranks, and how many cases it would take."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from tests.core.integers import law
 from tests.inference.factories import World
 from toplist.inference.intervals import SAME
-from toplist.inference.ranking import POWER, ComparisonSpec, extra_units, holm, pairs
-from toplist.inference.results import Estimate
+from toplist.inference.ranking import POWER, ComparisonSpec, extra_units, holm, judge, ranked
+from toplist.inference.results import Estimate, Group
 
 chances = st.floats(0, 1) | st.sampled_from([0.0, 0.05, 1.0])
 many = st.lists(st.none() | chances, max_size=12)
@@ -81,7 +82,7 @@ def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: floa
     """And with one case less it is not: by Student's distribution, with the same mean and spread."""
     error = abs(d) * ratio
     z = stats.norm.ppf(0.5 + level / 2)
-    found = Estimate(d, d - z * error, d + z * error, error=error)
+    found = Estimate(d, d - z * error, d + z * error, error=error, freedom=n - 1)
     more = extra_units(found, n, level)
 
     def power(cases: float) -> float:
@@ -89,9 +90,6 @@ def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: floa
         t = stats.t.ppf(0.5 + level / 2, cases - 1)
         return float(stats.t.sf(t - abs(d) / (error * math.sqrt(n / cases)), cases - 1))
 
-    if found.low > 0 or found.high < 0:  # type: ignore[operator]
-        assert more == 0
-        return
     assert more is not None
     assert more >= 1
     assert power(n + more) >= POWER - 1e-9
@@ -99,70 +97,185 @@ def test_with_so_many_cases_more_the_power_is_four_in_five(d: float, ratio: floa
         assert power(n + more - 1) < POWER + 1e-9
 
 
-def test_no_number_of_cases_separates_what_does_not_differ() -> None:
-    assert extra_units(Estimate(0.0, -0.1, 0.1, error=0.05), 100, 0.95) is None
-    assert extra_units(Estimate(0.0, 0.0, 0.0, error=0.0), 100, 0.95) is None
-    assert extra_units(Estimate(math.inf, reason="infinite scores have no interval"), 100, 0.95) is None
-    assert extra_units(Estimate(0.1, reason="one case has no spread"), 1, 0.95) is None
-    assert extra_units(Estimate(1e-320, -1.0, 1.0, error=0.5), 100, 0.95) is None
-    assert extra_units(Estimate(0.5, 0.5, 0.5, error=0.0), 100, 0.95) == 0
+def test_how_many_more_is_said_only_where_it_is_known() -> None:
+    """Not without a difference or a spread, and not where degrees of freedom do not grow with the units one by one."""
+    known = Estimate(0.1, -0.1, 0.3, error=0.1, freedom=99.0)
+    assert extra_units(known, 100, 0.95) == 687
+    for changes in (
+        *({"value": 0.0}, {"error": 0.0}, {"error": None}, {"low": None, "high": None}, {"value": 1e-320}),
+        *({"freedom": 8.0}, {"freedom": math.inf}, {"freedom": None}),  # in time, normal, resampled
+    ):
+        assert extra_units(replace(known, **changes), 100, 0.95) is None
+
+
+def board(world: World, *, names: str = "", intervals: Any = None) -> Group:
+    """The standings of these scores."""
+    names = names or "abcdefghijklmnopqrst"[: len(world.scores)]
+    terms = ComparisonSpec(tuple(names), ("rule",), (), None, False)
+    (found,) = ranked([(None, world.tally(), intervals or world.sums())], terms)
+    return found
 
 
 def test_pairs_are_all_pairs_in_the_order_of_the_table() -> None:
-    """Each once for every rule; the adjusted p values are Holm's over the pairs of the rule."""
-    scores = np.random.default_rng(1).exponential(size=(4, 60)) + np.arange(4)[:, None] / 4
-    world = World(scores)
-    terms = ComparisonSpec(tuple("abcd"), ("rule",), (), None, False)
-    found = pairs(world.tally(), terms, world.sums(), ["c", "a", "d", "b"], 0.95)
-    assert [(pair.a, pair.b) for pair in found] == list(combinations("cadb", 2))
-    assert [pair.adjusted_p for pair in found] == holm([pair.difference.p for pair in found])
-    for pair in found:
+    """Each once for every rule; the adjusted p values are those of statsmodels over the pairs of the rule."""
+    world = World(np.random.default_rng(1).exponential(size=(4, 60)) + np.array([[0.2], [0.7], [0.0], [0.5]]))
+    found = board(world)
+    order = [row.name for row in found.rows]
+    assert [(pair.a, pair.b) for pair in found.pairs] == list(combinations(order, 2))
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    want = multitest.multipletests([pair.difference.p for pair in found.pairs], method="holm")[1]
+    assert [pair.adjusted_p for pair in found.pairs] == pytest.approx(want.tolist(), rel=1e-12)
+    for pair in found.pairs:
         a, b = "abcd".index(pair.a), "abcd".index(pair.b)
         assert pair.difference == world.sums().difference(0, a, b)
         assert pair.cases == 60
-        assert pair.extra_units == extra_units(pair.difference, 60, 0.95)
+        marked = judge(pair, 0.95).significant
+        assert pair.extra_units == (0 if marked else extra_units(pair.difference, 60, 1 - 0.05 / 6))
+
+
+@settings(law, max_examples=60)
+@given(seed=st.integers(0, 10**6), k=st.integers(2, 6), n=st.integers(3, 40), spread=st.sampled_from([0.0, 0.1, 1.0]))
+def test_a_difference_is_significant_exactly_where_zero_is_outside_of_its_interval(
+    seed: int, k: int, n: int, spread: float
+) -> None:
+    """By adjusted p values of statsmodels, and intervals of scipy at Bonferroni's level, cut off at zero by Holm's."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(k, n)) + spread * np.arange(k)[:, None]
+    found, count = board(World(scores)), k * (k - 1) // 2
+    for pair in found.pairs:
+        a, b = ("abcdef".index(name) for name in (pair.a, pair.b))
+        wide = stats.ttest_rel(scores[a], scores[b]).confidence_interval(1 - 0.05 / count)
+        low, high = pair.simultaneous.low, pair.simultaneous.high
+        assert low is not None
+        assert high is not None
+        marked = judge(pair, 0.95).significant
+        outside = low >= 0 or high <= 0
+        assert marked == outside
+        cut = [wide.low, wide.high]
+        if marked:
+            cut = [max(0.0, wide.low), wide.high] if pair.difference.value > 0 else [wide.low, min(0.0, wide.high)]
+        assert [low, high] == pytest.approx(cut, rel=1e-9, abs=1e-12)
+        if count == 1:
+            assert pair.simultaneous == pair.difference
+
+
+def test_rows_have_the_pairs_with_the_leader_turned_around() -> None:
+    found = board(World(np.random.default_rng(4).exponential(size=(4, 50)) + np.arange(4)[:, None] / 3))
+    leader, *others = found.rows
+    assert leader.scores["rule"].difference is leader.scores["rule"].adjusted_p is None
+    for row, pair in zip(others, found.pairs, strict=False):
+        mark, wide = row.scores["rule"], pair.simultaneous
+        assert (pair.a, pair.b) == (leader.name, row.name)
+        assert mark.adjusted_p == pair.adjusted_p
+        assert mark.difference == replace(wide, value=-wide.value, low=-wide.high, high=-wide.low)  # type: ignore[operator]
+
+
+@settings(law, max_examples=40)
+@given(seed=st.integers(0, 10**6), k=st.integers(2, 6), n=st.integers(5, 60))
+def test_rank_intervals_count_who_is_significantly_better_and_worse(seed: int, k: int, n: int) -> None:
+    scores = np.random.default_rng(seed).exponential(size=(k, n)) + 0.4 * np.arange(k)[:, None]
+    found = board(World(scores))
+    marked = [v for v in (judge(pair, 0.95) for pair in found.pairs) if v.significant]
+    for row in found.rows:
+        better, worse = (sum(getattr(v, side) == row.name for v in marked) for side in ("worse", "better"))
+        assert row.rank_interval == (1 + better, k - worse)
+        assert row.rank is not None
+        assert 1 + better <= row.rank <= k - worse
+
+
+def test_of_twenty_equal_models_hardly_any_board_has_a_star_and_rank_intervals_hold() -> None:
+    """Some star on at most 6 % and 3 Monte Carlo errors of the boards, all true ranks, which are 1, inside."""
+    rng, boards, stars, held = np.random.default_rng(5), 200, 0, 0
+    for _ in range(boards):
+        found = board(World(rng.normal(size=(20, 15)) + rng.normal(size=15)))
+        stars += any(judge(pair, 0.95).significant for pair in found.pairs)
+        held += all(row.rank_interval is not None and row.rank_interval[0] == 1 for row in found.rows)
+    room = 3 * math.sqrt(0.05 * 0.95 / boards)
+    assert stars / boards <= 0.06 + room
+    assert held / boards >= 0.95 - room
+    assert stars == boards - held
+
+
+def test_groups_are_one_family() -> None:
+    """Holm's method goes over the pairs of all groups, and Bonferroni's intervals hold for all of them."""
+    rng, names = np.random.default_rng(6), ("a", "b", "c")
+    worlds = [World(rng.exponential(size=(3, n)) + 0.3 * np.arange(3)[:, None]) for n in (20, 30, 40, 50)]
+    terms = ComparisonSpec(names, ("rule",), (), None, False)
+    found = ranked([(str(i), world.tally(), world.sums()) for i, world in enumerate(worlds)], terms)
+    every = [pair for group in found for pair in group.pairs]
+    assert [pair.adjusted_p for pair in every] == holm([pair.difference.p for pair in every])
+    for world, group in zip(worlds, found, strict=True):
+        for pair in group.pairs:
+            wide = world.sums(1 - 0.05 / 12).difference(0, names.index(pair.a), names.index(pair.b))
+            if not judge(pair, 0.95).significant:
+                assert (pair.simultaneous.low, pair.simultaneous.high) == pytest.approx((wide.low, wide.high))
+        assert {row.rank_interval for row in group.rows} == {
+            (
+                1 + sum(v.behind == row.name for v in own),
+                3 - sum(v.better == row.name and v.behind is not None for v in own),
+            )
+            for own in [[judge(pair, 0.95) for pair in group.pairs]]
+            for row in group.rows
+        }
+
+
+def test_resamples_that_are_too_few_for_so_many_pairs_give_no_interval() -> None:
+    """With 19 draws the least p value is 0.1, so that no interval of 5 % exists for one pair, let alone for three."""
+    world = World(np.random.default_rng(7).exponential(size=(3, 40)) + np.array([[0.0], [0.5], [5.0]]))
+    few, many = (board(world, intervals=world.cases("bootstrap", draws=draws)) for draws in (99, 999))
+    for pair in few.pairs:
+        assert pair.difference.low is not None
+        assert pair.simultaneous.low is pair.simultaneous.high is None
+        assert (
+            pair.simultaneous.reason == "99 resamples are too few for an interval that holds for so many pairs at once"
+        )
+        assert not judge(pair, 0.95).significant
+    for pair in many.pairs:
+        wide = pair.simultaneous
+        assert wide.low is not None
+        assert wide.high is not None
+        assert wide.low <= (pair.difference.low or 0.0)
+        assert judge(pair, 0.95).significant == (wide.low >= 0 or wide.high <= 0)
 
 
 def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
-    """Copies of cases in clusters, or in time points, need as many clusters as there were cases to need."""
-    scores = np.random.default_rng(3).exponential(size=(2, 30)) + np.array([[0.1], [0.0]])
-    terms, copies = ComparisonSpec(("a", "b"), ("rule",), (), None, False), np.repeat(np.arange(30), 4)
+    """Copies of cases in clusters need as many clusters as there were cases to need; in time nothing is said."""
+    scores, copies = (
+        np.random.default_rng(3).exponential(size=(2, 30)) + np.array([[0.1], [0.0]]),
+        np.repeat(np.arange(30), 4),
+    )
     plain = World(scores)
-    (want,) = pairs(plain.tally(), terms, plain.sums(), ["a", "b"], 0.95)
+    (want,) = board(plain).pairs
     assert want.extra_units
     copied = World(np.repeat(scores, 4, axis=1), clusters=copies)
     for inference in (copied.sums(), copied.cases("t")):
-        (found,) = pairs(copied.tally(), terms, inference, ["a", "b"], 0.95)
+        (found,) = board(copied, intervals=inference).pairs
         assert (found.cases, found.extra_units) == (120, want.extra_units)
-    timed, once = (World(x.scores, moments=m) for x, m in ((copied, copies), (plain, np.arange(30))))
-    (found,), (alone,) = (pairs(w.tally(), terms, w.cases("hac"), ["a", "b"], 0.95) for w in (timed, once))
-    assert found.extra_units == alone.extra_units
-    (ignored,) = pairs(timed.tally(), terms, timed.cases("t"), ["a", "b"], 0.95)
-    assert (
-        ignored.extra_units
-        == pairs(copied.tally(), terms, World(copied.scores).sums(), ["a", "b"], 0.95)[0].extra_units
-    )
+    timed = World(copied.scores, moments=copies)
+    (found,) = board(timed, intervals=timed.cases("ewc", level=0.999)).pairs
+    assert (found.extra_units, judge(found, 0.999).significant) == (None, False)
+    (ignored,) = board(timed, intervals=timed.cases("t")).pairs
+    assert ignored.extra_units == board(World(copied.scores)).pairs[0].extra_units
 
 
 def test_pairs_count_the_cases_that_both_have() -> None:
     scores = np.random.default_rng(2).exponential(size=(2, 20))
     scores[0, :5], scores[1, 12:] = np.nan, np.nan
     world = World(scores)
-    (found,) = pairs(
-        world.tally(), ComparisonSpec(("a", "b"), ("rule",), (), None, True), world.sums(), ["a", "b"], 0.95
-    )
+    (found,) = board(world).pairs
     assert found.cases == 7
-    assert found.difference.p == pytest.approx(stats.ttest_rel(scores[0, 5:12], scores[1, 5:12]).pvalue)
+    a, b = ("ab".index(name) for name in (found.a, found.b))
+    assert found.difference.p == pytest.approx(stats.ttest_rel(scores[a, 5:12], scores[b, 5:12]).pvalue)
 
 
 @pytest.mark.parametrize("size", [2.0**-52, 1e-7], ids=["the last digit", "seven decimals"])
-def test_what_rounding_leaves_is_not_sure(size: float) -> None:
+def test_what_rounding_leaves_is_not_significant(size: float) -> None:
     """The same predictions, written in two ways, score alike but for rounding: zero stays in, or nothing is tested."""
     x = np.random.default_rng(3).exponential(size=50)
     world = World([x, x + size * (1 + np.arange(50) % 2)])
-    terms, plain = ComparisonSpec(("a", "b"), ("rule",), (), None, False), world.sums()
+    plain = world.sums()
     assert plain.difference(0, 0, 1).p < 0.001  # type: ignore[operator]
-    (found,) = pairs(world.tally(), terms, replace(plain, bounds=((0.0, 2.0),)), ["a", "b"], 0.95)
+    (found,) = board(world, intervals=replace(plain, bounds=((0.0, 2.0),))).pairs
     if size < 1e-9:
         assert (found.adjusted_p, found.difference.p, found.difference.reason) == (None, None, SAME)
     else:
@@ -170,7 +283,7 @@ def test_what_rounding_leaves_is_not_sure(size: float) -> None:
         assert found.difference.low <= 0 <= found.difference.high  # type: ignore[operator]
 
 
-def test_a_small_difference_that_is_more_than_rounding_is_sure() -> None:
+def test_a_small_difference_that_is_more_than_rounding_is_significant() -> None:
     x = np.random.default_rng(3).exponential(size=50)
     world = World([x, x + 1e-4 * (1 + np.arange(50) % 2)])
     found = replace(world.sums(), bounds=((0.0, 2.0),)).difference(0, 0, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from toplist.inference import ranking
 from toplist.inference.aggregates import Aggregates, overall, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import ComparisonSpec
-from toplist.inference.results import Estimate, Group
+from toplist.inference.results import Estimate, Group, ModelRow
 from toplist.scoring.case_scores import Grouping
 
 NAMES = ("short", "tied", "label", "full")
@@ -34,7 +35,8 @@ def terms_of(
 
 def section(group: str | None, made: Aggregates, terms: ComparisonSpec) -> Group:
     """The standings with t intervals at 95%."""
-    return ranking.section(group, made, terms, Intervals(made, 0.95))
+    (found,) = ranking.ranked([(group, made, Intervals(made, 0.95))], terms)
+    return found
 
 
 def sections(found: Any, terms: ComparisonSpec) -> tuple[Group, tuple[Group, ...]]:
@@ -47,6 +49,12 @@ def section_of(scores: Any, present: Any = None, weights: Any = None, *, empty: 
     masks = () if present is None else [np.asarray(p) for p in present]
     w = None if weights is None else np.asarray(weights, float)
     return section(None, tally(sheets, present=masks, weights=w)[None], terms_of("abcdefgh"[: len(sheets)], **options))
+
+
+def unadjusted(row: ModelRow) -> ModelRow:
+    """Without what depends on how many pairs are tested."""
+    scores = {rule: replace(one, difference=None, adjusted_p=None) for rule, one in row.scores.items()}
+    return replace(row, scores=scores, rank_interval=None)
 
 
 def by_name(found: Group) -> dict[str, Any]:
@@ -76,12 +84,15 @@ def check(found: Group, brute: Brute, *, pairwise: bool = False, baseline: int |
     names = "abcdefgh"[:k]
     order = [names.index(row.name) for row in found.rows]
     keys = [brute.order(pairwise=pairwise).index(a) for a in order]
-    assert [row.rank for row in found.rows] == list(range(1, k + 1))
+    ranks = [row.rank for row in found.rows]
+    assert all(rank in (i, ranks[i - 2]) for i, rank in enumerate(ranks, 1))
     ties = [(brute.infinite(a), brute.relative(a) if pairwise else 0, brute.finite(a)) for a in order]
     assert [one[0] for one in ties] == sorted(one[0] for one in ties) or not all(row.cases for row in found.rows)
     if len(set(map(str, ties))) == k and (brute.all_finite or not pairwise):
         assert keys == sorted(keys)
     leader = order[0]
+    for pair in found.pairs:
+        assert same(pair.difference, brute.difference(names.index(pair.a), names.index(pair.b)))
     for a, row in zip(order, found.rows, strict=True):
         (mark,) = row.scores.values()
         assert row.cases == brute.present[a].sum()
@@ -89,7 +100,8 @@ def check(found: Group, brute: Brute, *, pairwise: bool = False, baseline: int |
         assert mark.infinite == brute.infinite(a)
         assert same(mark.mean, brute.mean(a))
         assert close(mark.finite, brute.finite(a))
-        assert same(mark.difference, None if a == leader else brute.difference(a, leader))
+        away = mark.difference
+        assert close(away, None if a == leader else np.ravel(brute.difference(a, leader))[0])
         if brute.all_finite or not pairwise:
             assert close(mark.relative, brute.relative(a) if pairwise else None)
         if baseline is not None:
@@ -127,8 +139,21 @@ def test_fewer_infinite_scores_come_first_whatever_the_mean() -> None:
     assert [row.name for row in section_of(scores).rows] == ["d", "c", "b", "a"]
 
 
-def test_equal_models_keep_the_order_in_which_they_were_named() -> None:
-    assert [row.name for row in section_of([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]]).rows] == ["a", "b", "c"]
+def test_equal_models_keep_the_order_in_which_they_were_named_and_share_a_rank() -> None:
+    """Those with the same mean, or the same scores up to rounding; the next one counts how many are before it."""
+    rows = section_of([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0], [1.5, 1.5]]).rows
+    assert [(row.name, row.rank) for row in rows] == [("a", 1), ("b", 1), ("d", 1), ("c", 4)]
+    x = np.random.default_rng(1).random(30)
+    rows = section_of([x, x * (1 + 2**-52), x + 1e-6 * np.arange(30), x - 0.1]).rows
+    assert [(row.name, row.rank) for row in rows] == [("d", 1), ("a", 2), ("b", 2), ("c", 4)]
+
+
+def test_models_without_a_rank_have_no_rank_interval_and_count_in_none() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.random((4, 60)) + np.array([[0.0], [1.0], [2.0], [3.0]])
+    rows = by_name(section_of(scores, unranked=frozenset({1})))
+    assert {name: row.rank_interval for name, row in rows.items()} == {"a": (1, 1), "b": None, "c": (2, 2), "d": (3, 3)}
+    assert {name: row.rank for name, row in rows.items()} == {"a": 1, "b": None, "c": 2, "d": 3}
 
 
 def test_a_model_without_cases_comes_last() -> None:
@@ -309,8 +334,10 @@ def test_all_groups_together_are_the_cases_of_all_groups() -> None:
     assert [one.group for one in groups] == sorted(set(made.groups.tolist()))
     assert sum(one.cases for one in groups) == whole.cases == 120
     for one in groups:
-        alone = plain.at(np.flatnonzero(made.groups == one.group))
-        assert repr(section(one.group, alone.tally()[None], terms)) == repr(one)
+        alone = section(one.group, plain.at(np.flatnonzero(made.groups == one.group)).tally()[None], terms)
+        assert [repr(pair.difference) for pair in alone.pairs] == [repr(pair.difference) for pair in one.pairs]
+        for row, other in zip(one.rows, alone.rows, strict=True):  # what is adjusted for all groups differs
+            assert repr(unadjusted(row)) == repr(unadjusted(other))
 
 
 def test_a_group_that_has_no_name_is_a_group() -> None:

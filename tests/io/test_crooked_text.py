@@ -113,12 +113,12 @@ def test_a_file_that_ends_in_megabytes_of_zeros_is_damaged(packed: bool, end: st
     data = LONG.encode() + bytes(66 << 20) + end.encode()
     path = truth.parent / ("p.csv.gz" if packed else "p.csv")
     with pytest.raises(FileError, match=r"p\.csv.*: this file ends in zero bytes: it was damaged"):
-        only(_put(path, gzip.compress(data, 1) if packed else data), truth, space=5, missing="reject")
+        only(_put(path, gzip.compress(data, 1) if packed else data), truth, space=5, missing="uniform")
 
 
 def test_a_file_that_ends_in_a_huge_line_is_refused(truth: Path) -> None:
     with pytest.raises(FileError, match=r"p\.csv: this file ends in a line of more than 4,194,304 bytes"):
-        only(_put(truth.parent / "p.csv", LONG + "x" * (66 << 20)), truth, space=5, missing="reject")
+        only(_put(truth.parent / "p.csv", LONG + "x" * (66 << 20)), truth, space=5, missing="uniform")
 
 
 FASTTEXT = "__label__a 0.5 __label__b 0.25\n\n__label__c 1.0\n__label__b 0.75\n"

@@ -85,7 +85,7 @@ def test_reject_takes_an_absent_prediction_for_the_empty_list(form: str, drawn: 
         },
         truth,
         space=drawn.m,
-        missing="reject",
+        missing="uniform",
     )
     emptied = replace(drawn, lists=[one if at in there else {} for at, one in enumerate(drawn.lists)])
     assert [row.cases for row in board] == [N, N]
@@ -112,7 +112,7 @@ def test_pairwise_scores_everybody_on_what_they_predicted(form: str, drawn: Draw
         assert board[name].scores["brier"].mean.value == pytest.approx(_mean(drawn, at), rel=1e-14)
 
 
-@pytest.mark.parametrize("missing", ["error", "common", "reject", "pairwise"])
+@pytest.mark.parametrize("missing", ["error", "common", "uniform", "pairwise"])
 def test_nothing_is_missing_where_nothing_is_missing(missing: str, drawn: Drawn, tmp_path: Path) -> None:
     truth = hard_truth(drawn, tmp_path / "y.csv")
     whole = _write(drawn.shuffled(1), list(range(N)), tmp_path / "long.csv")

@@ -153,11 +153,11 @@ def test_nan_is_no_outcome() -> None:
 
 def test_score_says_what_is_invalid_repaired_and_missing(tmp_path: Path) -> None:
     put(tmp_path, p="id,label,p\n1,cat,0.7\n2,dog,0.05\n4,dog,0.5\n", t="id,label\n1,cat\n2,cat\n3,cat\n")
-    done = toplist("score", "p.csv", "-t", "t.csv", "-c", "5", "--missing", "reject", cwd=tmp_path)
+    done = toplist("score", "p.csv", "-t", "t.csv", "-c", "5", "--missing", "uniform", cwd=tmp_path)
     assert "1 list with a confidence below what each unlisted class gets" in done.stdout
     assert "missing predictions taken as empty lists: 1 case" in done.stdout
     assert "left out: 1 cases of p" in done.stdout
-    assert run(tmp_path, "p.csv", "-t", "t.csv", "-c", "5", "--missing", "reject")["invalid"] == 1
+    assert run(tmp_path, "p.csv", "-t", "t.csv", "-c", "5", "--missing", "uniform")["invalid"] == 1
 
 
 def test_votes_are_a_truth_where_their_column_is_named(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from studies import folder
 
 import toplist as tl
@@ -99,8 +100,32 @@ def test_the_table_says_what_the_candidates_score_on_cases_not_seen() -> None:
             (scores - plain).std(ddof=1) / math.sqrt(300), rel=1e-6, abs=1e-12
         )
     assert choice.table[0].parameters == 0
+    assert choice.table[0].low is None
     assert choice.rule == "log"
     assert choice.best.is_fitted
+
+
+def test_the_interval_of_a_gain_allows_for_shared_training_cases() -> None:
+    """Nadeau and Bengio: the variance of a mean over K folds is s^2 (1 / K + 1 / (K - 1)), not s^2 / K."""
+    lists, y = sharpened(65, 120, k=3)
+    for folds, more in ((5, 1.5), (3, math.sqrt(2.5))):
+        found = select_recalibrator(lists, y, candidates=[Temperature()], folds=folds).table[1]
+        half = student.ppf(0.975, 119) * more * found.difference_error
+        assert (found.low, found.high) == pytest.approx((found.difference - half, found.difference + half))
+    clusters = np.arange(120) // 4
+    found = select_recalibrator(lists, y, candidates=[Temperature()], clusters=clusters).table[1]
+    half = student.ppf(0.975, 29) * 1.5 * found.difference_error
+    assert found.high - found.difference == pytest.approx(half)
+
+
+def test_a_saved_choice_keeps_its_intervals_and_one_without_them_loads() -> None:
+    lists, y = sharpened(66, 60, k=3)
+    saved = AutoRecalibrator(candidates=[Temperature()], folds=3).fit(lists, y).to_dict()
+    again = AutoRecalibrator.from_dict(saved)
+    assert again.choice_.table[1].low is not None
+    for line in saved["fitted"]["table"]:
+        del line["low"], line["high"]
+    assert AutoRecalibrator.from_dict(saved).choice_.table[1].low is None
 
 
 def test_what_is_calibrated_is_left_alone() -> None:

@@ -358,7 +358,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="one outcome per case"):
         aligned({"a": path}, tmp_path / "y.csv", space=3)
     with pytest.raises(TopListError, match="missing is"):
-        aligned({"a": path}, missing="reject")
+        aligned({"a": path}, missing="uniform")
     with pytest.raises(TopListError, match=r"\.parquet"):
         truncate_file(path, tmp_path / "o.xlsx", k=1)
     with pytest.raises(TopListError, match="no folder"):

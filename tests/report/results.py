@@ -16,10 +16,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from toplist.calibration.bins import Bin
-from toplist.inference.ranking import holm
+from toplist.inference.ranking import confidence_set, holm, judge, with_rank_intervals
 from toplist.inference.results import (
     Comparison,
-    ConfidenceSet,
     Estimate,
     FileRecord,
     Group,
@@ -89,6 +88,23 @@ def comparison(overall: Group, **changes: Any) -> Comparison:
         "confidence_set": None,
     }
     return Comparison(**(base | changes))
+
+
+def placed(found: Group, pairs: Sequence[Pair], rule: str, level: float = 0.95) -> Group:
+    """With the rank intervals that follow from the pairs."""
+    verdicts = [judge(pair, level) for pair in pairs if pair.rule == rule]
+    return replace(found, rows=with_rank_intervals(found.rows, verdicts))
+
+
+def concluded(found: Comparison) -> Comparison:
+    """With the rank intervals and the confidence set that follow from the pairs."""
+    first = found.rules[0]
+    found = replace(
+        found,
+        overall=placed(found.overall, found.pairs, first, found.level),
+        groups=tuple(placed(one, one.pairs, first, found.level) for one in found.groups),
+    )
+    return replace(found, confidence_set=confidence_set(found) if found.pairs else None)
 
 
 def standing(
@@ -197,7 +213,7 @@ def board(
     members: int | None = None,
     rules: Sequence[str] = ("brier",),
 ) -> Comparison:
-    """Models with these means, best first; the groups shift them."""
+    """Models with these means, best first; the groups shift them. So many are members of the confidence set."""
     means = [0.3 + 0.013 * i + 0.002 * (i % 3) for i in range(len(who))] if means is None else means
 
     def section(group: str | None, means: Sequence[float]) -> Group:
@@ -207,18 +223,15 @@ def board(
         return Group(group, 1000, tuple(rows))
 
     overall = section(None, means)
-    table = [row.name for row in overall.rows]
-    found = None
-    if members is not None:
-        p = {name: 0.5 if i < members else 0.01 for i, name in enumerate(table)}
-        found = ConfidenceSet(rules[0], 0.95, tuple(table[:members]), p, 1000, "stationary bootstrap", 1)
     made = []
     for rule in rules:
-        for a, b in combinations(overall.rows, 2):
+        for (i, a), (j, b) in combinations(enumerate(overall.rows), 2):
             value = a.scores[rule].mean.value - b.scores[rule].mean.value
             adjusted = min(1.0, 3 * math.exp(-abs(value) / 0.004)) if math.isfinite(value) else None
-            made.append(Pair(rule, a.name, b.name, 1000, estimate(value), adjusted, 0))
-    return comparison(
+            if members is not None and adjusted is not None:
+                adjusted = 0.01 if i < members <= j else 0.5
+            made.append(Pair(rule, a.name, b.name, 1000, estimate(value), adjusted, 0, estimate(value)))
+    found = comparison(
         overall,
         rules=tuple(rules),
         group="group" if groups else None,
@@ -226,8 +239,8 @@ def board(
             section(g, [m * (1 + 0.3 * math.sin(j + i / 3)) for i, m in enumerate(means)]) for j, g in enumerate(groups)
         ),
         pairs=tuple(made),
-        confidence_set=found,
     )
+    return concluded(found)
 
 
 def related(found: Comparison, first: float) -> Comparison:
@@ -256,7 +269,7 @@ BRIER = (0.31424, 0.31655, 0.35121, 0.40119, 0.52345)
 LOG = (0.61218, 0.60944, 0.70112, 0.93345, math.inf)
 
 
-def example(*, groups: bool = True, missing: str = "reject", reference: str | None = "random forest") -> Comparison:
+def example(*, groups: bool = True, missing: str = "uniform", reference: str | None = "random forest") -> Comparison:
     """A leaderboard as people have them: five models of 12,000 cases, two rules, two groups."""
     overall, *sections = (
         _example_section(None, 12_000, 0.0),
@@ -264,8 +277,6 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
         _example_section("geometry", 1, 0.02),
     )
     repairs = {"renormalise": 40, "clip": 2}
-    drawn_one_by_one = "cases drawn one by one, which assumes that they are independent of each other"
-    p = dict(zip(FIVE, (1.0, 0.31, 0.0, 0.0, 0.0), strict=True))
     ends = {"separated": 4_321, "shown_better": 3_210, "shown_worse": None, "method": "empirical Bernstein sequence"}
     beyond_doubt = replace(
         path(1, candidate=FIVE[0], baseline=FIVE[2]),
@@ -278,7 +289,7 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
         log_evidence_worse=(0.1, -3.0, -9.0),
         **ends,
     )
-    return comparison(
+    found = comparison(
         overall,
         rules=("brier", "log"),
         classes="41",
@@ -296,19 +307,19 @@ def example(*, groups: bool = True, missing: str = "reject", reference: str | No
             for rule, means in (("brier", BRIER), ("log", LOG))
             for a, b in combinations(range(len(FIVE)), 2)
         ),
-        confidence_set=ConfidenceSet("brier", 0.95, FIVE[:2], p, 12_000, f"1,000 draws, seed 0; {drawn_one_by_one}", 0),
         paths=(beyond_doubt,),
         seed=None,
     )
+    return concluded(found)
 
 
 def _example_pair(rule: str, means: tuple[float, ...], a: int, b: int) -> Pair:
-    """All but the first two are told apart; those with infinite means are not compared."""
+    """All but the first two are significantly different; those with infinite means are not compared."""
     difference = _example_estimate(means[a] - means[b], 0.0042, 12_000)
     near = (a, b) == (0, 1)
     adjusted = None if difference.p is None else 0.28 if near else 0.0004
     more = None if difference.p is None else 23_456 if near else 0
-    return Pair(rule, FIVE[a], FIVE[b], 12_000, difference, adjusted, more)
+    return Pair(rule, FIVE[a], FIVE[b], 12_000, difference, adjusted, more, difference)
 
 
 def _example_section(group: str | None, cases: int, shift: float) -> Group:
@@ -348,6 +359,7 @@ def _example_mark(rule: str, means: tuple[float, ...], i: int, cases: int, shift
         skill=skill(1 - mean / 0.9756),
         baseline_skill=skill(1 - mean / (means[2] + shift)),
         difference=_example_estimate(mean - means[0] - shift, half * 1.2, cases) if i else None,
+        adjusted_p=None if not i or cases == 1 or math.isinf(mean) else 0.28 if i == 1 else 0.0004,
         relative=_example_estimate(0.9 + 0.07 * i, half, cases),
     )
 
@@ -401,18 +413,19 @@ def drawn(
     apart: float = 1.0,
     seed: int = 1,
     level: float = 0.95,
-    missing: str = "reject",
+    missing: str = "uniform",
     reference: str | None = None,
     paths: int = 1,
 ) -> Comparison:
     """A comparison as people have them."""
     draw = Draw(names, cases, groups, seed, zeros, apart)
     everything = np.ones(cases, dtype=bool)
-    overall = _drawn_section(draw, None, everything, rules, level)
-    order = [row.name for row in overall.rows]
     subjects = [SUBJECTS[g] if groups <= len(SUBJECTS) else f"subject {g:03d}" for g in range(groups)]
-    return comparison(
-        overall,
+    (overall,) = _drawn_sections(draw, [(None, everything)], rules, level)
+    sections = _drawn_sections(draw, [(g, draw.group == i) for i, g in enumerate(subjects)], rules, level)
+    order = [row.name for row in overall.rows]
+    found = comparison(
+        replace(overall, pairs=()),
         rules=tuple(rules),
         classes="246",
         k=(1, 5),
@@ -422,12 +435,12 @@ def drawn(
         method="paired t intervals, which assume that cases are independent of each other",
         group="subject" if groups else None,
         sources=tuple(_origin(name, i, cases) for i, name in enumerate(draw.names)),
-        groups=tuple(_drawn_section(draw, g, draw.group == i, rules, level) for i, g in enumerate(subjects)),
-        pairs=tuple(pair for rule in rules for pair in _drawn_pairs(draw, order, rule, level)),
-        confidence_set=_confidence_set(draw, order, rules[0], level) if len(order) > 1 else None,
+        groups=tuple(sections),
+        pairs=overall.pairs,
         paths=tuple(_drawn_path(draw, order[0], other, rules[0], level) for other in order[1 : 1 + paths]),
         seed=seed,
     )
+    return concluded(found)
 
 
 def apart(found: Comparison, cases: Sequence[int]) -> Comparison:
@@ -463,26 +476,49 @@ def page(found: Comparison | None = None, **options: object) -> Page:
     return Page(made, exhibits(made), provenance(made), "Language identification, May 2024")
 
 
-def _drawn_section(draw: Draw, group: str | None, inside: np.ndarray, rules: Sequence[str], level: float) -> Group:
-    def place(i: int) -> tuple[int, float]:
+def _drawn_sections(
+    draw: Draw, parts: Sequence[tuple[str | None, np.ndarray]], rules: Sequence[str], level: float
+) -> list[Group]:
+    """The groups, whose pairs are one family under each rule."""
+
+    def place(i: int, inside: np.ndarray) -> tuple[int, float]:
         return draw.infinite(i, rules[0], inside), float(getattr(draw, rules[0])[i, inside].mean())
 
-    order = sorted(range(len(draw.names)), key=place)
-    standings = tuple(_drawn_standing(draw, i, rank, order[0], inside, rules, level) for rank, i in enumerate(order, 1))
-    return Group(group, int(inside.sum()), standings)
+    orders = [sorted(range(len(draw.names)), key=lambda i: place(i, inside)) for _, inside in parts]
+    pairs: list[list[Pair]] = [[] for _ in parts]
+    for rule in rules:
+        found = [(at, a, b) for at, order in enumerate(orders) for a, b in combinations(order, 2)]
+        differences = [_difference(draw, a, b, rule, parts[at][1], level) for at, a, b in found]
+        adjusted = holm([d.p for d in differences])
+        wide = 1 - (1 - level) / max(1, sum(p is not None for p in adjusted))
+        for (at, a, b), d, p in zip(found, differences, adjusted, strict=True):
+            cases, far = int(parts[at][1].sum()), _difference(draw, a, b, rule, parts[at][1], wide)
+            more = 0 if p is not None and p <= 1 - level else _more(d, cases)
+            pairs[at].append(Pair(rule, draw.names[a], draw.names[b], cases, d, p, more, far))
+    return [
+        Group(
+            group,
+            int(inside.sum()),
+            tuple(_drawn_standing(draw, i, rank, own, inside, rules, level) for rank, i in enumerate(order, 1)),
+            tuple(own),
+        )
+        for (group, inside), order, own in zip(parts, orders, pairs, strict=True)
+    ]
 
 
 def _drawn_standing(
-    draw: Draw, i: int, rank: int, leader: int, inside: np.ndarray, rules: Sequence[str], level: float
+    draw: Draw, i: int, rank: int, pairs: Sequence[Pair], inside: np.ndarray, rules: Sequence[str], level: float
 ) -> ModelRow:
     n = int(inside.sum())
     kind = _kind(i, len(draw.names))
     accuracy = float(draw.right[i, inside].mean())
     size = {"hard label": 1.0, "top list": 5.0, "distribution": 246.0}[kind]
+    first = pairs[0].a if pairs else draw.names[i]
+    to_first = {pair.rule: pair for pair in pairs if (pair.a, pair.b) == (first, draw.names[i])}
     return standing(
         rank,
         draw.names[i],
-        [_drawn_mark(draw, i, leader, inside, rule, level) for rule in rules],
+        [_drawn_mark(draw, i, to_first.get(rule), inside, rule, level) for rule in rules],
         n,
         accuracy=accuracy,
         top_1_error=1 - accuracy,
@@ -495,11 +531,16 @@ def _drawn_standing(
     )
 
 
-def _drawn_mark(draw: Draw, i: int, leader: int, inside: np.ndarray, rule: str, level: float) -> RuleScore:
+def _drawn_mark(draw: Draw, i: int, pair: Pair | None, inside: np.ndarray, rule: str, level: float) -> RuleScore:
     scores = getattr(draw, rule)
     infinite = draw.infinite(i, rule, inside)
     own = scores[i, inside]
     mean = math.inf if infinite else float(own.mean())
+    away = None if pair is None else pair.simultaneous
+    if away is not None and away.low is not None and away.high is not None:
+        away = replace(away, value=-away.value, low=-away.high, high=-away.low)
+    elif away is not None:
+        away = replace(away, value=-away.value)
     return RuleScore(
         rule=rule,
         mean=Estimate(math.inf, reason="infinite scores have no interval") if infinite else _estimated(own, level),
@@ -508,8 +549,9 @@ def _drawn_mark(draw: Draw, i: int, leader: int, inside: np.ndarray, rule: str, 
         finite=float(own.mean()),
         skill=None if infinite else _estimated(1 - own / 0.9959, level),
         baseline_skill=None if infinite else _estimated(1 - own / own.mean(), level),
-        difference=None if i == leader else _difference(draw, i, leader, rule, inside, level),
+        difference=away,
         relative=Estimate(0.9 + 0.05 * i, 0.88 + 0.05 * i, 0.92 + 0.05 * i),
+        adjusted_p=None if pair is None else pair.adjusted_p,
     )
 
 
@@ -532,35 +574,10 @@ def _difference(draw: Draw, i: int, j: int, rule: str, inside: np.ndarray, level
     return _estimated(scores[i, inside] - scores[j, inside], level)
 
 
-def _drawn_pairs(draw: Draw, order: Sequence[str], rule: str, level: float) -> list[Pair]:
-    inside = np.ones(draw.cases, dtype=bool)
-    at = {name: draw.names.index(name) for name in order}
-    found = [(a, b, _difference(draw, at[a], at[b], rule, inside, level)) for a, b in combinations(order, 2)]
-    adjusted = holm([d.p for _, _, d in found])
-    return [
-        Pair(rule, a, b, draw.cases, d, p, _more(d, draw.cases, level))
-        for (a, b, d), p in zip(found, adjusted, strict=True)
-    ]
-
-
-def _more(d: Estimate, cases: int, level: float) -> int | None:
-    if d.error is None or d.value == 0:
+def _more(d: Estimate, cases: int) -> int | None:
+    if not d.error or d.value == 0:
         return None
-    if d.p is not None and d.p <= 1 - level:
-        return 0
-    return max(0, math.ceil(cases * (2.8 * d.error / abs(d.value)) ** 2) - cases)
-
-
-def _confidence_set(draw: Draw, order: Sequence[str], rule: str, level: float) -> ConfidenceSet:
-    inside = np.ones(draw.cases, dtype=bool)
-    at = draw.names.index(order[0])
-    p = {order[0]: 1.0}
-    for name in order[1:]:
-        found = _difference(draw, draw.names.index(name), at, rule, inside, level).p
-        p[name] = 0.0 if found is None else min(found * 2, 1.0, *p.values())
-    members = tuple(name for name in order if p[name] > 1 - level)
-    method = f"10,000 draws, seed {draw.seed}; cases drawn one by one, which assumes that they are independent"
-    return ConfidenceSet(rule, level, members, p, draw.cases, method, draw.seed)
+    return max(1, math.ceil(cases * (2.8 * d.error / abs(d.value)) ** 2) - cases)
 
 
 def _drawn_path(draw: Draw, candidate: str, baseline: str, rule: str, level: float) -> SequentialPath:

@@ -74,6 +74,7 @@ def rule_scores(rule: str) -> st.SearchStrategy[RuleScore]:
         baseline_skill=st.none() | estimates(),
         difference=st.none() | estimates(),
         relative=st.none() | estimates(),
+        adjusted_p=st.none() | chances,
     )
 
 
@@ -81,6 +82,7 @@ def standings(rules: tuple[str, ...]) -> st.SearchStrategy[ModelRow]:
     return st.builds(
         ModelRow,
         rank=st.integers(1, 9_999),
+        rank_interval=st.none() | st.tuples(st.integers(1, 99), st.integers(99, 9_999)),
         name=names,
         cases=counts,
         missing=counts,
@@ -113,6 +115,8 @@ pairs = st.builds(
     difference=estimates(),
     adjusted_p=st.none() | chances,
     extra_units=st.none() | st.just(0) | counts,
+    simultaneous=estimates(),
+    lead=st.none() | st.floats(0, 100),
 )
 confidence_sets = st.builds(
     ConfidenceSet,
@@ -122,7 +126,6 @@ confidence_sets = st.builds(
     p=st.dictionaries(names, chances, max_size=3),
     cases=counts,
     method=names,
-    seed=counts,
     reason=names,
 )
 
@@ -159,14 +162,15 @@ def results(draw: st.DrawFn) -> Comparison:
     """A leaderboard of up to three models, with up to two groups."""
     rules = draw(st.lists(names | st.sampled_from(["brier", "log"]), min_size=1, max_size=3, unique=True).map(tuple))
     rows = st.lists(standings(rules), max_size=3).map(tuple)
-    groups = st.lists(st.builds(Group, group=names, cases=counts, rows=rows), max_size=2).map(tuple)
+    own = st.lists(pairs, max_size=2).map(tuple)
+    groups = st.lists(st.builds(Group, group=names, cases=counts, rows=rows, pairs=own), max_size=2).map(tuple)
     return Comparison(
         rules=rules,
         k=KS,
         classes=draw(st.sampled_from(["3", "3 to 5", "2**10000", "infinitely many"]) | names),
         cases=draw(counts),
         compared=draw(counts),
-        missing=draw(st.sampled_from(["error", "common", "pairwise", "reject"])),
+        missing=draw(st.sampled_from(["error", "common", "pairwise", "uniform"])),
         weighted=draw(st.booleans()),
         baseline=draw(st.none() | names),
         penalty=draw(st.none() | st.floats(0, 1e6)),

@@ -9,7 +9,8 @@ import pytest
 from tests.report import results as made
 from toplist.inference.results import SequentialPath
 from toplist.report import plot
-from toplist.report.statements import conclusions, ending, findings, path_story
+from toplist.report.plot.sequential import _path_foot
+from toplist.report.statements import assumed, conclusions, ending, enough, findings, path_story
 from toplist.report.text import names
 
 FOUND = made.drawn(("new", "old"), cases=300, paths=1).paths[0]
@@ -38,3 +39,24 @@ def test_the_end_has_the_last_numbers() -> None:
     assert (end.value, end.low, end.high) == (FOUND.mean[-1], FOUND.low[-1], FOUND.high[-1])
     bare = ending(PATHS["no band"])
     assert (bare.low, bare.high, bare.reason) == (None, None, "scores have no known bound.")
+
+
+def test_evidence_for_both_is_one_sentence_that_says_what_it_means() -> None:
+    (both, _) = map(str, findings(PATHS["after one case"], SHOWN))
+    assert "evidence that new had a lower expected score than old in at least one case, and after 1 case" in both
+    assert "the sign of the expected difference changed over time, or one of these two statements is an error" in both
+
+
+def test_what_is_needed_is_that_of_all_candidates() -> None:
+    assert "An e-value of 20 is significant: each direction is in error with probability at most 5%" in enough(FOUND)
+    many = replace(FOUND, candidates=19)
+    assert "An e-value of 380 is significant" in enough(many)
+    assert "for any of 19 candidates" in enough(many)
+    assert "line across: 380" in " ".join(_path_foot(plot.path(many).data))
+
+
+@pytest.mark.parametrize("unit", ["case", "time point", "cluster"])
+def test_what_is_assumed_is_named(unit: str) -> None:
+    said = assumed([replace(FOUND, unit=unit)])
+    assert "Assumed:" in said
+    assert f"each {unit}" in said

@@ -168,7 +168,7 @@ def test_a_frame_without_rows_has_its_columns() -> None:
     nobody = replace(example(), overall=Group(None, 0, ()), groups=())
     assert len(as_pandas(nobody)) == len(as_polars(nobody)) == 0
     assert "mean" in as_pandas(nobody).columns
-    assert as_csv(nobody).startswith("by,group,rank,model")
+    assert as_csv(nobody).startswith("by,group,rank,rank_low,rank_high,model")
 
 
 @pytest.mark.parametrize(("package", "frame"), [("pandas", as_pandas), ("polars", as_polars)])

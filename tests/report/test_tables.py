@@ -76,17 +76,18 @@ def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Comparison) -> N
         ]
 
 
-def test_notes_say_how_many_pairs_differ_surely_and_what_it_would_take() -> None:
-    """Under the first rule; not where there is one pair alone, and not where the first two are told apart."""
+def test_notes_say_how_many_pairs_differ_significantly_and_what_it_would_take() -> None:
+    """Under the first rule; not where there is one pair alone, and not where the first two differ significantly."""
     assert "9 of 10 pairs are significantly different under the Brier score (Holm, 95%)." in said(example())
-    assert "gradient boosting may be equal; about 23,456" in said(example())
+    chance = "gradient boosting: no significant difference; if the true difference is the observed one, about 23,000"
+    assert chance in said(example())
     first, *others = example().pairs
     one = replace(example(), pairs=(first,))
     assert "significantly different" not in said(one)
-    assert "may be equal" in said(one)
+    assert "no significant difference" in said(one)
     apart = replace(example(), pairs=(replace(first, extra_units=0, adjusted_p=0.001), *others))
     assert "10 of 10 pairs are significantly different under the Brier score" in said(apart)
-    assert "may be equal" not in said(apart)
+    assert "no significant difference" not in said(apart)
     assert "pairs" not in said(replace(example(), pairs=()))
 
 
@@ -100,15 +101,13 @@ def test_notes_count_only_pairs_that_can_be_tested() -> None:
     assert "significantly different" not in said(replace(example(), pairs=nothing))
 
 
-def test_notes_name_those_among_whom_the_best_is() -> None:
+def test_notes_name_the_confidence_set_of_the_best() -> None:
     found = example().confidence_set
     assert found is not None
-    both = "among transformer-large (fine-tuned) and gradient boosting, at 95% confidence."
-    assert f"The best under the Brier score is {both}\nConfidence set: 1,000 draws, seed 0; " in said(example())
-    alone = said(replace(example(), confidence_set=replace(found, members=found.members[:1])))
-    assert "transformer-large (fine-tuned) alone is left in the confidence set of the best under the Brier" in alone
+    both = "transformer-large (fine-tuned) and gradient boosting (no other model is significantly better)."
+    assert f"The confidence set of the best under the Brier score at 95%: {both}" in said(example())
     nobody = replace(found, members=(), p={}, reason="no case has all models")
-    assert "There is no confidence set for the best under the Brier score: no case has all models." in said(
+    assert "There is no confidence set of the best under the Brier score: no case has all models." in said(
         replace(example(), confidence_set=nobody)
     )
 
@@ -137,11 +136,29 @@ def test_a_group_is_named_by_what_it_is_a_group_of() -> None:
     ]
 
 
-def test_a_difference_has_a_star_if_its_interval_excludes_zero() -> None:
-    cells = column(tables(example())[0], "difference")
+def test_a_difference_has_a_star_if_it_is_significant_among_all_pairs() -> None:
+    """Whatever its own interval says."""
+    found = example()
+    cells = column(tables(found)[0], "difference")
     assert cells[0] == "-"
     assert [cell.endswith("]*") for cell in cells] == [False, False, True, True, True]
-    assert "* marks an interval without zero" in said(example())
+    assert "simultaneous 95% intervals for all 10 pairs; * marks significant ones (Holm, 95%)" in said(found)
+    for p in (0.05, 0.051):
+        rows = [
+            replace(row, scores={rule: replace(one, adjusted_p=p) for rule, one in row.scores.items()})
+            for row in found.overall.rows
+        ]
+        other = replace(found, overall=replace(found.overall, rows=tuple(rows)))
+        for table, header in ((tables(other)[0], "difference"), (details(other)[0], "difference")):
+            assert [cell.endswith("*") for cell in column(table, header)] == [False, *[p <= 0.05] * 4]
+
+
+def test_rank_intervals_are_a_column_of_every_table_of_models() -> None:
+    found = example()
+    assert column(tables(found)[0], "rank interval") == ["1-2", "1-2", "3", "4", "5"]
+    assert column(details(found)[2], "rank interval") == ["1-2", "1-2", "3", "4", "5"]
+    assert tables(found)[0].leaders == {0, 1}
+    assert "at 95% all true ranks are in their intervals at once" in said(found)
 
 
 def test_columns_appear_where_they_say_something() -> None:
@@ -170,7 +187,13 @@ def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:
         ("error", "No prediction is missing"),
         ("common", "Only cases that every model has are compared"),
         ("pairwise", "Each model is scored on the cases it has"),
-        ("reject", "A missing prediction counts as an empty list; filled in: gradient boosting 12."),
+        (
+            "uniform",
+            (
+                "A missing prediction counts as the uniform distribution, which is an empty list; filled in: gradient "
+                "boosting 12."
+            ),
+        ),
     ],
 )
 def test_notes_say_what_was_done_about_missing_predictions(missing: str, sentence: str) -> None:

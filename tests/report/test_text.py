@@ -98,11 +98,13 @@ def test_a_terminal_shows_what_plain_text_shows(found: Comparison, width: int, c
     assert [line.rstrip() for line in shown.split("\n")] == [line.rstrip() for line in (text + "\n").split("\n")]
 
 
-def test_leaders_are_bold_and_differences_that_count_coloured() -> None:
+def test_models_that_none_is_significantly_better_than_are_bold_and_significant_differences_coloured() -> None:
     lines = printed(LONE, 80).split("\n")
     rows = {name: next(line for line in lines if name in line) for name in ("transformer", "gradient", "random")}
     assert rows["transformer"].startswith("\x1b[1m")
-    assert "\x1b[" not in rows["gradient"]
+    assert rows["gradient"].startswith("\x1b[1m")
+    assert "\x1b[33m" not in rows["gradient"]
+    assert not rows["random"].startswith("\x1b[1m")
     assert re.search(r"\x1b\[33m\+0\.0370 \[.*\]\*\x1b\[0m", rows["random"])
 
 

@@ -180,8 +180,8 @@ class Binned:
         whole = sums.merge([range(FINE)])
         (count,), (confidence,), (hits,), *_ = whole.columns
         n = whole.count
-        spread = max(_distance(whole)[1], n * _least(whole)) if n > 1 else math.inf
-        return bias_of(named, confidence / count, hits / count, spread, n, level, cases=n)
+        variance = max(_distance(whole)[1] / n, _least(whole)) if n > 1 else math.inf
+        return bias_of(named, confidence / count, hits / count, variance, n - 1.0, level, cases=n)
 
     def _seen(self, of: Of) -> tuple[Of, Bins]:
         of = as_of(of)

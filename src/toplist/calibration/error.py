@@ -15,9 +15,12 @@ from scipy.special import ndtri, stdtrit
 from toplist._arguments import as_probability, as_units, as_whole
 from toplist._typing import Floats
 from toplist.calibration.pairs import Of, View, calibration_pairs, view
+from toplist.core.degrees_of_freedom import bell_mccaffrey
 from toplist.core.exact_sums import robust_squares
 from toplist.errors import TopListError
 from toplist.lists import as_lists
+
+_POWER = 0.8  # with which a difference is detectable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class CalibrationBias:
         How many cases it is from.
     level : float
         The level of the interval.
+    detectable : float or None
+        The true difference whose interval would exclude zero 4 times in 5, from the standard error.
 
     """
 
@@ -76,6 +81,7 @@ class CalibrationBias:
     high: float | None
     cases: int
     level: float
+    detectable: float | None = None
 
 
 def calibration_error(
@@ -226,6 +232,8 @@ def calibration_bias(
 
     For "listed" and "mass" the confidence of a case is its listed mass, a hit if the outcome is listed. With nothing
     but hits, or without any, the cases show no chance: the variance is then at least that of calibrated lists.
+    Clusters of unequal sizes count for less than there are: the variance is CR2, with the degrees of freedom of Bell
+    and McCaffrey (2002).
 
     Parameters
     ----------
@@ -264,21 +272,27 @@ def calibration_bias(
     sums = np.bincount(unit, weights=off - off.mean())
     units, n = len(sums), len(off)
     chance = float((seen.confidence * (1.0 - seen.confidence)).sum())
-    spread = float(robust_squares(sums @ sums, units)) * units / n**2
-    spread = max(spread, units * float(least_variance(chance, np.count_nonzero(seen.hit), n)))
-    name = of if of == "listed" else seen.of
-    return bias_of(name, float(seen.confidence.mean()), float(seen.hit.mean()), spread, units, level, cases=n)
+    least = float(least_variance(chance, np.count_nonzero(seen.hit), n))
+    if units == n:
+        variance, freedom = float(robust_squares(sums @ sums, n)) * n / n**2 / n, n - 1.0
+    else:
+        shares = np.bincount(unit) / n
+        variance = float((sums * sums / (1.0 - shares)).sum()) / n**2 if units > 1 else math.inf
+        freedom = bell_mccaffrey(shares, 1 - shares) if units > 1 else 0.0
+    name, means = of if of == "listed" else seen.of, (float(seen.confidence.mean()), float(seen.hit.mean()))
+    return bias_of(name, *means, max(variance, least), freedom, level, cases=n)
 
 
 def bias_of(
-    of: Of, confidence: float, hit_rate: float, spread: float, units: int, level: float, cases: int
+    of: Of, confidence: float, hit_rate: float, variance: float, freedom: float, level: float, cases: int
 ) -> CalibrationBias:
-    """The bias from both means and the variance of what a single unit adds."""
-    difference, low, high = confidence - hit_rate, None, None
-    if units > 1:
-        width = float(stdtrit(units - 1, 0.5 + level / 2.0)) * math.sqrt(spread / units)
-        low, high = difference - width, difference + width
-    return CalibrationBias(of, confidence, hit_rate, difference, low, high, cases, level)
+    """The bias from both means, and from the variance of their difference with its degrees of freedom."""
+    difference, low, high, detectable = confidence - hit_rate, None, None, None
+    if freedom > 0:
+        error, quantile = math.sqrt(variance), float(stdtrit(freedom, 0.5 + level / 2.0))
+        low, high = difference - quantile * error, difference + quantile * error
+        detectable = (quantile + float(stdtrit(freedom, _POWER))) * error
+    return CalibrationBias(of, confidence, hit_rate, difference, low, high, cases, level, detectable)
 
 
 def _makers(case: NDArray[np.intp], code: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -1,25 +1,32 @@
-"""An exact Monte Carlo test of calibration, and the verdict of over- or underconfidence that follows from it."""
+"""Tests of calibration for independent cases and for clusters, and the verdict that follows from them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
-from scipy.special import gammaincc
+from scipy.special import fdtrc, gammaincc
 
 from toplist._arguments import as_units, as_whole
 from toplist._typing import Floats
 from toplist.calibration.decomposition import RANKS, RankLayer, layers
 from toplist.calibration.error import CalibrationBias
 from toplist.calibration.pairs import MISSED, CalibrationPairs, OutcomeSampler, calibration_pairs, require_cases
+from toplist.errors import TopListError
 from toplist.lists import as_lists
+from toplist.lists.validation import row_sums
 
 _SAME = 1e-13  # two ways to add up one number
-_SAMPLES = 25  # of one case per cluster
 _WIDER = 1.25  # what the variance of 199 draws is multiplied by, because it may have come out too small
+FEWEST: Final = 8
+"""Clusters that a test needs: with three linear combinations, fewer leave under five degrees of freedom."""
+_NO_CHANCE = 1e-10  # a variance per case that is rounding
+_SAME_DIRECTION = 1e-8  # an eigenvalue of a correlation matrix that is rounding
+_POOLED = 0.5  # of the mean variance of all linear combinations, that each has at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +36,15 @@ class CalibrationTest:
     Attributes
     ----------
     statistic, expected : float
-        The miscalibration, and its mean for calibrated lists; with clusters, means over samples of one case of each.
+        The miscalibration, and its mean for calibrated lists; with clusters, those of the F statistic.
     p : float
         The p value.
     draws, seed : int
-        How many samples of outcomes it is from, and the seed of the random numbers.
+        How many samples of outcomes it is from, and the seed of the random numbers; with clusters, none are drawn.
     tail : float
         p, or the tail of a gamma distribution where no draw reaches the statistic: for many tests at once.
+    freedom : tuple of int, or None
+        The degrees of freedom of the F statistic, which add up to the number of clusters; None without clusters.
 
     """
 
@@ -45,12 +54,13 @@ class CalibrationTest:
     draws: int
     seed: int
     tail: float
+    freedom: tuple[int, int] | None = None
 
 
 def calibration_test(
     lists: Any, y: Any, *, draws: Any = 999, seed: Any = 0, clusters: Any = None, space: Any = None
 ) -> CalibrationTest:
-    """A test of calibration that holds its level exactly, for lists of any lengths.
+    """A test of calibration for lists of any lengths: exact for independent cases, approximate for clusters.
 
     Parameters
     ----------
@@ -61,7 +71,7 @@ def calibration_test(
     draws, seed : int, default 999 and 0
         How many samples of outcomes, and the seed of the random numbers.
     clusters : array_like, optional
-        The cluster of each case, where outcomes of cases may depend on each other.
+        The cluster of each case, where outcomes of cases may depend on each other; eight clusters or more.
     space : int, float, ClassSpace or LabelSets, optional
         The classes, where the predictions do not tell.
 
@@ -70,18 +80,29 @@ def calibration_test(
     CalibrationTest
         The statistic, its mean for calibrated lists, and the p value.
 
+    Raises
+    ------
+    TopListError
+        If there are no cases, or fewer than eight clusters.
+
     Notes
     -----
     The statistic is the miscalibration of the Brier score over all ranks and the rest (`decompose`). Under the null
     the outcomes of independent cases are sampled from their padded lists, so p = (1 + #{T* >= T}) / (1 + draws).
 
-    Cases of one cluster may depend on each other in any way: one case of each is sampled and tested repeatedly, and p
-    is twice the mean of the p values of these tests, which is a p value however they depend on each other.
+    Cases of one cluster may depend on each other in any way. Hit minus confidence is then added up over each cluster:
+    of the first class, of the listed mass, and of all listed classes and the rest weighted by their confidences
+    (calibration-in-the-large and slope, as Cox, 1958). For calibrated lists these sums have mean zero, which is tested
+    by Hotelling's T squared over clusters. The covariance is at least that of independent cases, which calibrated
+    lists tell, and no linear combination has less than half the mean variance of all, in units of independence:
+    otherwise the few misses of sharp lists would make it too small. A t test of sums with unequal variances is
+    conservative (Ibragimov and Mueller, 2010), so that clusters may have any sizes. It does not see confidences that
+    are too high in some places and too low in others if both cancel in all three sums.
 
     References
     ----------
-    Rueschendorf (1982), Random variables with maximum sums, Advances in Applied Probability 14.
-    Vovk and Wang (2020), Combining p-values via averaging, Biometrika 107.
+    Cox (1958), Two further applications of a model for binary regression, Biometrika 45.
+    Ibragimov and Mueller (2010), t-statistic based correlation and heterogeneity robust inference, JBES 28.
 
     Examples
     --------
@@ -92,15 +113,13 @@ def calibration_test(
 
     """
     draws, seed, lists = as_whole(draws, "draws", 1), as_whole(seed, "seed", 0), as_lists(lists, space)
-    made, rng = calibration_pairs(lists, y), np.random.default_rng(seed)
+    made = calibration_pairs(lists, y)
     require_cases(made)
     units = as_units(clusters, len(lists))
-    if int(units.max()) + 1 == len(units):  # each case alone
-        statistic, expected, p, tail = _tested(made, draws, rng)
-        return CalibrationTest(statistic, expected, p, draws, seed, tail)
-    found = np.array([_tested(made.take(one_of_each(units, rng)), draws, rng) for _ in range(_SAMPLES)])
-    statistic, expected, p, tail = found.mean(axis=0).tolist()
-    return CalibrationTest(statistic, expected, min(1.0, 2.0 * p), draws, seed, min(1.0, 2.0 * tail))
+    if int(units.max()) + 1 < len(units):
+        return _clustered(made, units, seed)
+    statistic, expected, p, tail = _tested(made, draws, np.random.default_rng(seed))
+    return CalibrationTest(statistic, expected, p, draws, seed, tail)
 
 
 def _tested(made: CalibrationPairs, draws: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
@@ -121,11 +140,51 @@ def _beyond(found: float, chance: Floats) -> float:
     return float(gammaincc(mean * mean / variance, found * mean / variance))
 
 
-def one_of_each(units: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """A random case of every cluster, in the order of cases."""
-    order = rng.permutation(len(units))
-    _, first = np.unique(units[order], return_index=True)
-    return np.sort(order[first])
+def _clustered(made: CalibrationPairs, units: NDArray[np.intp], seed: int) -> CalibrationTest:
+    """Hotelling's test that the sums of residuals over clusters have mean zero, with a least covariance."""
+    number = int(units.max()) + 1
+    if number < FEWEST:
+        there = "there is one" if number == 1 else f"there are {number}"
+        raise TopListError(f"a test over clusters needs {FEWEST} or more of them, and {there}.")
+    residuals, covariance = _residuals(made)
+    chance = np.diag(covariance) > _NO_CHANCE * len(units)
+    if (np.abs(residuals[~chance]) > 0.5).any():  # what no list gives any probability has happened
+        return CalibrationTest(math.inf, 0.0, 0.0, 0, seed, 0.0, (0, number))
+    scale = np.sqrt(np.diag(covariance)[chance])
+    values, vectors = np.linalg.eigh(covariance[np.ix_(chance, chance)] / np.outer(scale, scale))
+    some = values > _SAME_DIRECTION
+    whiten = vectors[:, some] / np.sqrt(values[some]) / scale[:, None]
+    q = int(np.count_nonzero(some))
+    if not q:
+        return CalibrationTest(0.0, 0.0, 1.0, 0, seed, 1.0, (0, number))
+    z = np.stack([np.bincount(units, weights=one) for one in whiten.T @ residuals[chance]], axis=1)
+    total = z.sum(axis=0)
+    away = z - total / number
+    spread, axes = np.linalg.eigh(away.T @ away * (number / (number - 1)))
+    spread = np.maximum(spread, max(1.0, _POOLED * float(spread.mean())))
+    squared = float(((axes.T @ total) ** 2 / spread).sum())
+    rest = number - q
+    statistic = squared * rest / (q * (number - 1))
+    p = float(fdtrc(q, rest, statistic))
+    return CalibrationTest(statistic, rest / (rest - 2), p, 0, seed, p, (q, rest))
+
+
+def _residuals(made: CalibrationPairs) -> tuple[Floats, Floats]:
+    """Per case, hit - confidence of the first class, of the listed mass, and of all classes weighted by confidence.
+
+    And the covariance of their sums over calibrated, independent cases. The rest counts as one class.
+    """
+    lists, t, rest, mass, place = made.lists, made.confidence, made.rest, made.mass, made.place
+    offsets, listed = lists.offsets, place != MISSED
+    some, first, said = lists.sizes > 0, np.zeros(len(lists)), rest.copy()
+    first[some] = t[offsets[:-1][some]]
+    said[listed] = t[offsets[:-1][listed] + place[listed]]
+    squares = row_sums(t * t, offsets)
+    mean = squares + rest * rest
+    residuals = np.stack(((place == 0) - first, listed - mass, said - mean))
+    aa, ab, ac = first * (1.0 - first), first * (1.0 - mass), first * (first - mean)
+    bb, bc, cc = mass * rest, squares - mass * mean, row_sums(t**3, offsets) + rest**3 - mean * mean
+    return residuals, np.array([[aa, ab, ac], [ab, bb, bc], [ac, bc, cc]]).sum(axis=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +268,7 @@ class TestStatistic:
         return np.concatenate((listed[: self.listed], rest[self.rest_some])).astype(np.float64)
 
 
-Direction = Literal["over", "under", "mass over", "mass under", "mixed", "none"]
+Direction = Literal["over", "under", "mass over", "mass under", "mixed", "undecided", "none"]
 SIGNIFICANT: Final = 0.05
 
 
@@ -228,17 +287,23 @@ class CalibrationVerdict:
         """The direction of miscalibration at 5 %, by this p value if it is given, else the test's; None without a test.
 
         Only where the test rejects are lists over- or underconfident, in the direction of an interval without zero: of
-        the first class, or else of the listed mass; where neither interval excludes zero, it is mixed.
+        the first class, or else of the listed mass; where neither interval excludes zero, it is mixed. Where the test
+        does not reject and one of them excludes zero, it is undecided.
         """
         if self.test is None:
             return None
         if (self.test.p if p is None else p) > SIGNIFICANT:
-            return "none"
+            return "none" if self.biased is None else "undecided"
         if self.bias is not None and excludes_zero(self.bias):
             return "over" if self.bias.difference > 0 else "under"
         if self.mass_bias is not None and excludes_zero(self.mass_bias):
             return "mass over" if self.mass_bias.difference > 0 else "mass under"
         return "mixed"
+
+    @property
+    def biased(self) -> CalibrationBias | None:
+        """The first bias whose interval excludes zero: of the first class, or of the listed mass."""
+        return next((bias for bias in (self.bias, self.mass_bias) if bias is not None and excludes_zero(bias)), None)
 
 
 def excludes_zero(bias: CalibrationBias) -> bool:

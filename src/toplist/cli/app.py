@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from toplist.cli.compare import compare, score
+from toplist.cli.compare import compare, plan, score
 from toplist.cli.demo import demo
 from toplist.cli.diagnose import check, convert, diagnose
 from toplist.cli.transform import apply, fit, pool, truncate
@@ -49,7 +49,7 @@ def start(
     """Shared by all commands."""
 
 
-for _one in (compare, score, check, diagnose, convert, pool, truncate, demo):
+for _one in (compare, score, plan, check, diagnose, convert, pool, truncate, demo):
     app.command(epilog=vars(_one)["epilog"])(_one)
 for _one in (fit, apply):
     recalibrate.command(epilog=vars(_one)["epilog"])(_one)

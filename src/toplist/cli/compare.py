@@ -1,4 +1,4 @@
-"""`toplist compare` and `toplist score`."""
+"""`toplist compare`, `toplist plan` and `toplist score`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from toplist.report.text import number_of, percent, visible
 
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
+    from toplist.evaluation.planning import Equivalence
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
     from toplist.inference.aggregates import Aggregates
-    from toplist.inference.results import BoardWarning
+    from toplist.inference.results import BoardWarning, Pair
     from toplist.io.plan import Plan
 
 _SURE = PANELS["Inference"]
@@ -74,7 +75,6 @@ class CompareOptions(ScoringOptions, BoardOptions):
     report: Path | None = option(None, "Write everything on one HTML page, such as board.html.")
     title: str | None = option(None, "The title of the report.")
     detail: bool = option(False, "Every number, in more tables.")
-    confidence_set: bool = option(False, "The models among which the best one is.", rich_help_panel=_SURE)
     sequential: bool = option(
         False, "Intervals that hold at any time, for those who look often.", rich_help_panel=_SURE
     )
@@ -118,9 +118,6 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             progress=update,
             **reading,
         )
-        if options.confidence_set:
-            board.details(update)
-            board = replace(board, comparison=replace(board.comparison, confidence_set=board.confidence_set()))
         if options.sequential:
             board = replace(
                 board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
@@ -142,7 +139,8 @@ def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: An
     """How the models compare after every case, in the order that the board found."""
     from toplist.evaluation.monitor import monitor
 
-    truth = inputs.truth_with(time=inputs.columns.get("time") or board.comparison.time)
+    time, found = inputs.columns.get("time") or board.comparison.time, board.comparison.cluster
+    truth = inputs.truth_with(time=time, cluster=inputs.columns.get("cluster") or (None if time else found))
     rule = board.comparison.rules[0]
     return monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
@@ -172,7 +170,11 @@ def print_board(board: Leaderboard, *, json: bool, detail: bool = False) -> None
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What must not hold: `a` is worse, or not better, or may be worse than `b`, by more than a margin."""
+    """What must not hold: `a` is worse, or not better, or may be worse than `b`, or not equivalent to it.
+
+    Worse and better mean significantly so, as everywhere on the board: by Holm's method over all tested pairs, or, by
+    more than a margin, where the interval that holds for all tested pairs at once lies beyond it.
+    """
 
     text: str
     a: str
@@ -181,52 +183,89 @@ class Gate:
     margin: float = 0.0
 
     def holds(self, board: Leaderboard) -> bool:
-        """Worse and better mean that the interval of the difference leaves no doubt; one without width never does."""
-        found = board.difference(self.a, self.b)
-        infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
-        if found.low is not None and found.high is not None:
-            width = found.high > found.low
-            worse, better = width and found.low > self.margin, width and found.high < -self.margin
-            maybe = found.high > self.margin, found.low < -self.margin
-        else:
-            worse, better = infinite[0] > infinite[1], infinite[0] < infinite[1]
-            maybe = not better and self.a != self.b, not worse and self.a != self.b
+        """Whether it does. What cannot be tested is neither worse nor better nor equivalent."""
+        if self.how == "not equivalent":
+            return self.a != self.b and not self._equivalence(board).equivalent
+        worse, better, low, high = self._standing(board)
         return {
             "worse": worse,
             "better": better,
             "not better": not better,
             "not worse": not worse,
-            "may be worse": maybe[0],
-            "may be better": maybe[1],
+            "may be worse": not better and self.a != self.b and (high is None or high > self.margin),
+            "may be better": not worse and self.a != self.b and (low is None or low < -self.margin),
         }[self.how]
+
+    def _standing(self, board: Leaderboard) -> tuple[bool, bool, float | None, float | None]:
+        """Whether a is worse, whether it is better, and the ends of the interval of their difference."""
+        from toplist.inference.ranking import judge
+
+        pair = self._pair(board)
+        if pair is None:
+            return False, False, 0.0, 0.0
+        infinite = [board[name].scores[pair.rule].infinite for name in (self.a, self.b)]
+        if any(infinite):
+            return infinite[0] > infinite[1], infinite[0] < infinite[1], None, None
+        low, high = pair.simultaneous.low, pair.simultaneous.high
+        if pair.a != self.a and low is not None and high is not None:
+            low, high = -high, -low
+        verdict = judge(pair, board.comparison.level)
+        worse, better = (
+            verdict.significant and verdict.worse == self.a,
+            verdict.significant and verdict.better == self.a,
+        )
+        if self.margin:
+            worse, better = low is not None and low > self.margin, high is not None and high < -self.margin
+        return worse, better, low, high
+
+    def _equivalence(self, board: Leaderboard) -> Equivalence:
+        from toplist.evaluation.planning import equivalent
+
+        return equivalent(board, self.a, self.b, self.margin)
+
+    def _pair(self, board: Leaderboard) -> Pair | None:
+        """The two under the rule that ranks; None if they are one."""
+        own = (pair for pair in board.pairwise if {pair.a, pair.b} == {self.a, self.b})
+        return next((pair for pair in own if pair.rule == board.comparison.rules[0]), None)
 
     def describe(self, board: Leaderboard) -> str:
         """The gate, with the numbers that decide it."""
-        found, level = board.difference(self.a, self.b), percent(board.comparison.level)
-        infinite = [next(iter(board[name].scores.values())).infinite for name in (self.a, self.b)]
-        if any(infinite):
-            return f"{self.text}: {infinite[0]:,} infinite {board.comparison.rules[0]} scores against {infinite[1]:,}"
-        from toplist.report.numbers import decimals, fixed
+        from toplist.report.numbers import decimals, fixed, small
 
-        digits = decimals([found])
-        value = f"difference {fixed(found.value, digits, signed=True)}"
-        if found.low is None or found.high is None:
-            return f"{self.text}: {value}, no interval"
-        low, high = (fixed(end, digits, signed=True) for end in (found.low, found.high))
-        return f"{self.text}: {value}, {level} interval {low} to {high}"
+        pair, level = self._pair(board), percent(board.comparison.level)
+        if pair is None:
+            return f"{self.text}: the two are one model"
+        infinite = [board[name].scores[pair.rule].infinite for name in (self.a, self.b)]
+        if any(infinite):
+            return f"{self.text}: {infinite[0]:,} infinite {pair.rule} scores against {infinite[1]:,}"
+        if self.how == "not equivalent":
+            return f"{self.text}: {self._equivalence(board)}".rstrip(".")
+        _, _, low, high = self._standing(board)
+        sign = 1 if pair.a == self.a else -1
+        digits = decimals([pair.simultaneous])
+        value = f"difference {fixed(sign * pair.difference.value, digits, signed=True)}"
+        if low is None or high is None:
+            return f"{self.text}: {value}, no interval ({pair.difference.reason})"
+        ends = " to ".join(fixed(end, digits, signed=True) for end in (low, high))
+        found = f"{value}, {level} interval {ends}, adjusted p {small(pair.adjusted_p)}"
+        if pair.lead is not None:
+            found += f", {pair.lead:.2g} times the largest loss that one more case could bring"
+        return f"{self.text}: {found}"
 
 
 def _gate(text: str, names: Sequence[str]) -> Gate:
     """`A worse than B`, `A not better than B by 0.01`: who, what, whom, by how much."""
     found, unknown = [], []
-    for split in re.finditer(rf"\s+({'|'.join(_HOWS)})\s+than\s+", text, flags=re.IGNORECASE):
+    for split in re.finditer(rf"\s+(?:({'|'.join(_HOWS)})\s+than|(not\s+equivalent)\s+to)\s+", text, re.IGNORECASE):
         a, b = text[: split.start()].strip(), text[split.end() :].strip()
         for name, margin in _margins(b):
             if a in names and name in names:
-                found.append(Gate(text.strip(), a, " ".join(split[1].lower().split()), name, margin))
+                found.append(Gate(text.strip(), a, " ".join((split[1] or split[2]).lower().split()), name, margin))
             else:
                 unknown.append(next(one for one in (a, name) if one not in names))
     if len(found) == 1:
+        if found[0].how == "not equivalent" and not found[0].margin:
+            raise UsageError(f'--fail-if {text!r} needs a margin, as in "A not equivalent to B by 0.01".')
         return found[0]
     if found:
         raise UsageError(
@@ -236,8 +275,8 @@ def _gate(text: str, names: Sequence[str]) -> Gate:
     if unknown:
         raise UsageError(f"--fail-if {text!r}: {unknown[-1]!r} is not among {', '.join(map(repr, names))}.")
     raise UsageError(
-        '--fail-if says "A worse than B", or "better", "not better", "not worse", "may be worse", "may be better", if '
-        f'need be with a margin, as in "A worse than B by 0.01", not {text!r}.'
+        '--fail-if says "A worse than B", or "better", "not better", "not worse", "may be worse", "may be better", or '
+        f'"A not equivalent to B", if need be with a margin, as in "A worse than B by 0.01", not {text!r}.'
     )
 
 
@@ -259,12 +298,55 @@ def _margins(text: str) -> list[tuple[str, float]]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlanOptions(Printing):
+    """The options of `toplist plan`."""
+
+    smallest: float = option(..., "The smallest difference of mean scores that matters, such as 0.01.")
+    power: float = option(0.8, "How often a true difference of this size is to be significant.")
+    models: int | None = option(None, "How many models will be compared; by default as many as in the pilot.")
+    rule: str = option("brier", "The scoring rule.", choices=RULES)
+    penalty: float | None = option(None, "What an invalid list pays; by default 1 % of the uniform score.")
+    missing: str = missing_option()
+
+
+@command(
+    Reads(several=True, truth=True, columns=("outcome", "weight", "cluster", "time", "n_classes")),
+    examples=(
+        "toplist plan a.csv b.csv --truth y.csv --classes 10 --smallest 0.01",
+        "toplist plan a.parquet b.parquet -t y.parquet -c 28 --time week --smallest 0.005 --power 0.9 --models 6",
+    ),
+)
+def plan(inputs: Inputs, options: PlanOptions, inference: Inference) -> None:
+    """Say how many cases find a smallest difference of interest, from the spread in a pilot comparison."""
+    from toplist.evaluation.compare import compare as ranked
+    from toplist.evaluation.planning import plan as planned
+
+    with progress_bar(options.quiet) as update:
+        pilot = ranked(
+            inputs.models,
+            inputs.truth,
+            space=inputs.space,
+            rules=options.rule,
+            penalty=options.penalty,
+            missing=options.missing,
+            inference=inference,
+            read=inputs.read,
+            progress=update,
+        )
+    found = planned(pilot, options.smallest, power=options.power, models=options.models)
+    if options.json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(found.to_text())
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScoreOptions(ScoringOptions):
     """The options of `toplist score`."""
 
     output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
     keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
-    missing: str = missing_option([word for word in MISSING if word != "pairwise"])
+    missing: str = missing_option((*MISSING[:2], "uniform"))
 
 
 @command(
@@ -312,7 +394,7 @@ def _warnings(
     from toplist.evaluation.compare import spelled_in_files
     from toplist.inference.intervals import Intervals
     from toplist.inference.plausibility import warnings
-    from toplist.inference.ranking import ComparisonSpec, section
+    from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
     (source,) = plan.sources
@@ -333,7 +415,7 @@ def _warnings(
         cluster=None,
         time=None,
         sources=read.origins,
-        overall=section(None, tally, terms, Intervals(tally, 0.95)),
+        overall=ranked([(None, tally, Intervals(tally, 0.95))], terms)[0],
     )
     size = None if plan.space is None else plan.space.size
     return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))

@@ -90,10 +90,10 @@ def hidden(board: Leaderboard) -> list[str]:
     from toplist.inference.ranking import verdicts
 
     sentences, rule, last = [], board.comparison.rules[0], board.comparison.rules[-1]
-    sure = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.sure}
+    wins = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.significant}
     for b, a in combinations(board, 2):
         right, also = (row.metrics["accuracy"].value for row in (a, b))
-        if right > also and (b.name, a.name) in sure:
+        if right > also and (b.name, a.name) in wins:
             mean, other = (row.scores[rule].mean.value for row in (a, b))
             sentences.append(
                 f"By accuracy {a.name} ({right:.3f}) beats {b.name} ({also:.3f}); by {rule} it is significantly "

@@ -57,18 +57,22 @@ class ArrayModels:
         ]
 
     def tallies(self, sheets: Sequence[CaseScores]) -> dict[Hashable, Aggregates]:
-        """Exact sums, by group."""
-        return tally(sheets, weights=self.weights, groups=self.groups, clusters=self.clusters)
+        """Exact sums, by group; by cluster where time does not matter."""
+        clusters = None if self.ordered else self.clusters
+        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters)
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""
-        units = self.times
-        if self.clusters is not None and self.clusters.codes is not None:
-            units = self.clusters.codes.astype(np.int64)
+        clusters = None
+        if self.clusters is not None:  # one cluster has no codes
+            codes = self.clusters.codes
+            clusters = np.zeros(len(sheets[0]), np.int64) if codes is None else codes.astype(np.int64)
+        units = clusters if self.times is None else self.times
         groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)
         keys = () if self.groups is None else tuple(self.groups.keys)
         empty = one_if_alike([sheets[0].empty.T])
-        return ScoreMatrix(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys)
+        across = None if self.times is None else clusters
+        return ScoreMatrix(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys, across)
 
     def exhibits(self, sheets: Sequence[CaseScores]) -> tuple[ModelDetails, ...]:
         """What the lists show beside their scores."""

@@ -188,9 +188,7 @@ def _space(every: Sequence[TopLists]) -> ClassSpace:
 
 DRAWS: Final = 199
 TESTED: Final = 200_000
-"""Listed classes up to which all cases are tested, and else every so many: a few seconds for 199 draws."""
-TESTED_EACH: Final = TESTED // 8
-"""The same with clusters, of which one case each is tested many times over."""
+"""Listed classes up to which all independent cases are tested, and else every so many: seconds for 199 draws."""
 
 
 def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS, seed: int = 0) -> CalibrationVerdict:
@@ -208,10 +206,10 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
     test = attempt(
         "test", lambda: calibration_test(lists[some], y[some], draws=draws, seed=seed, clusters=clusters), notes
     )
-    least = (1 if clusters is None else 2) / (draws + 1)
+    least = 1 / (draws + 1)
     if test is None:
         notes[:] = notes[-1:]
-    elif least > SIGNIFICANT:
+    elif clusters is None and least > SIGNIFICANT:
         notes.insert(0, f"With {draws:,} draws p is never below {least:.2g}, and nothing can be found: ask for more.")
     sums = None if units is not None else sample.binned
 
@@ -237,24 +235,12 @@ def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:
 def _tested(sample: CaseSample, notes: list[str]) -> tuple[Places, Places | None]:
     """The cases that are tested, and their clusters; which these are does not depend on how batches came."""
     lists, units = sample.lists, sample.units
-    alone = units is None or int(units.max()) + 1 == len(units)
+    if units is not None and int(units.max()) + 1 < len(units):
+        if sample.every > 1:
+            notes.append(f"The test and the intervals are of one case in {sample.every:,}: {len(lists):,} cases.")
+        return np.arange(len(lists)), units
     every = thinned(lists.sizes, sample.rows, TESTED, sample.every)
     some = np.flatnonzero(sample.rows % every == 0)
-    if alone or units is None:
-        if every > 1:
-            notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
-        return some, None
-    _, own = np.unique(units[some], return_inverse=True)
-    number, many = int(own.max()) + 1, 1
-    entries = int(lists.sizes[some].sum()) * number // len(some)  # with one case of each
-    while entries > many * TESTED_EACH and many < number:
-        many *= 2
-    kept = own % many == 0
-    some = some[kept]
-    if many > 1:
-        notes.append(f"The test is of one cluster in {many:,}: {len(some):,} cases.")
-    if sample.every > 1:
-        notes.append(f"The test and what has an interval are of one case in {sample.every:,}: {len(lists):,} cases.")
-    if every > sample.every:
+    if every > 1:
         notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
-    return some, own[kept]
+    return some, None

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from toplist._arguments import as_whole
 from toplist._text import argument
 from toplist._typing import Progress
@@ -16,6 +18,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.score_sample import ArrayLosses, FileLosses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
     ReadSummary,
@@ -26,12 +29,13 @@ from toplist.evaluation.stream import (
     scores_of_files,
 )
 from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.diagnostics import ScoreSample, diagnose, with_leads
 from toplist.inference.intervals import Intervals
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
-from toplist.inference.ranking import ComparisonSpec, pairs, sections
+from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix
-from toplist.inference.settings import TIMED, Inference, InferenceSettings, as_inference
+from toplist.inference.settings import DRAWN, Inference, InferenceSettings, as_inference
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import MISSING, ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
@@ -75,9 +79,10 @@ def compare(
         For which k the top-k error is shown.
     baseline : str, optional
         The model to which the scores of the others are compared, as skill.
-    missing : {"error", "common", "pairwise", "reject"}, default "error"
+    missing : {"error", "common", "pairwise", "uniform", "worst", "baseline"}, default "error"
         What to do about cases that a model lacks: refuse them, keep the cases that all have, compare every two models
-        on the cases of both, or take an absent prediction for an empty list.
+        on the cases of both; or take a missing prediction for the uniform distribution (an empty list), for that of
+        the model that scored worst on the case, or for that of the baseline.
     min_cases : int, optional
         Models with fewer cases are shown below the others, without a rank.
     penalty : float, optional
@@ -211,6 +216,8 @@ def _question(
     """The arguments of `compare`, or an error that says what was expected."""
     if not isinstance(missing, str) or missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
+    if missing == "baseline" and baseline is None:
+        raise TopListError(f"which model stands in for missing predictions? Name it with {argument('baseline')}.")
     if baseline is not None and not (isinstance(baseline, str) and baseline in names):
         raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
     chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
@@ -220,9 +227,8 @@ def _question(
     if len(set(labels)) < len(labels):
         raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
     least = None if min_cases is None else as_whole(min_cases, "min_cases", 1)
-    return _Question(
-        names, ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty)), labels, baseline, missing, least, inference
-    )
+    spec = ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty), baseline)
+    return _Question(names, spec, labels, baseline, missing, least, inference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,18 +245,19 @@ class _Scored:
     group: str | None
     cases: CaseReader
     spelled: Spelled
+    sample: ScoreSample
+    losses: ArrayLosses | FileLosses
 
 
 def _score_files(request: ReadRequest, space: Any, question: _Question, progress: Progress) -> _Scored:
     """Files and frames, scored batch by batch."""
     inference, scoring = question.inference, question.scoring
-    find = ("time",) if inference.method in TIMED else ("cluster", "time")
-    plan = plan_of(request, space, missing=question.missing, find=find)
+    plan = plan_of(request, space, missing=question.missing, find=("cluster", "time"))
     settings = inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
     with empty_set_explained(plan.set_separator):
-        tallies, panel, found = _of_files(plan, scoring, by_case, progress)
+        tallies, panel, kept, found = _of_files(plan, scoring, by_case, progress)
     size = None if plan.space is None else plan.space.size
     return _Scored(
         tallies,
@@ -263,6 +270,8 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
         plan.group,
         CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
         partial(spelled_in_files, plan),
+        kept.sample(settings),
+        FileLosses(plan, scoring, found.highest, kept.heaviest),
     )
 
 
@@ -285,6 +294,8 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         None if about.group is None else "group",
         CaseReader(lambda progress: from_memory(held), held.scores),
         partial(_spelled_in_memory, held),
+        of_arrays(held, sheets, settings),
+        ArrayLosses(held),
     )
 
 
@@ -304,8 +315,10 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     )
     intervals = _intervals(question.scoring, scored)
     whole, groups = sections(tallies, terms, intervals)
-    sure = intervals(None, everything)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
+    first = [names.index(row.name) for row in whole.rows[:2]]
+    effective = intervals(None, everything).effective_units(0, *first)
+    across = 0 if panel is None or panel.clusters is None else len(np.unique(panel.clusters))
     results = Comparison(
         rules=terms.rules,
         k=terms.ks,
@@ -318,29 +331,39 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         baseline=baseline,
         penalty=question.scoring.penalty,
         level=settings.level,
-        method=settings.describe(count),
+        method=settings.describe(count, effective, across),
         group=scored.group,
         cluster=settings.cluster,
         time=settings.time,
         sources=read.origins,
-        overall=whole,
+        overall=replace(whole, pairs=()),
         groups=groups,
-        pairs=pairs(everything, terms, sure, [row.name for row in whole.rows], settings.level),
-        seed=settings.seed if settings.method == "bootstrap" else None,
+        pairs=whole.pairs,
+        seed=settings.seed if settings.method in DRAWN else None,
         unit=settings.unit,
         units=count,
+        effective_units=effective,
         min_cases=question.min_cases,
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,
     )
+    results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
     found = warnings(results, everything, names, scored.size, scored.spelled)
-    return Leaderboard(replace(results, warnings=found), tallies, terms, sure, scored.cases, settings.seed, inputs)
+    if read.difficulty is not None:
+        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, count / max(1, read.compared))))
+    sure = intervals(None, everything)
+    measured, doubts = diagnose(results, sure, names, scored.sample)
+    chosen = confidence_set(results) if len(names) > 1 else None
+    results = replace(results, confidence_set=chosen, warnings=(*found, *doubts), diagnostics=measured)
+    return Leaderboard(results, tallies, terms, sure, scored.cases, settings.seed, inputs)
 
 
 def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
     settings, panel = scored.settings, scored.panel
-    bounds = tuple(_bounds(rule, scoring.penalty, scored.tallies) for rule in scoring.rules)
+    invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
+    ever = invalid or settings.method == "bounded"  # which is about all cases there may be, not about these alone
+    bounds = tuple(_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
 
     def intervals(group: Hashable, tally: Aggregates) -> Intervals:
         matrix = panel if panel is None or group is None else panel.group(group)
@@ -351,13 +374,17 @@ def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Agg
 
 def _of_files(
     plan: Plan, scoring: ScoringSpec, by_case: bool, progress: Progress
-) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, ReadSummary]:
-    """Sums, scores side by side where they are needed, and what was read."""
+) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
+    """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
     if not by_case:
-        added, read = run(plan, scoring, lambda: SumCollector(plan), progress)
-        return added.tallies, None, read
-    found, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), MatrixCollector(plan)), progress)
-    return found.one.tallies, found.other.panel(), read
+        both, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), SampleCollector(plan)), progress)
+        return both.one.tallies, None, both.other, read
+
+    def collector() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
+        return TeeCollector(TeeCollector(SumCollector(plan), SampleCollector(plan)), MatrixCollector(plan))
+
+    found, read = run(plan, scoring, collector, progress)
+    return found.one.one.tallies, found.other.panel(), found.one.other, read
 
 
 def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
@@ -380,10 +407,10 @@ def _spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[st
     return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
-def _bounds(rule: Rule, penalty: float | None, tallies: Mapping[Hashable, Aggregates]) -> tuple[float, float]:
-    """The least and the largest score there is, with what invalid lists pay where there are any."""
+def _bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
+    """The least and the largest score there is, with what invalid lists pay where there may be any."""
     low, high = rule.bounds()
-    if any(count for one in tallies.values() for count in one.sums["invalid_cases"]):
+    if penalised:
         many = TopLists.from_dicts([], math.inf)  # the more classes, the larger the default
         high += default_penalty(many, rule=rule) if penalty is None else penalty
     return low, high

@@ -178,9 +178,11 @@ def verdict(found: Diagnosis) -> str:
         else f"the listed mass is {_means(mass, ' on average and the outcome is listed ')} of the time"
     )
     if direction == "none":
-        biased = [(bias, text) for bias, text in ((top, first), (mass, listing)) if bias and excludes_zero(bias)]
-        though = [f", though {text} (difference {_interval(bias)})" for bias, text in biased[:1]]
-        return f"No sign of miscalibration in {number_of(found.tested, 'case')} ({p}){''.join(though)}."
+        return f"No evidence of miscalibration in {number_of(found.tested, 'case')} ({p}){_detectable(top or mass)}."
+    if direction == "undecided":
+        bias, text = (top, first) if top is not None and excludes_zero(top) else (mass, listing)
+        different = "" if bias is None else f" (difference {_interval(bias)})"
+        return f"Undecided: {text}{different}, but the test of all ranks is not significant ({p})."
     if top is not None and direction in ("over", "under"):
         more = ""
         if mass is not None and excludes_zero(mass) and not 0 < mass.difference / top.difference <= 1.5:
@@ -189,6 +191,15 @@ def verdict(found: Diagnosis) -> str:
     if mass is not None and direction in ("mass over", "mass under"):
         return f"{_word(mass)} in the listed mass: {listing} (difference {_interval(mass)})."
     return f"Miscalibrated, but not in one direction: confidences are off in some places and not in others ({p})."
+
+
+def _detectable(bias: CalibrationBias | None) -> str:
+    """The difference that would have been found, where there is an interval."""
+    if bias is None or bias.detectable is None:
+        return ""
+    between = "mean mass and coverage" if bias.of == "mass" else "mean confidence and hit rate of the first class"
+    least = _number(bias.detectable, _digits(bias))
+    return f"; a difference of {least} or more between {between} would have been found 4 times in 5"
 
 
 def page(found: Diagnosis) -> str:
@@ -253,11 +264,16 @@ def _calibration(found: Diagnosis) -> Iterable[str]:
             f"(squared {_small(error.value)}, from {_small(error.low)} to {_small(error.high)}; "
             f"{number_of(error.bins, 'bin')})"
         )
-    if test is not None:
-        each = "" if found.clusters is None else ", one case of each cluster at a time"
+    if test is not None and test.freedom is None:
         yield (
-            f"Test of all ranks{each}: miscalibration {_small(test.statistic)}, calibrated lists would show "
+            f"Test of all ranks: miscalibration {_small(test.statistic)}, calibrated lists would show "
             f"{_small(test.expected)}; p = {_p(test.p)} ({test.draws:,} draws, seed {test.seed})"
+        )
+    elif test is not None and test.freedom is not None:
+        of = "first class, listed mass, and all weighted by confidence"
+        yield (
+            f"Test over {number_of(sum(test.freedom), 'cluster')} ({of}): F{test.freedom} = {_small(test.statistic)}, "
+            f"calibrated lists would show {_small(test.expected)}; p = {_p(test.p)}"
         )
 
 

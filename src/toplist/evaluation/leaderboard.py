@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._arguments import as_probability, as_whole
-from toplist._files import has_arch, require_apart, require_place, write_bytes
+from toplist._arguments import as_probability
+from toplist._files import require_apart, require_place, write_bytes
 from toplist._typing import Progress
 from toplist.core.exact_sums import to_float
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.confidence_set import confidence_set
 from toplist.inference.intervals import Intervals
-from toplist.inference.ranking import POWER, ComparisonSpec, extra_units
+from toplist.inference.ranking import POWER, ComparisonSpec, confidence_set, extra_units, judge
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
@@ -85,7 +84,11 @@ class Leaderboard:
         return self.comparison.groups
 
     def difference(self, a: str, b: str, rule: str | None = None) -> Estimate:
-        """The mean score of a minus that of b over the cases of both, with its interval: below zero, a is better."""
+        """The mean score of a minus that of b over the cases of both, with its interval: below zero, a is better.
+
+        Interval and p value are those of this pair alone, for two models that were chosen before looking; those that
+        hold for all pairs at once are in `pairwise`.
+        """
         names, rules = self._spec.names, self._spec.rules
         for name, known, what in ((a, names, "model"), (b, names, "model"), (rule or rules[0], rules, "rule")):
             if name not in known:
@@ -95,39 +98,32 @@ class Leaderboard:
 
     @property
     def pairwise(self) -> tuple[Pair, ...]:
-        """Every two models under every rule: their difference, its p value by Holm's method, what it would take."""
+        """Every two models under every rule: their difference alone and among all pairs, and Holm's p value."""
         return self.comparison.pairs
 
     def extra_units(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
-        """How many units more would tell a and b apart with this power, if difference and spread stay as they are.
+        """How many units more would make the difference significant among all pairs, with this power.
 
-        Units are cases, clusters or time points, as for the intervals. 0 where a and b are separated already; None
-        where there is no difference to start from.
+        That is if the true difference and spread are the observed ones. Units are cases or clusters, as for the
+        intervals. 0 where the difference is significant already; None where it cannot be said.
         """
-        found = self.difference(a, b, rule)
-        at = self._spec.rules.index(rule or self._spec.rules[0])
-        units = self._intervals.units(at, self._spec.names.index(a), self._spec.names.index(b))
-        return extra_units(found, units, self.comparison.level, power=as_probability(power, "power"))
+        found, power = self.difference(a, b, rule), as_probability(power, "power")
+        chosen, level = rule or self._spec.rules[0], self.comparison.level
+        own = [pair for pair in self.pairwise if pair.rule == chosen]
+        if any(judge(pair, level).significant for pair in own if {pair.a, pair.b} == {a, b}):
+            return 0
+        units = self._intervals.units(self._spec.rules.index(chosen), *map(self._spec.names.index, (a, b)))
+        tested = sum(pair.adjusted_p is not None for pair in own)
+        return extra_units(found, units, 1 - (1 - level) / max(1, tested), power=power)
 
-    def confidence_set(
-        self, rule: str | None = None, *, level: float | None = None, seed: int | None = None
-    ) -> ConfidenceSet:
-        """The models among which the best one is (Hansen, Lunde and Nason 2011), on the cases that all have.
+    def confidence_set(self, rule: str | None = None, *, level: float | None = None) -> ConfidenceSet:
+        """The models that no other one is significantly better than, by Holm's method over all pairs under the rule.
 
-        The seed is that of the comparison, if none is given.
+        The best model is left out of such a set with at most the probability one minus the level.
         """
-        chosen = self._spec.rules[0] if rule is None else rule
-        if chosen not in self._spec.rules:
-            raise TopListError(f"{chosen!r} is no rule here: there are {', '.join(map(repr, self._spec.rules))}.")
-        return confidence_set(
-            self.details().panel,
-            self._spec.rules.index(chosen),
-            names=self._spec.names,
-            order=[row.name for row in self],
-            rule_name=chosen,
-            level=self.comparison.level if level is None else as_probability(level, "level"),
-            seed=self._seed if seed is None else as_whole(seed, "seed", 0),
-        )
+        if rule is not None and rule not in self._spec.rules:
+            raise TopListError(f"{rule!r} is no rule here: there are {', '.join(map(repr, self._spec.rules))}.")
+        return confidence_set(self.comparison, rule, None if level is None else as_probability(level, "level"))
 
     @cached_property
     def scores(self) -> Mapping[str, CaseScores]:
@@ -193,7 +189,7 @@ class Leaderboard:
         return plot.paths(self.comparison.paths)
 
     def report(self, path: Any, *, title: str | None = None, command: str = "", progress: Any = None) -> None:
-        """Write one HTML page with everything: what was compared, who is ahead, what is sure, what was wrong.
+        """Write one HTML page with everything: what was compared, who leads, what is significant, what was wrong.
 
         The page needs no network and no other file. `command` is what was typed, to be shown under how to reproduce.
         """
@@ -203,9 +199,6 @@ class Leaderboard:
         require_apart([path], self._inputs)
         require_place(path)
         details = self.details(progress)
-        board = self
-        if self.comparison.confidence_set is None and has_arch():
-            board = self._with(confidence_set=self.confidence_set())
         installed = {name: what for name, what in versions().items() if name != "threads"}  # which change nothing
         made = Provenance(command=command, versions=installed, files=details.files)
         exhibits = self._exhibits(details)
@@ -215,7 +208,7 @@ class Leaderboard:
         decided = details.decided(pairs, names, self._spec.rules[0], 5)
         judged = details.judged([row.name for row in self], level=self.comparison.level, seed=self._seed)
         named = {} if title is None else {"title": title}
-        write(Page(board.comparison, exhibits, made, decided=decided, judged=judged, **named), path)
+        write(Page(self.comparison, exhibits, made, decided=decided, judged=judged, **named), path)
 
     def _exhibits(self, details: CaseDetails) -> tuple[ModelDetails, ...]:
         """In the order of the table."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import need
+from toplist._text import argument
 from toplist._typing import Codes
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, scorers_of
 from toplist.inference.results import SequentialPath
-from toplist.inference.sequential import by_time_point, follow
+from toplist.inference.sequential import by_step, follow
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.align import Matched
 from toplist.io.batches import Batch
 from toplist.io.columns import plain as plain_column
 from toplist.io.encoding import ClassEncoder, within_case
-from toplist.io.lists import filled, in_time
+from toplist.io.lists import filled, groups_of, in_time
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists
@@ -36,8 +36,9 @@ from toplist.report.statements import paths_table
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import count, plain
 from toplist.scoring.bounds import largest_loss, subtract
+from toplist.scoring.case_scores import Grouping
 from toplist.scoring.rules import Rule, as_rule, name_of
-from toplist.scoring.scores import as_penalty, default_penalty, score
+from toplist.scoring.scores import as_penalty, score
 
 SCHEMA = "toplist.monitor/1"
 
@@ -51,7 +52,7 @@ class Monitor:
     rule, baseline : str
         The scoring rule, and the model that the others are compared with.
     level : float
-        Level of the confidence sequences.
+        Level of all confidence sequences together.
     classes : str
         Number of classes, as text.
     cases : int
@@ -151,26 +152,27 @@ class AlignedModels:
     predicted: Mapping[str, AlignedModel]
     cases: int
     classes: str
-    times: Places | None  # the place of each case of the truth in time; None: the truth is in order
+    steps: Places | None  # the step that each case of the truth belongs to; None: each is one of its own, in order
+    unit: str  # what a step is
 
-    def pair(self, a: str, b: str) -> tuple[TopLists, TopLists, Any, Places | slice]:
-        """The lists of two models for the cases that both have, what happened, and their order in time."""
+    def pair(self, a: str, b: str) -> tuple[TopLists, TopLists, Any, Places | None]:
+        """The lists of two models for the cases that both have, what happened, and the step of each case."""
         one, other = self.predicted[a], self.predicted[b]
         common, mine, theirs = np.intersect1d(one.places, other.places, assume_unique=True, return_indices=True)
         if not len(common):
             raise AlignmentError(f"{a} and {b} have no case in common.")
-        order = slice(None) if self.times is None else np.argsort(self.times[common], stable=True)
+        steps = None if self.steps is None else np.unique(self.steps[common], return_inverse=True)[1]
         lists, y = (one.lists, one.y) if len(mine) == len(one.places) else (one.lists[mine], one.y[mine])
-        return lists, other.lists if len(theirs) == len(other.places) else other.lists[theirs], y, order
+        return lists, other.lists if len(theirs) == len(other.places) else other.lists[theirs], y, steps
 
 
 def from_memory(held: ArrayModels) -> AlignedModels:
     """Models in memory, which all have the same cases."""
     n = len(next(iter(held.lists.values())))
     places = np.arange(n)
-    return AlignedModels(
-        {name: AlignedModel(lists, held.y, places) for name, lists in held.lists.items()}, n, held.classes, held.times
-    )
+    predicted = {name: AlignedModel(lists, held.y, places) for name, lists in held.lists.items()}
+    clusters = None if held.clusters is None else _codes(held.clusters, n)
+    return AlignedModels(predicted, n, held.classes, *steps_of(held.times, clusters))
 
 
 def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
@@ -188,7 +190,43 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     }
     times = None if plan.time is None else in_time(filled(truth, plan.time, "time"), plan.time)
     many = plan.classes
-    return AlignedModels(predicted, len(truth), many, times)
+    clusters = None if plan.cluster is None else _codes(groups_of(filled(truth, plan.cluster, "cluster")), len(truth))
+    return AlignedModels(predicted, len(truth), many, *steps_of(times, clusters))
+
+
+def _codes(clusters: Grouping, n: int) -> Places:
+    return np.zeros(n, np.int64) if clusters.codes is None else clusters.codes.astype(np.int64)
+
+
+def steps_of(times: Places | None, clusters: Places | None) -> tuple[Places | None, str]:
+    """The step that each case belongs to, in order, and what a step is: all cases that wait for each other's outcomes.
+
+    >>> steps_of(None, np.array([7, 7, 3])), steps_of(np.array([1, 0, 1]), None)
+    ((array([0, 0, 1]), 'cluster'), (array([1, 0, 1]), 'time point'))
+    """
+    if clusters is None:
+        return times, "case" if times is None else "time point"
+    if times is None:
+        starts = np.append(True, clusters[1:] != clusters[:-1])
+        again = np.flatnonzero(starts)[np.bincount(clusters[starts])[clusters[starts]] > 1]
+        if len(again):
+            one, other = np.flatnonzero(starts & (clusters == clusters[again[0]]))[:2]
+            raise TopListError(
+                f"a cluster begins at case {one} and goes on at case {other}, with other clusters between, but a step "
+                "of monitor is a cluster, and has to be over before the next begins. If no prediction uses outcomes of "
+                "other clusters, sort the cases by cluster; if each outcome is known before the next prediction is "
+                f"made, leave out the clusters; otherwise name time points, {argument('time')}."
+            )
+        return np.cumsum(starts) - 1, "cluster"
+    once = np.empty(int(clusters.max()) + 1, np.int64)
+    once[clusters] = times
+    if (once[clusters] != times).any():
+        raise TopListError(
+            "clusters go over several time points, but a step of monitor is a time point, and what cases share with "
+            "earlier ones is known by then. Leave out the clusters, and what is found is about these clusters alone; "
+            "or leave out the time and sort the cases by cluster, if no prediction uses outcomes of other clusters."
+        )
+    return times, "time point"
 
 
 @dataclass(slots=True)
@@ -263,17 +301,18 @@ def monitor(
 ) -> Monitor:
     """Compare models with a baseline after every case, with conclusions that hold however often one looks.
 
-    The outcome of each case has to be known before the next prediction is made. Cases are taken in the order of the
-    truth, or by its `time`; cases with the same value of it are one step, with the mean of their differences. Of each
-    pair of models the cases count that both have.
+    The outcomes of each step have to be known before the predictions of the next are made. A step is a case, in the
+    order of the truth; with `time`, all cases of a time point; with `cluster`, all cases of a cluster: then cases of a
+    step may depend on each other in any way, and differences are added up. Of each pair of models the cases count that
+    both have. With several candidates the level is that of all together.
 
     Parameters
     ----------
     models : mapping of str to predictions
         At least two models, as `compare` takes them.
     truth : Truth, path, table or array-like
-        The outcomes, as `compare` takes them; of a `Truth`, `time` is used. They may be distributions over the classes:
-        then scores are expected scores.
+        The outcomes, as `compare` takes them; of a `Truth`, `time` and `cluster` are used. They may be distributions
+        over the classes: then scores are expected scores.
     space : ClassSpace, LabelSets, int, float or sequence, optional
         The classes, or how many there are; needed unless lists, arrays or wide tables say it.
     rule : rule or str, default "brier"
@@ -283,7 +322,7 @@ def monitor(
     penalty : float, optional
         Added to the score of an invalid list; by default 1 % of the score of the uniform distribution.
     inference : Inference or float, default Inference()
-        The confidence level.
+        The confidence level, of all candidates together.
     read : ReadOptions, default ReadOptions()
         How files and dataframes are read, where a `Source` does not say otherwise.
     progress : callable, optional
@@ -298,7 +337,7 @@ def monitor(
     --------
     >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
     >>> found["seer"].separated, found["seer"].shown_better
-    (40, 26)
+    (21, 26)
     """
     names, chosen, asked = names_of(models, least=2), as_rule(rule), as_inference(inference)
     asked.require_default("monitor", "method", "horizon", "seed")
@@ -306,9 +345,12 @@ def monitor(
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
     request = ReadRequest.of(models, truth, read)
-    for what in ("weight", "group", "cluster"):
+    for what, why in (
+        ("weight", "bets are on differences of scores as they are: multiply none, or use compare"),
+        ("group", "which cases count is to be known beforehand: give monitor the cases of one group"),
+    ):
         if given(getattr(request.truth, what)) is not None:
-            raise TopListError(f"{what} has no effect on monitor, which takes case after case.")
+            raise TopListError(f"{what} has no effect on monitor: {why}.")
     scoring, tables = ScoringSpec((chosen,), (), as_penalty(penalty)), as_tables(request, space)
     if tables is None:
         held = from_memory(together(request, space, scoring))
@@ -317,7 +359,7 @@ def monitor(
     paths, tell = [], progress or (lambda what, done, total: None)
     for name in names:
         if name != first:
-            paths.append(_path(held, name, first, chosen, penalty, asked.level))
+            paths.append(_path(held, name, first, chosen, penalty, asked.level, len(names) - 1))
             tell("monitoring", len(paths), len(names) - 1)
     return Monitor(
         rule=name_of(chosen),
@@ -332,10 +374,15 @@ def monitor(
 
 
 def _path(
-    held: AlignedModels, candidate: str, baseline: str, rule: Rule, penalty: float | None, level: float
+    held: AlignedModels,
+    candidate: str,
+    baseline: str,
+    rule: Rule,
+    penalty: float | None,
+    level: float,
+    candidates: int,
 ) -> SequentialPath:
-    a, b, y, order = held.pair(candidate, baseline)
-    half, why = _half(rule, penalty, a, b)
+    a, b, y, steps = held.pair(candidate, baseline)
     scores = [score(one, y, rule=rule, penalty=penalty) for one in (a, b)]
     if is_soft(y, a.space) and np.logical_and(*map(np.isinf, scores)).any():
         raise TopListError(
@@ -347,41 +394,17 @@ def _path(
         largest_loss(a, b, rule=rule, penalty=penalty),
         largest_loss(b, a, rule=rule, penalty=penalty),
     ]
-    times = _times(held, candidate, baseline)
-    cases, unit = len(columns[0]), "case" if times is None else "time point"
-    steps = [column[order] for column in columns] if times is None else [by_time_point(c, times) for c in columns]
+    sizes = None
+    if steps is not None:
+        columns, sizes = [by_step(column, steps) for column in columns], np.bincount(steps).astype(np.float64)
+    alone = sizes is None or len(sizes) == len(y)
     return follow(
-        *steps,
-        half=half,
+        *columns,
+        sizes=None if alone else sizes,
         level=level,
         rule=name_of(rule),
         candidate=candidate,
         baseline=baseline,
-        why=why,
-        cases=cases,
-        unit=unit,
+        unit="case" if alone else held.unit,
+        candidates=candidates,
     )
-
-
-def _times(held: AlignedModels, a: str, b: str) -> NDArray[np.int64] | None:
-    """The time point of each case that both have, where some share one; else None: every case is a step of its own."""
-    if held.times is None:
-        return None
-    common = np.intersect1d(held.predicted[a].places, held.predicted[b].places, assume_unique=True)
-    found, codes = np.unique(held.times[common], return_inverse=True)
-    return None if len(found) == len(common) else codes
-
-
-def _half(rule: Rule, penalty: float | None, a: TopLists, b: TopLists) -> tuple[float | None, str]:
-    """How far apart two scores can be, whatever is predicted; or why there is no end to it."""
-    low, high = rule.bounds()
-    if not math.isfinite(high - low):
-        return None, f"There is no confidence sequence, since differences in {name_of(rule)} have no bounds."
-    due = penalty
-    if due is None:  # the more classes the larger, and later cases may have more
-        due = default_penalty(TopLists.from_dicts([], math.inf) if a.space.per_case else a, rule=rule)
-    if math.isinf(due):
-        if not (a.is_valid().all() and b.is_valid().all()):
-            return None, "There is no confidence sequence, since a list is invalid and the penalty for that infinite."
-        due = 0.0
-    return high - low + due, ""

@@ -5,6 +5,7 @@ A collector takes what was scored: it adds it up, keeps it side by side, or both
 
 from __future__ import annotations
 
+import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -23,6 +24,7 @@ from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, merge, tally
+from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
@@ -50,6 +52,7 @@ from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
+from toplist.scoring.bounds import highest_score
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule
 
@@ -141,6 +144,7 @@ class ScoringSpec:
     rules: tuple[Rule, ...]
     ks: tuple[int, ...] = (5,)  # of top-k errors
     penalty: float | None = None
+    baseline: str | None = None  # the model whose predictions stand in for missing ones, where missing is baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,7 @@ class BatchScorer:
     sizes: str | None = None  # the column of the truth that says how many classes each case has
     watch: Callable[[ScoredBatch], None] | None = None
     cases: int = 0
+    highest: float = -math.inf  # a bound on the score of any outcome under the first rule
     repaired: Counter[str] = field(default_factory=Counter)
     truth_repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
@@ -185,8 +190,10 @@ class BatchScorer:
             raise in_file(error, truth) from None
         if self.watch is not None:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
+        highest = highest_score(lists, rule=spec.rules[0], penalty=spec.penalty)
         with self._lock:
             self.cases += len(batch)
+            self.highest = max(self.highest, highest)
             self.repaired.update(repairs_made(lists, batch))
         return made
 
@@ -252,6 +259,8 @@ class ReadSummary:
     compared: int
     truth: str = ""  # how the truth was read
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
+    highest: Mapping[str, float] = field(default_factory=dict)  # by model, a bound on scores under the first rule
+    difficulty: Difficulty | None = None  # of what is missing; None where nothing is
 
 
 class Collector(ABC):
@@ -335,7 +344,8 @@ def _in_step(
     for scorer in scorers:
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
-    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired))
+    highest = {scorer.source.name: scorer.highest for scorer in scorers}
+    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired), highest)
 
 
 def _joined(
@@ -361,40 +371,87 @@ def _joined(
         cases = [scorer.cases for scorer in scorers]
         aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
         for scorer, store, away in zip(scorers, stores, lacking, strict=True):
-            if plan.missing == "reject":
-                _reject(scorer, store, away, join.first)
-        compared = _in_order(plan, collector, stores, progress)
-    filled = [len(away) if plan.missing == "reject" else 0 for away in lacking]
+            if plan.missing == "uniform":
+                _fill(scorer, store, away, join.first)
+        stand_in = None
+        if plan.missing == "baseline":
+            stand_in = next(at for at, scorer in enumerate(scorers) if scorer.source.name == scoring.baseline)
+            if len(lacking[stand_in]):
+                raise AlignmentError(
+                    f"the baseline {scoring.baseline} lacks {len(lacking[stand_in]):,} cases, so that its predictions "
+                    f"cannot stand in for missing ones: choose {argument('missing', 'worst')}, or another baseline."
+                )
+        compared, difficulty = _in_order(plan, collector, stores, stand_in, progress)
+    nobody = join.cases - compared
+    imputed = plan.missing in ("uniform", "worst", "baseline")
+    filled = [len(away) - nobody if imputed else 0 for away in lacking]
     beyond = [join.unknown[scorer.source.name][0] for scorer in scorers]
     origins = tuple(
         scorer.summary(count, filled=fills, left_out=unknown + (count - compared if plan.missing == "common" else 0))
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
     mended = max((dict(scorer.truth_repaired) for scorer in scorers), key=lambda counts: sum(counts.values()))
-    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended)
+    highest = {scorer.source.name: scorer.highest for scorer in scorers}
+    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended, highest, difficulty)
 
 
-def _in_order(plan: Plan, collector: Collector, stores: list[ScoreStore], progress: Progress) -> int:
-    """The scored cases, in the order of the truth; how many there were."""
+def _in_order(
+    plan: Plan, collector: Collector, stores: list[ScoreStore], stand_in: int | None, progress: Progress
+) -> tuple[int, Difficulty | None]:
+    """The scored cases, in the order of the truth; how many there were, and how hard the missing ones are."""
     lo = compared = 0
+    difficulty = Difficulty(len(stores)) if not all(store.present.all() for store in stores) else None
     for truth in plan.truth.batches(together=True):
         hi = lo + len(truth)
         present = [store.present[lo:hi] for store in stores]
         scored = [store.read(lo, hi) for store in stores]
         part = truth
-        if plan.missing == "common":
-            keep = np.flatnonzero(np.logical_and.reduce(present))
-            part, scored, present = truth.take(keep), [one.take(keep) for one in scored], []
+        if difficulty is not None:
+            difficulty.add(np.array([one.scores[0] for one in scored]), np.array(present))
+        if plan.missing in ("worst", "baseline"):
+            scored = _imputed(scored, present, stand_in)
+        if plan.missing in ("common", "worst"):
+            together = np.logical_and if plan.missing == "common" else np.logical_or
+            keep = np.flatnonzero(together.reduce(present))
+            part, scored = truth.take(keep), [one.take(keep) for one in scored]
+        present = present if plan.missing == "pairwise" else []
         if len(part):
             collector.add(collector.make(part, scored, present))
         lo, compared = hi, compared + len(part)
         progress("adding up", lo, stores[0].cases)
     if not compared:
         raise AlignmentError("there is no case that all models and the truth have.")
-    return compared
+    return compared, difficulty
 
 
-def _reject(scorer: BatchScorer, store: ScoreStore, away: NDArray[np.intp], truth: Batch) -> None:
+def _imputed(
+    scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]], stand_in: int | None
+) -> list[CaseScores]:
+    """Missing predictions replaced by those of one model, or of the one that scored worst under the first rule."""
+    if stand_in is None:
+        worst = np.where(np.array(present), [one.scores[0] for one in scored], -np.inf).argmax(axis=0)
+    else:
+        worst = np.full(len(scored[0]), stand_in)
+    at = np.arange(len(worst))
+
+    def replaced(columns: Sequence[Any], lacking: NDArray[np.bool_], own: Any) -> Any:
+        return np.where(lacking, np.stack(columns)[worst, ..., at].T, own)
+
+    out = []
+    for one, there in zip(scored, present, strict=True):
+        away = ~there
+        scores, unpenalised, empty = (
+            replaced([getattr(other, name) for other in scored], away, getattr(one, name))
+            for name in ("scores", "unpenalised", "empty")
+        )
+        metrics = {
+            name: replaced([other.metrics[name] for other in scored], away, own) for name, own in one.metrics.items()
+        }
+        out.append(replace(one, scores=scores, unpenalised=unpenalised, empty=empty, metrics=metrics))
+    return out
+
+
+def _fill(scorer: BatchScorer, store: ScoreStore, away: NDArray[np.intp], truth: Batch) -> None:
     """Absent predictions are empty lists."""
     for lo in range(0, len(away), _PART):
         at = away[lo : lo + _PART]
@@ -423,7 +480,7 @@ class SumCollector(Collector):
     ) -> dict[Hashable, Aggregates]:
         """See `Collector`."""
         plan = self.plan
-        clusters = None if plan.cluster is None or plan.missing == "pairwise" else plan.cluster
+        clusters = None if plan.ordered or plan.missing == "pairwise" else plan.cluster
         return tally(
             scored,
             present=present,
@@ -450,18 +507,19 @@ class MatrixCollector(Collector):
         self.plan = plan
         self.file = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
         self.shape: tuple[int, ...] = ()
-        self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "unit": [], "by": []}
+        self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "cluster": [], "time": [], "by": []}
 
     def __del__(self) -> None:
         self.file.close()  # what a panel maps of it stays
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `Collector`."""
-        plan, unit = self.plan, self.plan.time or self.plan.cluster
+        plan = self.plan
         columns = {
             "empty": _empty(scored, present),
             "weight": None if plan.weight is None else weights_of(truth, plan.weight),
-            "unit": None if unit is None else filled(truth, unit, "cluster" if plan.time is None else "time"),
+            "cluster": None if plan.cluster is None else filled(truth, plan.cluster, "cluster"),
+            "time": None if plan.time is None else filled(truth, plan.time, "time"),
             "by": None if plan.group is None else truth.extra[plan.group],
         }
         return side_by_side(scored, present), columns
@@ -482,22 +540,18 @@ class MatrixCollector(Collector):
             self.file.flush()
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None
+        clusters = clusters_in_order(_whole(found["cluster"])) if found["cluster"] else None
+        times = in_time(_whole(found["time"]), str(self.plan.time)) if found["time"] else None
         return ScoreMatrix(
             np.memmap(self.file, np.float64, "r").reshape(-1, *self.shape),
             one_if_alike(found["empty"]),
             np.concatenate(found["weight"]) if found["weight"] else None,
-            self._units(),
+            clusters if times is None else times,
             self.plan.ordered,
             None if by is None or by.codes is None else by.codes.astype(np.int64),
             () if by is None else tuple(by.keys),
+            None if times is None else clusters,
         )
-
-    def _units(self) -> NDArray[np.int64] | None:
-        parts = self.columns["unit"]
-        if not parts:
-            return None
-        whole = _whole(parts)
-        return clusters_in_order(whole) if self.plan.time is None else in_time(whole, self.plan.time)
 
 
 class ScoresCollector(Collector):

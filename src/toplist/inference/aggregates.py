@@ -27,8 +27,9 @@ class Aggregates:
       counts;
     - (K, K): `cases` that both predict;
     - (R, K, K), over the cases where both scores are finite: `both`, how many; `w` and `ww`, the sums of weights and
-      of their squares; with x = weight * score of the first of the two: `x`, `wx`, `xx`, and `xy` with the second;
-      `infinite`: how often, among the cases of both, the score of the first is infinite.
+      of their squares, and where there are weights `w3`, `w4` and `w5`, of their higher powers; with x = weight *
+      score of the first of the two: `x`, `wx`, `xx`, and `xy` with the second; `infinite`: how often, among the cases
+      of both, the score of the first is infinite.
 
     `clusters` holds, for each cluster, the weight and the (R, K) sums of x.
     """
@@ -79,8 +80,9 @@ def overall(parts: Mapping[Hashable, Aggregates]) -> Aggregates:
     return first
 
 
-_LARGEST = 1e150  # a score or weight whose square is still a double
-_SMALLEST = 1e-140  # a weight whose square has all its digits
+_LARGEST = 1e150  # a score, times its weight, whose square is still a double
+_HEAVIEST, _LIGHTEST = 1e60, 1e-60  # weights whose fifth power is a double with all its digits
+_POWERS = ("w3", "w4", "w5")  # of weights, which say how many cases of equal weight they count like
 
 
 def tally(
@@ -93,7 +95,7 @@ def tally(
 ) -> dict[Hashable, Aggregates]:
     """Tallies by group of the same cases under several models; `present` says which cases each predicts."""
     if weights is not None:
-        _require_squares(weights)
+        _require_powers(weights)
     at = Grouping([None]) if groups is None else groups
     adding = _Adding(at, weights, len(scored[0]))
     there = [None] * len(scored) if not present else [None if p is None or p.all() else p for p in present]
@@ -111,11 +113,11 @@ def tally(
     }
 
 
-def _require_squares(weights: Floats) -> None:
-    if weights.max(initial=0.0) > _LARGEST:
-        raise TopListError("a score or weight is above 1e150: scale the weights, only their proportions matter.")
-    if (weights[weights > 0] < _SMALLEST).any():
-        raise TopListError("a weight is below 1e-140: scale the weights, only their proportions matter.")
+def _require_powers(weights: Floats) -> None:
+    if weights.max(initial=0.0) > _HEAVIEST:
+        raise TopListError("a weight is above 1e60: scale the weights, only their proportions matter.")
+    if (weights[weights > 0] < _LIGHTEST).any():
+        raise TopListError("a weight is below 1e-60: scale the weights, only their proportions matter.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,8 @@ def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) 
     """Sums over the cases of two models, for every two of them."""
     g, k, rules = len(adding.groups.keys), len(scored), len(scored[0].scores)
     out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
+    if adding.weights is not None:
+        out |= {name: np.zeros((g, rules, k, k), object) for name in _POWERS}
     out["cases"] = np.zeros((g, k, k), object)
     for a, b in combinations_with_replacement(range(k), 2):
         mask = there[b] if there[a] is None else there[a] if there[b] is None else there[a] & there[b]
@@ -237,13 +241,19 @@ def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) 
     return out
 
 
+def _powers(w: Floats) -> tuple[Floats, Floats, Floats]:
+    """The third to the fifth, as products: a power of two then changes no digit."""
+    square = w * w
+    return square * w, square * square, square * square * w
+
+
 def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Integers]) -> None:
     """Cases that every model has, with finite scores: one sum each serves all pairs."""
     k, w = len(x), adding.weights
     pairs = list(combinations_with_replacement(range(k), 2))
     columns, products = list(x), list(pairs)
     if w is not None:
-        columns = [*x, w]
+        columns = [*x, w, *_powers(w)]
         products += [(a, k) for a in range(k)] + [(k, k)]
     made = adding.exact(columns, products, rows)
     first, grams = made[:, :k], made[:, len(columns) :]
@@ -253,6 +263,8 @@ def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Int
     weight = count.astype(object) * UNIT if w is None else made[:, k]
     to["w"] += weight[:, None, None]
     to["ww"] += weight[:, None, None] if w is None else made[:, -1][:, None, None]
+    for at, name in enumerate(() if w is None else _POWERS, k + 1):
+        to[name] += made[:, at][:, None, None]
     to["x"] += first[:, :, None]
     to["wx"] += first[:, :, None] if w is None else grams[:, len(pairs) : len(pairs) + k][:, :, None]
     for p, (a, b) in enumerate(pairs):
@@ -277,15 +289,17 @@ def _add_incomplete(
     for a, b in combinations_with_replacement(range(k), 2):
         both = fine[a] & fine[b]
         xa, xb, ww = (np.where(both, column, 0.0) for column in (x[a], x[b], w))
-        made = adding.exact([xa, xb, ww], [(0, 0), (1, 1), (0, 1), (2, 0), (2, 1), (2, 2)], rows)
-        sums = dict(zip(("a", "b", "w", "aa", "bb", "ab", "wa", "wb", "ww"), made.T, strict=True))
+        powers = {} if adding.weights is None else dict(zip(_POWERS, _powers(ww), strict=True))
+        made = adding.exact([xa, xb, ww, *powers.values()], [(0, 0), (1, 1), (0, 1), (2, 0), (2, 1), (2, 2)], rows)
+        sums = dict(zip(("a", "b", "w", *powers, "aa", "bb", "ab", "wa", "wb", "ww"), made.T, strict=True))
         inside = np.zeros(adding.cases, bool)
         inside[rows] = True
         for i, j, own in ((a, b, "a"), (b, a, "b")) if a != b else ((a, a, "a"),):
             common = inside & (True if there[i] is None else there[i]) & (True if there[j] is None else there[j])
             to["both"][:, i, j] += adding.weighty(inside & both)
             to["w"][:, i, j] += sums["w"]
-            to["ww"][:, i, j] += sums["ww"]
+            for name in ("ww", *powers):
+                to[name][:, i, j] += sums[name]
             to["x"][:, i, j] += sums[own]
             to["wx"][:, i, j] += sums["w" + own]
             to["xx"][:, i, j] += sums[own * 2]

@@ -36,11 +36,22 @@ class Estimand(ABC):
         """One entry for each unit."""
 
     @abstractmethod
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """Sums of units (sums, units) and the derivatives along them at some totals (sums, totals).
+
+        Products of the two, added up over sums, are the contributions of the units to each of the totals.
+        """
+
+    @abstractmethod
     def weights(self, units: UnitSums) -> Floats:
         """How much each unit counts: those without any weight are no units."""
 
+    @abstractmethod
+    def size(self, units: UnitSums) -> float:
+        """The largest number that a contribution is a difference of: what is far smaller than it is rounding."""
+
     def effective(self, units: UnitSums) -> float:
-        """By how many units the quantity goes, where not all count alike."""
+        """By how many units the quantity goes, where some of its parts go by fewer than others."""
         return float(np.count_nonzero(self.weights(units) > 0))
 
     def spread(self, units: UnitSums) -> Floats:
@@ -122,9 +133,23 @@ class Ratio(Estimand):
         found: Floats = (above - self.value(units.all) * below) / whole
         return found
 
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`."""
+        value, (above, below) = self.value(units.all), self.parts(totals)
+        n, d = self.parts(units)
+        return np.stack([n - value * d, d]), np.stack(
+            [1 / below, (value - above / below) / below]
+        )  # no large sums cancel
+
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         return units.w(self.a, self.other)
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        (above, below), (_, whole) = self.parts(units), self.parts(units.all)
+        scores = np.abs(units.x(self.a, self.other)) + np.abs(units.x(self.other, self.a))
+        return float((np.abs(above) + np.abs(self.value(units.all) * below) + scores).max() / abs(float(whole[0])))
 
 
 class Mean(Ratio):
@@ -177,9 +202,24 @@ class LogRelative(Estimand):
         a, all_ = self.a, units.all
         return units.x(a, b) / all_.x(a, b) - units.x(b, a) / all_.x(b, a)
 
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`: of those of the others who share a case with a in a resample."""
+        met = [b for b in self.others if b != self.a]
+        there = np.stack([totals.w(self.a, b) > 0 for b in met])
+        count = 1 + there.sum(axis=0)  # with itself
+        ours = [np.where(has, 1 / (totals.x(self.a, b) * count), 0.0) for b, has in zip(met, there, strict=True)]
+        theirs = [np.where(has, -1 / (totals.x(b, self.a) * count), 0.0) for b, has in zip(met, there, strict=True)]
+        columns = [*(units.x(self.a, b) for b in met), *(units.x(b, self.a) for b in met)]
+        return np.stack(columns), np.stack([*ours, *theirs])
+
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         return units.w(self.a, self.a)
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        a, all_ = self.a, units.all
+        return max(float((units.x(a, b) / all_.x(a, b)).max()) for b in self.others)
 
     def effective(self, units: UnitSums) -> float:
         """See `Estimand`: one over the sum of squared shares of units, each ratio resting on those that both have."""

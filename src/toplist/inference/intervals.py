@@ -10,30 +10,37 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
+from itertools import combinations
 from operator import or_
 from typing import Any
 
 import numpy as np
 
+from toplist._typing import Bools, Floats
+from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
 from toplist.core.exact_sums import UNIT
 from toplist.inference.aggregates import Aggregates
-from toplist.inference.bootstrap import FEWEST, block_length, resample
+from toplist.inference.bootstrap import FEWEST, BootstrapT, Draws, Wild, counts, thinned
+from toplist.inference.bounded import bounded_interval
 from toplist.inference.estimands import BaselineSkill, Difference, Estimand, LogRelative, Mean, Ratio, Skill
 from toplist.inference.long_run_variance import (
+    autocorrelation,
     cosine_error,
     long_run_error,
     small_sample_factor,
     usual_lag,
     usual_waves,
 )
+from toplist.inference.missing import AdjustedMean, adjusted_means
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import ScoreMatrix, UnitSums
-from toplist.inference.settings import DRAWS, IntervalMethod
+from toplist.inference.settings import DRAWN, DRAWS, TIMED, IntervalMethod
 
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
 SAME = "the scores are the same in every case, up to rounding"
+NO_SPREAD = "no spread: the same in every {}, up to rounding"
 _ROUNDING = 1e-12  # of the largest contribution
 _EQUAL = 10**9  # no case differs by more than this part of the root mean square of the scores
 _MEAN = 1e-9  # of the mean score: a difference of means that is no larger is rounding
@@ -74,14 +81,9 @@ def quantile(p: float, freedom: float = math.inf) -> float:
 
 
 def two_sided(value: float, error: float, freedom: float = math.inf) -> float:
-    """How often so large a ratio to its error, or a larger one, comes up if the true value is zero.
-
-    Without any spread it is the p value of the sign test, 2^(1 - n): few cases that say the same are still few.
-    """
+    """How often so large a ratio to its error, or a larger one, comes up if the true value is zero."""
     from scipy.special import ndtr, stdtr  # noqa: PLC0415
 
-    if error == 0:
-        return 1.0 if value == 0 else 2.0**-freedom
     far = -abs(value / error)
     return float(2 * (ndtr(far) if math.isinf(freedom) else stdtr(freedom, far)))
 
@@ -115,11 +117,18 @@ class Intervals:
     seed: int = 0
     draws: int = DRAWS
     _units: dict[int, UnitSums] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _draws: dict[int, UnitSums] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _draws: dict[int, tuple[UnitSums, Draws, UnitSums]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _resamples: dict[tuple[int, Estimand], BootstrapT | Wild] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _clusters: dict[int, tuple[int, UnitSums]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _differences: dict[tuple[int, int, int], Estimate] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _persistent: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _adjusted: dict[int, list[AdjustedMean | None]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _levels: dict[float, Intervals] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # What is estimated
@@ -149,8 +158,8 @@ class Intervals:
         """The same at another level: nothing is drawn or added up twice."""
         if level not in self._levels:
             other = replace(self, level=level)
-            for mine, theirs in ((self._units, other._units), (self._draws, other._draws)):
-                theirs.update(mine)  # type: ignore[arg-type]
+            for name in ("_units", "_draws", "_resamples"):
+                getattr(other, name).update(getattr(self, name))
             self._levels[level] = other
         return self._levels[level]
 
@@ -159,12 +168,16 @@ class Intervals:
         if above or below:
             return Estimate(math.inf if not below else -math.inf if not above else math.nan, reason=INFINITE)
         found = self._ratio(rule, Difference(a, b), by_sums=self._by_sums)
-        if self.bounds is None or found.low is None or found.high is None or not math.isfinite(found.value):
+        if self.bounds is None or not math.isfinite(found.value):
             return found
         if a != b and same_scores(self.tally, rule, a, b):
             return Estimate(found.value, reason=SAME)
+        if found.low is None or found.high is None:
+            return found
         if a != b and self._nearly_same(rule, a, b, found.value):
             return replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0), p=1.0)
+        if a != b and self.method != "bounded" and self._constant(rule, a, b):
+            return Estimate(found.value, reason=NO_SPREAD.format("case"))
         low, high = self.bounds[rule]
         return _within(found, low - high, high - low)
 
@@ -175,8 +188,7 @@ class Intervals:
             return None
         mean, factor = self._mean(rule, a, by_sums=True), -weight / empty
         if self._by_sums and self._one_empty:
-            units, _ = self._spread(rule, Mean(a)) if mean.error is not None else (0, 0)
-            found = _moved(mean, factor, self._freedom(units))
+            found = _moved(mean, factor)
         else:
             found = self._from_units(rule, Skill(a), 1.0 + factor * mean.value)
         if self.bounds is None or self.bounds[rule][0] < 0:
@@ -209,11 +221,43 @@ class Intervals:
         error = None if found.error is None else value * found.error
         return Estimate(value, math.exp(found.low), math.exp(found.high), "", error, found.p, found.freedom)
 
+    def adjusted(self, rule: int, a: int) -> Estimate | None:
+        """The mean score over all cases by two-way fixed effects; None where models share no cases."""
+        if self.matrix is None:
+            return None
+        if rule not in self._adjusted:
+            matrix = replace(self.matrix, units=None) if self._timeless else self.matrix
+            self._adjusted[rule] = adjusted_means(matrix, rule)
+        found = self._adjusted[rule][a]
+        if found is None:
+            return None
+        if self.method in DRAWN or self._two_way:
+            how = "for cases that depend by cluster and in time" if self._two_way else f"by {self.method}"
+            return Estimate(found.estimate, reason=f"adjusted means have no intervals {how}")
+        return self._from_units(rule, found, found.estimate)
+
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many units the difference of a and b goes."""
         if not self._by_sums and self.matrix is not None and self.matrix.units is not None:
             return int(np.count_nonzero(Difference(a, b).weights(self.unit_sums(rule)) > 0))
         return self._count(rule, Difference(a, b))
+
+    def effective_units(self, rule: int, a: int, b: int | None = None) -> float | None:
+        """How many cases of equal weight, or clusters of equal size, those of a difference (or mean) count like.
+
+        One more than the degrees of freedom that they leave a variance. None for units in time.
+        """
+        estimand = Mean(a) if b is None else Difference(a, b)
+        if self.method in TIMED or (self.matrix is not None and self.matrix.ordered and not self._timeless):
+            return None
+        other = replace(self, method="t")
+        with np.errstate(invalid="ignore"):
+            if other._by_sums:
+                found = other._clustered(rule, estimand) or other._plain(rule, estimand)
+            else:
+                units = other.unit_sums(rule)
+                found = other._spread(rule, estimand, estimand.contributions(units), estimand.weights(units) > 0)
+        return found[1] + 1
 
     # Which source answers
 
@@ -250,46 +294,94 @@ class Intervals:
 
     def _nearly_same(self, rule: int, a: int, b: int, difference: float) -> bool:
         """Whether predictions are the same, written twice: one rounded as text, or added up in another order."""
-        low, high = self.bounds[rule] if self.bounds is not None else (-math.inf, math.inf)
         size = max(abs(self._mean(rule, one, by_sums=True).value) for one in (a, b))
-        scale = high - low if math.isfinite(high - low) else size
-        return abs(difference) <= _MEAN * size or self._distance(rule, a, b) <= _CASE * scale
+        return abs(difference) <= _MEAN * size or self._distance(rule, a, b) <= _CASE * self._scale(rule, a, b)
 
-    def _distance(self, rule: int, a: int, b: int) -> float:
-        """The root of the mean squared difference of the two scores of a case, with squared weights."""
-        s = {name: self.tally.sums[name][rule] for name in ("xx", "xy", "ww")}
-        squares, weights = s["xx"][a, b] - 2 * s["xy"][a, b] + s["xx"][b, a], s["ww"][a, b]
-        return math.sqrt(max(squares / weights, 0.0)) if weights else math.inf
+    def _constant(self, rule: int, a: int, b: int) -> bool:
+        """Whether scores differ by the same in every case, up to what is rounded as text."""
+        return self._distance(rule, a, b, centred=True) <= _CASE * self._scale(rule, a, b)
+
+    def _scale(self, rule: int, a: int, b: int) -> float:
+        """The range of the score, or the larger mean score where there is no end to it."""
+        low, high = self.bounds[rule] if self.bounds is not None else (-math.inf, math.inf)
+        if math.isfinite(high - low):
+            return high - low
+        return max(abs(self._mean(rule, one, by_sums=True).value) for one in (a, b))
+
+    def _distance(self, rule: int, a: int, b: int, *, centred: bool = False) -> float:
+        """The root of the mean squared difference of the two scores of a case, with squared weights; or around it."""
+        totals = _Totals(self.tally, rule)
+        weights = totals.statistics(a, b)[2][2]
+        above, below = Difference(a, b).parts(totals) if centred else (0, 1)
+        if not weights or not below:
+            return math.inf
+        squares = Difference(a, b).second_moment(below, above, totals.statistics(a, b))
+        return math.sqrt(max(squares / (weights * below**2), 0.0))
 
     # From exact sums
 
     def _from_sums(self, rule: int, estimand: Ratio, value: float) -> Estimate:
         """The interval of a ratio N / D over independent units, each with (n, d).
 
-        Its variance is that of the sums of (n - N / D d) / D over U units, times U / (U - 1) (delta method).
+        Its variance is that of the sums of c = (n - N / D d) / D over U units (delta method): for cases of equal
+        weight sum of c^2 U / (U - 1), for clusters that of c^2 / (1 - h) with h = d / D (CR2).
         """
-        units, spread = self._spread(rule, estimand)
+        unit, units = "cluster" if self.tally.clusters else "case", self._count(rule, estimand)
         if units < 2:
-            return Estimate(value, reason=f"one {'cluster' if self.tally.clusters else 'case'} has no spread")
-        _, below = estimand.parts(_Totals(self.tally, rule))
+            return Estimate(value, reason=f"one {unit} has no spread")
         try:
-            variance = (spread * units * UNIT) / (below**4 * (units - 1))
+            variance, freedom = self._clustered(rule, estimand) or self._plain(rule, estimand)
         except OverflowError:
             return Estimate(value, reason="the variance is too large for a number")
-        return estimate(value, math.sqrt(max(variance, 0.0)), self._freedom(units), self.level)
+        if not freedom:
+            return Estimate(value, reason=f"one {unit} has all the weight")
+        error = math.sqrt(max(variance, 0.0))
+        if error <= self._noise(rule, estimand, units):
+            return Estimate(value, reason=NO_SPREAD.format(unit))
+        return estimate(value, error, math.inf if self.method == "normal" else freedom, self.level)
 
-    def _spread(self, rule: int, estimand: Ratio) -> tuple[int, int]:
-        """How many units there are, and the exact sum of (D n - N d)^2 over them: cases, or clusters."""
-        totals = _Totals(self.tally, rule)
+    def _noise(self, rule: int, estimand: Ratio, units: int) -> float:
+        """An error that is not larger is what rounding makes of none: zero where scores are taken as exact."""
+        if self.bounds is None:
+            return 0.0
+        totals, a, b = _Totals(self.tally, rule), estimand.a, estimand.other
+        _, below = estimand.parts(totals)
+        size: float = abs(totals.x(a, b) / below) + abs(totals.x(b, a) / below)
+        return _ROUNDING * size / math.sqrt(units)
+
+    def _plain(self, rule: int, estimand: Ratio) -> tuple[float, float]:
+        """The variance from the exact sum of (D n - N d)^2 over units, and its degrees of freedom."""
+        totals, units = _Totals(self.tally, rule), self._count(rule, estimand)
         above, below = estimand.parts(totals)
-        units = self._count(rule, estimand)
-        if not self.tally.clusters:
-            return units, estimand.second_moment(below, above, totals.statistics(estimand.a, estimand.other))
-        low, clusters = self._cluster_sums(rule)
-        more = _zeros(below | above)
-        p, q = below >> more, above >> more
-        squares = sum((p * n - q * d) ** 2 for n, d in zip(*estimand.parts(clusters), strict=True))
-        return units, (squares << 2 * (low + more)) // UNIT  # what is cut off is below the last digit
+        if self.tally.clusters:
+            low, clusters = self._cluster_sums(rule)
+            more = _zeros(below | above)
+            p, q = below >> more, above >> more
+            squares = sum((p * n - q * d) ** 2 for n, d in zip(*estimand.parts(clusters), strict=True))
+            spread = (squares << 2 * (low + more)) // UNIT  # what is cut off is below the last digit
+        else:
+            spread = estimand.second_moment(below, above, totals.statistics(estimand.a, estimand.other))
+            weighted = None if self.method == "normal" else totals.weighted(estimand.a, estimand.other, units)
+            if weighted is not None:
+                return spread * UNIT / below**4 * weighted[0], weighted[1]
+        return (spread * units * UNIT) / (below**4 * (units - 1)), units - 1
+
+    def _clustered(self, rule: int, estimand: Ratio) -> tuple[float, float] | None:
+        """The same of clusters that are not of equal weight; no degrees of freedom where one has all of it."""
+        if not self.tally.clusters or self.method == "normal":
+            return None
+        (above, below), (low, clusters) = estimand.parts(_Totals(self.tally, rule)), self._cluster_sums(rule)
+        weights = clusters.w(0, 0)
+        if min(weights) == max(weights):
+            return None
+        whole = sum(weights)
+        shares, rest = (np.array([number / whole for number in of]) for of in (weights, whole - weights))
+        if not rest.min():
+            return 0.0, 0.0
+        parts = np.array(
+            [((below * n - above * d) << low) / below**2 for n, d in zip(*estimand.parts(clusters), strict=True)]
+        )
+        return float((parts * parts) @ (1 / rest)), bell_mccaffrey(shares, rest)
 
     def _count(self, rule: int, estimand: Ratio) -> int:
         if self.tally.clusters:
@@ -305,9 +397,6 @@ class Intervals:
             models = len(self.tally.sums["cases"])
             self._clusters[rule] = low, UnitSums(sums.reshape(models + 1, len(found)), models, complete=True)
         return self._clusters[rule]
-
-    def _freedom(self, units: int) -> float:
-        return math.inf if self.method == "normal" else units - 1
 
     # From the cases
 
@@ -327,43 +416,144 @@ class Intervals:
         count, own = int(np.count_nonzero(weighty)), estimand.effective(units)
         if own < 2 - _ROUNDING:
             return Estimate(value, reason=f"one {unit} has no spread")
-        if self.method == "bootstrap":
-            if own < FEWEST - _ROUNDING:
-                return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
-            return self._bootstrapped(rule, estimand, value)
-        parts, unseen = estimand.spread(units)[weighty], estimand.unseen(units)
+        if self.method in DRAWN:
+            return self._drawn(rule, estimand, value, own)
+        parts, unseen = estimand.spread(units), estimand.unseen(units)
         if not math.isfinite(unseen):
             return Estimate(value, reason=f"no two {unit}s are shared with anybody")
-        freedom = math.inf if self.method == "normal" else own - 1
-        if self.method == "ewc":
-            waves = usual_waves(count)
-            error, freedom = cosine_error(parts, waves), min(waves, own - 1)
-            if error <= _ROUNDING * float(np.abs(parts).max()) and np.ptp(parts) > 0:
-                return Estimate(value, reason=f"{count} {unit}s are too few to tell how they depend on each other")
-        elif self.method == "hac":
-            factor = small_sample_factor(count, self.horizon)
-            if factor == 0:
-                return Estimate(value, reason=f"{count} {unit}s are too few for a horizon of {self.horizon}")
-            error = long_run_error(parts, usual_lag(count, self.horizon)) / factor
-        else:
-            error = math.sqrt(count / (count - 1) * float(parts @ parts))
+        if self.method in TIMED and self.horizon >= max(count, 2):
+            return Estimate(value, reason=f"{count} {unit}s are too few for a horizon of {self.horizon}")
+        noise = _ROUNDING * estimand.size(units)
+        if float(np.abs(parts).max()) <= noise:
+            return Estimate(value, reason=NO_SPREAD.format(unit))
+        error, freedom = self._spread(rule, estimand, parts, weighty)
+        if not freedom:
+            return Estimate(value, reason=f"one {unit} has all the weight")
+        if error <= noise:
+            return Estimate(value, reason=f"{count} {unit}s are too few to tell how they depend on each other")
+        freedom = min(freedom, own - 1)
+        if self._two_way:
+            clustered = self._of_clusters(rule, estimand)
+            if isinstance(clustered, str):
+                return Estimate(value, reason=clustered)
+            freedom = satterthwaite((error**2, freedom), (clustered[0] ** 2, clustered[1]))
+            error = math.hypot(error, clustered[0])
+        freedom = math.inf if self.method == "normal" else freedom
         return estimate(value, math.hypot(error, unseen), freedom, self.level)
 
-    def _bootstrapped(self, rule: int, estimand: Estimand, value: float) -> Estimate:
-        """The percentile interval; p is one minus the level at which it would begin or end at zero."""
-        if rule not in self._draws:
+    def _spread(self, rule: int, estimand: Estimand, parts: Floats, weighty: Bools) -> tuple[float, float]:
+        """The standard error of a sum of contributions and its degrees of freedom; none where one has all weight."""
+        count = int(np.count_nonzero(weighty))
+        if self.method in TIMED:
+            series, there = _between(parts, weighty)
+            if self.method == "hac":
+                error = long_run_error(series, usual_lag(count, self.horizon))
+                return error / small_sample_factor(count, self.horizon), count - 1
+            persistence = autocorrelation(series, there)
+            if isinstance(estimand, Difference):
+                persistence = max(persistence, self._persistence(rule))
+            return cosine_error(series, there, usual_waves(count, self.horizon), persistence)
+        parts, weights = parts[weighty], estimand.weights(self.unit_sums(rule))[weighty]
+        usual = math.sqrt(count / (count - 1) * float(parts @ parts)), float(count - 1)
+        if self.method == "normal" or np.ptp(weights) <= _ROUNDING * float(weights.max()):
+            return usual
+        shares = weights / weights.sum()
+        if self._unit == "case":
+            factor, freedom = of_weights([float(np.sum(shares**power)) for power in (2, 3, 4, 5)])
+            return math.sqrt(factor * float(parts @ parts)), freedom
+        rest = 1 - shares
+        if not rest.min():
+            return 0.0, 0.0
+        return math.sqrt(float((parts * parts) @ (1 / rest))), bell_mccaffrey(shares, rest)
+
+    def _persistence(self, rule: int) -> float:
+        """The mean first autocorrelation of all differences.
+
+        That of a single one is rough, and among many pairs the one with the largest statistic is one whose own is
+        too low: the larger of the two counts.
+        """
+        if rule not in self._persistent:
             units = self.unit_sums(rule)
-            block = block_length(units) if self.matrix is not None and self.matrix.ordered else None
-            self._draws[rule] = resample(units, block=block, draws=self.draws, seed=self.seed)
-        with np.errstate(all="ignore"):
-            values = estimand.value(self._draws[rule])
-        if not np.isfinite(values).all():
-            return Estimate(value, reason=f"some resamples have no {self._unit} that counts")
-        tail = (1 - self.level) / 2
-        low, high = np.quantile(values, [tail, 1 - tail])
-        beyond = min(int(np.count_nonzero(values <= 0)), int(np.count_nonzero(values >= 0)))
-        p = min(1.0, 2 * (1 + beyond) / (1 + len(values)))
-        return Estimate(value, float(low), float(high), error=float(values.std(ddof=1)), p=p)
+            pairs = [Difference(a, b) for a, b in combinations(range(units.models), 2)]
+            weighty = [pair.weights(units) > 0 for pair in pairs]
+            found = [
+                autocorrelation(*_between(pair.contributions(units), there))
+                for pair, there in zip(pairs, weighty, strict=True)
+                if there.any()
+            ]
+            self._persistent[rule] = math.fsum(found) / len(found)
+        return self._persistent[rule]
+
+    def _of_clusters(self, rule: int, estimand: Estimand) -> tuple[float, float] | str:
+        """The standard error from clusters across time, and its degrees of freedom; or why there is none."""
+        other = self._across
+        units = other.unit_sums(rule)
+        weighty = estimand.weights(units) > 0
+        if np.count_nonzero(weighty) < 2:
+            return "one cluster has no spread"
+        found = other._spread(rule, estimand, estimand.spread(units), weighty)
+        return found if found[1] else "one cluster has all the weight"
+
+    @property
+    def _two_way(self) -> bool:
+        return self.method in TIMED and self.matrix is not None and self.matrix.clusters is not None
+
+    @cached_property
+    def _across(self) -> Intervals:
+        """The same cases by cluster, whatever their time."""
+        return replace(self, method="t", matrix=None if self.matrix is None else self.matrix.by_cluster())
+
+    def _drawn(self, rule: int, estimand: Estimand, value: float, own: float) -> Estimate:
+        """The interval of a method that draws units, or their order."""
+        unit = self._unit
+        if self.matrix is not None and self.matrix.ordered:
+            return Estimate(value, reason=f"{self.method} intervals are not for cases in time: use ewc")
+        if self.method == "bounded":
+            return self._bounded(rule, estimand, value)
+        units = self.unit_sums(rule)
+        if float(np.abs(estimand.contributions(units)).max()) <= _ROUNDING * estimand.size(units):
+            return Estimate(value, reason=NO_SPREAD.format(unit))
+        weights = estimand.weights(units)
+        if float(weights.max()) > (1 - _ROUNDING) * float(weights.sum()):
+            return Estimate(value, reason=f"one {unit} has all the weight")
+        if self.method == "bootstrap" and own < FEWEST - _ROUNDING:
+            return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
+        if (rule, estimand) not in self._resamples:
+            self._resamples[rule, estimand] = self._resample(rule, estimand)
+        return self._resamples[rule, estimand].estimate(value, self.level, unit)
+
+    def _resample(self, rule: int, estimand: Estimand) -> BootstrapT | Wild:
+        """What was drawn for an estimand; it serves every level."""
+        if self.method == "wild":
+            rng = np.random.default_rng(self.seed)
+            return Wild.of(estimand, thinned(self.unit_sums(rule), rng), self.draws, rng)
+        if rule not in self._draws:
+            rng = np.random.default_rng(self.seed)
+            units = thinned(self.unit_sums(rule), rng)
+            draws = counts(units.sums.shape[1], self.draws, rng)
+            self._draws[rule] = units, draws, replace(units, sums=draws.dot(units.sums.T).T)
+        return BootstrapT.of(estimand, *self._draws[rule])
+
+    def _bounded(self, rule: int, estimand: Estimand, value: float) -> Estimate:
+        """The interval of a mean of numbers with bounds: scores, differences, or skill with one number of classes."""
+        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+        if not math.isfinite(high - low):
+            return Estimate(value, reason="scores without bounds have no bounded interval: use t, or a bounded rule")
+        if not isinstance(estimand, Ratio) or any(estimand.below[:2]) or (estimand.below[3] and not self._one_empty):
+            return Estimate(value, reason="a ratio of means has no bounded interval: use t")
+        units = self.unit_sums(rule)
+        there = estimand.weights(units) > 0
+        above, below = (part[there] for part in estimand.parts(units))
+        clustered = self.matrix is not None and self.matrix.units is not None
+        if clustered or np.ptp(below) > _ROUNDING * float(below.max()):
+            return Estimate(value, reason="bounded intervals are for independent cases of equal weight: use t")
+        known = estimand.above[3] * float(below[0])  # the score of the empty list
+        ends = [sorted((factor * low, factor * high)) for factor in estimand.above[:2]]
+        least, most = (sum(end[side] for end in ends) + known for side in (0, 1))
+        scale = float(below[0])
+        rng = np.random.default_rng(self.seed)
+        first, last, p = bounded_interval(above / scale, least / scale, most / scale, self.level, rng)
+        return Estimate(value, min(first, value), max(last, value), p=p)
 
     @property
     def _unit(self) -> str:
@@ -389,6 +579,18 @@ class _Totals:
         """Weighted scores of the empty list, on the cases of a."""
         return self.tally.sums["empty"][a, self.rule]
 
+    def weighted(self, a: int, b: int, cases: int) -> tuple[float, float] | None:
+        """The factor of a variance and the degrees of freedom, where weights are not equal."""
+        if "w3" not in self.tally.sums:
+            return None
+        total, squares = self.w(a, b), self.tally.sums["ww"][self.rule, a, b]
+        if cases * squares * UNIT == total * total:
+            return None
+        s3, s4, s5 = (
+            self.tally.sums[f"w{power}"][self.rule, a, b] * UNIT ** (power - 1) / total**power for power in (3, 4, 5)
+        )
+        return of_weights((squares * UNIT / total**2, s3, s4, s5))
+
     def statistics(self, a: int, b: int) -> Sequence[Sequence[int]]:
         """The sums of products of (score of a, score of b, weight) over the cases of both."""
         xx, xy, wx, ww = (self.tally.sums[name][self.rule] for name in ("xx", "xy", "wx", "ww"))
@@ -397,6 +599,12 @@ class _Totals:
             (xy[a, b], xx[b, a], wx[b, a]),
             (wx[a, b], wx[b, a], ww[a, b]),
         )
+
+
+def _between(parts: Floats, there: Bools) -> tuple[Floats, Bools]:
+    """Contributions from the first to the last time point that is there: what lies between keeps its place."""
+    first, last = np.flatnonzero(there)[[0, -1]]
+    return parts[first : last + 1], there[first : last + 1]
 
 
 def _zeros(n: int) -> int:
@@ -408,14 +616,14 @@ def _zeros(n: int) -> int:
     return (n & -n).bit_length() - 1 if n else 0
 
 
-def _moved(mean: Estimate, factor: float, freedom: float) -> Estimate:
+def _moved(mean: Estimate, factor: float) -> Estimate:
     """The estimate of 1 + factor * x from that of x."""
     value = 1.0 + factor * mean.value
-    if mean.low is None or mean.high is None or mean.error is None:
+    if mean.low is None or mean.high is None or mean.error is None or mean.freedom is None:
         return Estimate(value, reason=mean.reason)
     low, high = sorted((1.0 + factor * mean.low, 1.0 + factor * mean.high))
     error = abs(factor) * mean.error
-    return Estimate(value, low, high, "", error, two_sided(value, error, freedom), freedom)
+    return Estimate(value, low, high, "", error, two_sided(value, error, mean.freedom), mean.freedom)
 
 
 def _within(found: Estimate, low: float, high: float) -> Estimate:

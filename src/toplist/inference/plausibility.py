@@ -227,7 +227,7 @@ def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[B
 def beaten_leader(results: Comparison) -> list[BoardWarning]:
     """Models that are significantly better than the leader where both have a case."""
     leader = results.overall.rows[0].name
-    own = [v for v in verdicts(results, results.rules[0]) if leader in (v.pair.a, v.pair.b) and v.sure]
+    own = [v for v in verdicts(results, results.rules[0]) if leader in (v.pair.a, v.pair.b) and v.significant]
     better = [v.better for v in own if v.better not in (None, leader)]
     sentence = "the first leads the table, but is significantly worse than the second on the cases that both have."
     return [BoardWarning("leader beaten", sentence, (leader, str(name))) for name in better]

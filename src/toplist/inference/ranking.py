@@ -1,17 +1,23 @@
-"""Rank models by mean score, over all cases and in groups; compare every two of them, adjusted by Holm's method."""
+"""Rank models by mean score, over all cases and in groups; compare every two of them, adjusted by Holm's method.
+
+One rule of significance for every star, sentence and figure: `significant`, over all tested pairs under a rule.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.intervals import Intervals, quantile
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, Pair, RuleScore
+from toplist.inference.intervals import NO_CASES, Intervals, quantile, same_scores
+from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
 from toplist.scoring.case_scores import metrics_for
+
+_RESAMPLED = ("bootstrap", "wild")  # methods whose intervals end at a draw
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
@@ -32,80 +38,33 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
     return out
 
 
-POWER = 0.8
+def significant(difference: Estimate, adjusted_p: float | None, level: float) -> bool:
+    """The one rule of significance: there is a difference, and its adjusted p is at most one minus the level."""
+    return adjusted_p is not None and adjusted_p <= 1 - level and difference.value != 0
 
 
-def pairs(
-    tally: Aggregates, terms: ComparisonSpec, inference: Intervals, order: Sequence[str], level: float
-) -> tuple[Pair, ...]:
-    """All pairs under every rule; the one that stands higher in the order comes first."""
-    out: list[Pair] = []
-    for r, rule in enumerate(terms.rules):
-        found = []
-        for one, other in combinations(order, 2):
-            a, b = terms.names.index(one), terms.names.index(other)
-            cases = int(tally.sums["cases"][a, b])
-            difference = inference.difference(r, a, b)
-            extra = extra_units(difference, inference.units(r, a, b), level)
-            found.append((one, other, cases, difference, extra))
-        adjusted = holm([difference.p for *_, difference, _ in found])
-        out += [
-            Pair(rule, one, other, cases, difference, p, extra)
-            for (one, other, cases, difference, extra), p in zip(found, adjusted, strict=True)
-        ]
-    return tuple(out)
-
-
-def extra_units(difference: Estimate, units: int, level: float, *, power: float = POWER) -> int | None:
-    """How many units more would exclude zero with this power, if difference and spread stay as they are.
-
-    A difference d with the standard error s after n units needs N = n (s / d)^2 (t_(1 - alpha / 2) + t_power)^2 of
-    them, with Student's quantiles at N - 1. The two are looked at alone: among many pairs it takes more.
-    0 where the interval excludes zero already; None where there is no difference, or no spread is known.
-
-    >>> extra_units(Estimate(0.1, -0.1, 0.3, error=0.1), 100, 0.95)
-    687
-    """
-    d, s = difference.value, difference.error
-    if difference.low is None or difference.high is None or s is None:
-        return None
-    if difference.low > 0 or difference.high < 0:
-        return 0
-    if d == 0 or not math.isfinite(s / d):
-        return None
-    per_unit = abs(d) / (s * math.sqrt(units))  # the difference in standard deviations of a unit
-    normal = (quantile(0.5 + level / 2) + quantile(power)) / per_unit
-    if not math.isfinite(normal * normal):
-        return None
-    needed = max(2, math.ceil(normal * normal))
-    while per_unit * math.sqrt(needed) < quantile(0.5 + level / 2, needed - 1) + quantile(power, needed - 1):
-        needed += 1  # Student's quantiles are a little larger: a few steps
-    return max(1, needed - units)
-
-
-Kind = Literal["sure", "unsure", "infinite", "untested"]
+Kind = Literal["significant", "not significant", "infinite", "untested"]
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseVerdict:
     """A pair, and what may be said of it.
 
-    It is sure exactly where there is a difference and the adjusted p is at most one minus the level; infinite where a
-    mean is, which no test can weigh; untested where there is no p for another reason.
+    Infinite where a mean is, which no test can weigh; untested where there is no p for another reason.
     """
 
     pair: Pair
     kind: Kind
 
     @property
-    def sure(self) -> bool:
+    def significant(self) -> bool:
         """Whether the two are significantly different."""
-        return self.kind == "sure"
+        return self.kind == "significant"
 
     @property
     def tested(self) -> bool:
         """Whether there is a p value."""
-        return self.kind in ("sure", "unsure")
+        return self.kind in ("significant", "not significant")
 
     @property
     def better(self) -> str | None:
@@ -119,27 +78,96 @@ class PairwiseVerdict:
         better = self.better
         return None if better is None else self.pair.b if better == self.pair.a else self.pair.a
 
+    @property
+    def behind(self) -> str | None:
+        """Who is significantly worse, or alone has infinite scores on the cases of both; None where neither is."""
+        return self.worse if self.significant or math.isinf(self.pair.difference.value) else None
+
 
 def verdicts(results: Comparison, rule: str) -> list[PairwiseVerdict]:
-    """Every pair under one rule, in the order of the table."""
+    """Every pair under one rule over all cases, in the order of the table."""
     order = {row.name: i for i, row in enumerate(results.overall.rows)}
     last = len(order)
     own = sorted(
         (pair for pair in results.pairs if pair.rule == rule),
         key=lambda pair: (order.get(pair.a, last), order.get(pair.b, last)),
     )
-    return [judge(pair, results) for pair in own]
+    return [judge(pair, results.level) for pair in own]
 
 
-def judge(pair: Pair, results: Comparison) -> PairwiseVerdict:
-    """The verdict on one pair."""
+def judge(pair: Pair, level: float) -> PairwiseVerdict:
+    """The verdict on one pair, over all cases or in a group."""
     if pair.adjusted_p is not None and not math.isnan(pair.adjusted_p):
-        return PairwiseVerdict(
-            pair, "sure" if pair.adjusted_p <= 1 - results.level and pair.difference.value else "unsure"
-        )
-    rows = [row for row in results.overall.rows if row.name in (pair.a, pair.b)]
-    infinite = math.isinf(pair.difference.value) or any(row.scores[pair.rule].infinite for row in rows)
+        found = significant(pair.difference, pair.adjusted_p, level)
+        return PairwiseVerdict(pair, "significant" if found else "not significant")
+    infinite = not math.isfinite(pair.difference.value) and pair.difference.reason != NO_CASES
     return PairwiseVerdict(pair, "infinite" if infinite else "untested")
+
+
+def confidence_set(results: Comparison, rule: str | None = None, level: float | None = None) -> ConfidenceSet:
+    """The ranked models that no other one is significantly better than, by Holm's method over all pairs.
+
+    The best one is left out only where a pair is significant in the wrong direction. A pair without a test leaves
+    nobody out; a model with infinite scores is out where another one has none on the cases of both.
+    """
+    chosen, own = results.rules[0] if rule is None else rule, results.level if level is None else level
+    names = [row.name for row in results.overall.rows if row.rank is not None and row.cases]
+    found = [v for v in verdicts(results, chosen) if v.pair.a in names and v.pair.b in names]
+    found = [judge(v.pair, own) for v in found]
+    tested = [v.pair for v in found if v.tested]
+    infinite = dict.fromkeys(v.worse for v in found if v.kind == "infinite" and v.worse is not None)
+    if not tested and not infinite:
+        why = next((v.pair.difference.reason for v in found if v.pair.difference.reason), "there is no p value")
+        return ConfidenceSet(chosen, own, (), {}, 0, "", why if found else "there is one model only")
+    p = dict.fromkeys(names, 1.0) | {name: 0.0 for name in infinite if name is not None}
+    for v in found:
+        if v.tested and v.worse is not None and v.pair.adjusted_p is not None:
+            p[v.worse] = min(p[v.worse], v.pair.adjusted_p)
+    apart = sum(not v.tested and v.pair.difference.value != 0 and v.worse not in infinite for v in found)
+    reasons = [
+        *([f"out for infinite scores: {', '.join(map(str, infinite))}"] if infinite else []),
+        *([f"pairs that cannot be tested, and leave nobody out: {apart:,} of {len(found):,}"] if apart else []),
+    ]
+    return ConfidenceSet(
+        chosen,
+        own,
+        tuple(name for name in names if p[name] > 1 - own),
+        p,
+        min((pair.cases for pair in tested), default=0),
+        f"models that no other one is significantly better than, by Holm's method over {len(tested):,} tested pair"
+        f"{'' if len(tested) == 1 else 's'}, with the standard errors of the intervals",
+        "; ".join(reasons),
+    )
+
+
+POWER = 0.8
+
+
+def extra_units(difference: Estimate, units: int, level: float, *, power: float = POWER) -> int | None:
+    """How many units more would exclude zero with this power, if the true difference and spread are the observed ones.
+
+    A difference d with the standard error s after n units needs N = n (s / d)^2 (t_(1 - alpha / 2) + t_power)^2 of
+    them, with Student's quantiles at N - 1. None where there is no difference or no spread, and where degrees of
+    freedom are not one less than the units: what they would be with more units is not known then.
+
+    >>> extra_units(Estimate(0.1, -0.1, 0.3, error=0.1, freedom=99), 100, 0.95)
+    687
+    """
+    d, s = difference.value, difference.error
+    if difference.low is None or difference.high is None or s is None or difference.freedom is None:
+        return None
+    if d == 0 or s == 0 or not math.isfinite(s / d):
+        return None
+    if not math.isclose(difference.freedom, units - 1, rel_tol=1e-6):
+        return None
+    per_unit = abs(d) / (s * math.sqrt(units))  # the difference in standard deviations of a unit
+    normal = (quantile(0.5 + level / 2) + quantile(power)) / per_unit
+    if not math.isfinite(normal * normal):
+        return None
+    needed = max(2, math.ceil(normal * normal))
+    while per_unit * math.sqrt(needed) < quantile(0.5 + level / 2, needed - 1) + quantile(power, needed - 1):
+        needed += 1  # Student's quantiles are a little larger: a few steps
+    return max(1, needed - units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +182,9 @@ class ComparisonSpec:
     unranked: frozenset[int] = frozenset()  # models with too few cases: below the others, without a rank
 
 
+Part = tuple[str | None, Aggregates, Intervals]  # a group (None: all cases), its sums and its intervals
+
+
 def sections(
     tallies: Mapping[Hashable, Aggregates],
     terms: ComparisonSpec,
@@ -161,13 +192,12 @@ def sections(
 ) -> tuple[Group, tuple[Group, ...]]:
     """The standings over all cases, and over each group of them, in the order of the groups' names.
 
-    `inference` gives the intervals of a group, or of all cases (None).
+    `inference` gives the intervals of a group, or of all cases (None). The pairs of all groups are one family.
     """
     whole = overall(tallies)
-    first = section(None, whole, terms, inference(None, whole))
-    if list(tallies) == [None]:
-        return first, ()
-    return first, tuple(section(str(k), tallies[k], terms, inference(k, tallies[k])) for k in _in_order(tallies))
+    (first,) = ranked([(None, whole, inference(None, whole))], terms)
+    keys = [] if list(tallies) == [None] else _in_order(tallies)
+    return first, tuple(ranked([(str(k), tallies[k], inference(k, tallies[k])) for k in keys], terms))
 
 
 def _in_order(groups: Iterable[Hashable]) -> list[Hashable]:
@@ -179,49 +209,152 @@ def _in_order(groups: Iterable[Hashable]) -> list[Hashable]:
         return sorted(names, key=str)
 
 
-def section(group: str | None, tally: Aggregates, terms: ComparisonSpec, inference: Intervals) -> Group:
-    """The standings of one tally, best first."""
-    everyone = range(len(terms.names))
-    rules = range(len(terms.rules))
-    relative = [
-        [_relative(tally, r, a, inference, terms.unranked) if terms.pairwise else None for a in everyone] for r in rules
+def ranked(parts: Sequence[Part], terms: ComparisonSpec) -> list[Group]:
+    """The standings of each part, best first; under each rule, Holm's method goes over the pairs of all parts."""
+    relative = [_relatives(tally, terms, intervals) for _, tally, intervals in parts]
+    orders = [_ordered(part, terms, own[0]) for part, own in zip(parts, relative, strict=True)]
+    found: list[list[Pair]] = [[] for _ in parts]
+    for r in range(len(terms.rules)):
+        alone = [
+            (at, a, b, intervals.difference(r, a, b))
+            for at, (_, _, intervals) in enumerate(parts)
+            for (a, _), (b, _) in combinations(orders[at], 2)
+        ]
+        adjusted = holm([difference.p for *_, difference in alone])
+        tested = sum(p is not None for p in adjusted)
+        for (at, a, b, difference), p in zip(alone, adjusted, strict=True):
+            found[at].append(_pair(parts[at], terms, (r, a, b), difference, p, tested))
+    return [
+        _group(part, terms, order, own, tuple(pairs))
+        for part, order, own, pairs in zip(parts, orders, relative, found, strict=True)
     ]
-    means = [inference.mean(0, a) for a in everyone]
+
+
+def _pair(
+    part: Part, terms: ComparisonSpec, which: tuple[int, int, int], difference: Estimate, p: float | None, tested: int
+) -> Pair:
+    """A pair whose p is adjusted, with the interval that holds for all tested pairs at once."""
+    (r, a, b), (_, tally, intervals) = which, part
+    level = 1 - (1 - intervals.level) / max(1, tested)
+    marked = significant(difference, p, intervals.level)
+    return Pair(
+        terms.rules[r],
+        terms.names[a],
+        terms.names[b],
+        int(tally.sums["cases"][a, b]),
+        difference,
+        p,
+        0 if marked else extra_units(difference, intervals.units(r, a, b), level),
+        _agreeing(_wide(intervals, which, difference, level), marked=marked),
+    )
+
+
+def _wide(intervals: Intervals, which: tuple[int, int, int], difference: Estimate, level: float) -> Estimate:
+    """The interval at the level of Bonferroni's method, where there is one."""
+    if difference.low is None or level == intervals.level:
+        return difference
+    if intervals.method in _RESAMPLED and (1 - level) / 2 * (intervals.draws + 1) < 1:
+        many = f"{intervals.draws:,} resamples are too few for an interval that holds for so many pairs at once"
+        return replace(difference, low=None, high=None, reason=many)
+    return intervals.difference(*which, level)
+
+
+def _agreeing(found: Estimate, *, marked: bool) -> Estimate:
+    """The interval without zero where the difference is significant, and with it where it is not.
+
+    Holm's method may reject where Bonferroni's interval contains zero: it ends at zero there, which is not in it
+    (Strassburger and Bretz 2008, Guilbaud 2008).
+    """
+    if found.low is None or found.high is None:
+        return found
+    if not marked:
+        return replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0))
+    if found.value > 0:
+        return replace(found, low=max(found.low, 0.0))
+    return replace(found, high=min(found.high, 0.0))
+
+
+def _flipped(found: Estimate) -> Estimate:
+    """The same difference the other way round."""
+    low, high = (None if x is None else 0.0 - x for x in (found.high, found.low))
+    return replace(found, value=0.0 - found.value, low=low, high=high)
+
+
+def _relatives(tally: Aggregates, terms: ComparisonSpec, intervals: Intervals) -> list[list[Estimate | None]]:
+    """The relative score of each model, by rule."""
+    everyone = range(len(terms.names))
+    return [
+        [_relative(tally, r, a, intervals, terms.unranked) if terms.pairwise else None for a in everyone]
+        for r in range(len(terms.rules))
+    ]
+
+
+def _ordered(part: Part, terms: ComparisonSpec, relative: Sequence[Estimate | None]) -> list[tuple[int, int | None]]:
+    """The models from best to worst, with their ranks: those with the same score share one."""
+    _, tally, intervals = part
+    cases = tally.sums["cases"]
 
     def place(a: int) -> tuple[float, ...]:
         if not tally.sums["weight"][a]:
             return (math.inf,)
-        mean = means[a].value
-        ratio = relative[0][a]
+        mean, ratio = intervals.mean(0, a).value, relative[a]
         lead = (math.inf if ratio is None else ratio.value) if terms.pairwise else 0.0
         finite = mean if math.isfinite(mean) else _finite(tally, 0, a)
         return (float(tally.sums["infinite"][0, a, a]), lead, math.inf if math.isnan(finite) else finite)
 
-    order = sorted(everyone, key=lambda a: (a in terms.unranked, place(a)))
-    leader = order[0]
+    def tied(a: int, b: int) -> bool:
+        alike = cases[a, a] == cases[b, b] == cases[a, b] and same_scores(tally, 0, a, b)
+        return alike or places[a] == places[b]
+
+    places = [place(a) for a in range(len(terms.names))]
+    found: list[tuple[int, int | None]] = []
+    for at, a in enumerate(sorted(range(len(places)), key=lambda a: (a in terms.unranked, places[a])), 1):
+        before = found[-1] if found else None
+        rank = before[1] if before is not None and before[1] is not None and tied(before[0], a) else at
+        found.append((a, None if a in terms.unranked else rank))
+    return found
+
+
+def _group(
+    part: Part,
+    terms: ComparisonSpec,
+    order: Sequence[tuple[int, int | None]],
+    relative: Sequence[Sequence[Estimate | None]],
+    pairs: tuple[Pair, ...],
+) -> Group:
+    group, tally, intervals = part
+    leader = terms.names[order[0][0]]
+    to_leader = {(pair.rule, pair.b): pair for pair in pairs if pair.a == leader}
     rows = tuple(
-        _model_row(
-            tally,
-            terms,
-            inference,
-            a,
-            None if a in terms.unranked else rank,
-            leader,
-            [ratios[a] for ratios in relative],
-        )
-        for rank, a in enumerate(order, 1)
+        _model_row(tally, terms, intervals, a, rank, [ratios[a] for ratios in relative], to_leader) for a, rank in order
     )
-    return Group(group, tally.cases, rows)
+    behind = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
+    return Group(group, tally.cases, with_rank_intervals(rows, behind), pairs)
+
+
+def with_rank_intervals(rows: tuple[ModelRow, ...], verdicts: Sequence[PairwiseVerdict]) -> tuple[ModelRow, ...]:
+    """One plus the number that is significantly better, and how many there are less those that are worse.
+
+    All true ranks lie in their intervals where no pair is significant in the wrong direction (Mogstad, Romano, Shaikh
+    and Wilhelm 2024). Models without a rank do not count.
+    """
+    names = {row.name for row in rows if row.rank is not None}
+    pairs = [(v.better, v.behind) for v in verdicts if v.behind in names and v.better in names]
+    better, worse = Counter(behind for _, behind in pairs), Counter(better for better, _ in pairs)
+    return tuple(
+        replace(row, rank_interval=(1 + better[row.name], len(names) - worse[row.name])) if row.name in names else row
+        for row in rows
+    )
 
 
 def _model_row(
     tally: Aggregates,
     terms: ComparisonSpec,
-    inference: Intervals,
+    intervals: Intervals,
     a: int,
     rank: int | None,
-    leader: int,
     relative: Sequence[Estimate | None],
+    to_leader: Mapping[tuple[str, str], Pair],
 ) -> ModelRow:
     s = tally.sums
     cases, weight = s["cases"][a, a], s["weight"][a]
@@ -236,7 +369,8 @@ def _model_row(
         missing=tally.cases - cases,
         invalid=s["invalid_cases"][a],
         scores={
-            rule: _rule_score(tally, terms, inference, r, a, leader, relative[r]) for r, rule in enumerate(terms.rules)
+            rule: _rule_score(tally, terms, intervals, r, a, relative[r], to_leader.get((rule, terms.names[a])))
+            for r, rule in enumerate(terms.rules)
         },
         metrics={metric.name: Estimate(share(s[metric.name][a])) for metric in metrics_for(terms.ks)},
     )
@@ -245,25 +379,27 @@ def _model_row(
 def _rule_score(
     tally: Aggregates,
     terms: ComparisonSpec,
-    inference: Intervals,
+    intervals: Intervals,
     r: int,
     a: int,
-    leader: int,
     relative: Estimate | None,
+    to_leader: Pair | None,
 ) -> RuleScore:
     s = tally.sums
     infinite, weight = s["infinite"][r, a, a], s["weight"][a]
     plain = math.inf if s["unpenalised_infinite"][a, r] else s["unpenalised"][a, r] / weight if weight else math.nan
     return RuleScore(
         rule=terms.rules[r],
-        mean=inference.mean(r, a),
+        mean=intervals.mean(r, a),
         unpenalised=plain,
         infinite=infinite,
         finite=_finite(tally, r, a),
-        skill=inference.skill(r, a),
-        baseline_skill=None if terms.baseline is None else inference.baseline_skill(r, a, terms.baseline),
-        difference=None if a == leader else inference.difference(r, a, leader),
+        skill=intervals.skill(r, a),
+        baseline_skill=None if terms.baseline is None else intervals.baseline_skill(r, a, terms.baseline),
+        difference=None if to_leader is None else _flipped(to_leader.simultaneous),
         relative=relative,
+        adjusted=intervals.adjusted(r, a) if terms.pairwise else None,
+        adjusted_p=None if to_leader is None else to_leader.adjusted_p,
     )
 
 

@@ -5,7 +5,6 @@ The text beside a type is the description of the field in the JSON schema (`topl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -59,6 +58,11 @@ class RuleScore:
         "The geometric mean of the ratios of mean scores to all models, itself included, on the cases of both, where "
         "missing is pairwise; below 1 is better.",
     ]
+    adjusted: Annotated[
+        Estimate | None,
+        "The mean score over all cases by two-way fixed effects (score = model + case), where missing is pairwise: it "
+        "assumes that models differ by the same amount on every case.",
+    ] = None
     adjusted_p: Annotated[
         float | None,
         "p of the difference by Holm's method over all tested pairs under the rule (over all groups, in a group); null "
@@ -117,73 +121,84 @@ class Pair:
     adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
     extra_units: Annotated[
         int | None,
-        "Extra units (cases, clusters, time points) that would separate the two 4 times in 5 if difference and "
-        "spread stay as they are: 0 where they are separated; null where it cannot be said.",
+        "Extra units (cases, clusters) with which the interval for all pairs at once would exclude zero 4 times in 5, "
+        "if the true difference and spread are the observed ones: 0 where the difference is significant; null where "
+        "it cannot be said.",
     ]
     simultaneous: Annotated[
-        Estimate, "The difference with an interval that holds for all tested pairs under this rule at once."
-    ] = Estimate(math.nan)
+        Estimate,
+        "The difference with an interval that holds for all tested pairs under this rule at once (Bonferroni). Where "
+        "the difference is significant by Holm's method although that interval contains zero, it ends at zero.",
+    ]
     lead: Annotated[
         float | None,
         "The sum of the weighted differences in units of the largest loss that one more case could bring to the model "
-        "that leads: below 1, a single case could reverse the order. Null where there is no difference or no such "
-        "bound.",
+        "that leads: below 1, a single case could reverse the order. From 10 on it may be larger than given here. Null "
+        "where there is no significant difference under the first rule, or it was not computed.",
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceSet:
-    """The models among which the best one is, at a level of confidence (Hansen, Lunde and Nason 2011)."""
+    """The models that no other one is significantly better than: the best one is left out at most so often."""
 
     rule: Annotated[str, "The scoring rule."]
     level: Annotated[float, "The level of confidence."]
     members: Annotated[tuple[str, ...], "The models in it, best first."]
-    p: Annotated[Mapping[str, float], "Of each model: it is a member where p is above one minus the level."]
-    cases: Annotated[int, "Cases that all models have."]
-    method: Annotated[str, "How cases were drawn, and what that assumes."]
-    seed: Annotated[int | None, "Of the draws; null where nothing was drawn."] = None
-    reason: Annotated[str, "Why some or all have no p value of their own; empty where all have."] = ""
+    p: Annotated[
+        Mapping[str, float],
+        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none, "
+        "0 where infinite scores decide. It is a member where p is above one minus the level.",
+    ]
+    cases: Annotated[int, "Cases of the tested pair that has the fewest."]
+    method: Annotated[str, "How it was made."]
+    reason: Annotated[str, "Why there is no set, or which models or pairs were not tested; empty where all were."] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialPath:
-    """Two models looked at after every case: what may be said at any time, however often one looks.
+    """Two models looked at after every step: what may be said at any time, however often one looks.
 
-    The columns have one entry for each number of cases in `at`, which ends with all of them and skips some where
-    there are many.
+    A step is a case, a time point or a cluster. The columns have one entry for each number of steps in `at`, which ends
+    with all of them and skips some where there are many.
     """
 
     rule: Annotated[str, "The scoring rule."]
     candidate: Annotated[str, "The model that is looked at."]
     baseline: Annotated[str, "The one that it is compared with."]
-    level: Annotated[float, "The level of confidence, at all times at once."]
+    level: Annotated[float, "The level of confidence, at all times at once, and of all candidates together."]
     cases: Annotated[int, "All cases."]
-    at: Annotated[tuple[int, ...], "Numbers of cases, or time points, at which the path is given; the last is all."]
+    at: Annotated[tuple[int, ...], "Numbers of steps after which the path is given; the last is all."]
     mean: Annotated[
         tuple[float, ...],
-        "Mean difference so far, candidate minus baseline: below zero, the candidate is better; a case where both are "
-        "infinite counts nothing.",
+        "Mean difference over the cases so far, candidate minus baseline: below zero, the candidate is better; a case "
+        "where both are infinite counts nothing.",
     ]
-    low: Annotated[tuple[float, ...], "Where the confidence sequence begins; empty where there is none."]
-    high: Annotated[tuple[float, ...], "Where it ends."]
+    low: Annotated[
+        tuple[float, ...],
+        "Lower ends of the confidence sequence for the mean over the cases so far of the expected differences, each "
+        "given the past; infinite (null in JSON) where there is none, empty where there is no sequence at all.",
+    ]
+    high: Annotated[tuple[float, ...], "Upper ends."]
     log_evidence_better: Annotated[
         tuple[float, ...], "Log of the e-value against: the candidate was never better in expectation."
     ] = field(metadata=SPELLED)
     log_evidence_worse: Annotated[
         tuple[float, ...], "Log of the e-value against: the candidate was never worse in expectation."
     ] = field(metadata=SPELLED)
-    separated: Annotated[int | None, "After how many cases the sequence first excluded zero."]
+    separated: Annotated[int | None, "After how many steps the sequence first excluded zero."]
     shown_better: Annotated[
-        int | None, "After how many cases the first e-value first reached one over one minus the level."
+        int | None, "After how many steps the first e-value first reached the candidates over one minus the level."
     ]
     shown_worse: Annotated[int | None, "The same for the second."]
     method: Annotated[str, "How it was made, and what that assumes."]
-    reason: Annotated[str, "Why there is no sequence, or where no bet was possible; empty where all is well."] = ""
+    reason: Annotated[str, "Where there is no sequence, or no bet was possible; empty where all is well."] = ""
     unit: Annotated[
         str,
-        "What the path is looked at after, and what its numbers count: a time point is all cases with one value of the "
-        "time, with the mean of their differences.",
+        "What a step is: a case, a time point (all cases with one value of the time) or a cluster, with the sum of its "
+        "differences.",
     ] = "case"
+    candidates: Annotated[int, "Number of candidates that share the level."] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +237,25 @@ class BoardWarning:
     kind: Annotated[
         str,
         "What is doubtful: never listed, perfect, worse than uniform, below chance, same scores, leader beaten, leader "
-        "with few cases or little mass.",
+        "with few cases, little mass, rare losses, few clusters, few time points, dominant weights, skewed "
+        "differences, strong autocorrelation, seasonal or ignored dependence.",
     ]
     sentence: Annotated[str, "It in words, to be read after the names of the models."]
     models: Annotated[tuple[str, ...], "Whom it is about, in the order of the table."]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something that was measured about what the intervals rest on."""
+
+    kind: Annotated[str, "What was measured: skewness, autocorrelation or dependence."]
+    what: Annotated[str, "Of what: two models, or a column of the truth."]
+    value: Annotated[
+        float,
+        "The skewness of the differences; their first autocorrelation; or the standard error by that column in units "
+        "of the one in use.",
+    ]
+    sentence: Annotated[str, "It in words."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,16 +288,20 @@ class Comparison:
     overall: Annotated[Group, "The models over all cases."]
     groups: Annotated[tuple[Group, ...], "The models over each group of cases."] = ()
     pairs: Annotated[tuple[Pair, ...], "Every two models under every rule, over all cases."] = ()
-    confidence_set: Annotated[ConfidenceSet | None, "The model confidence set, where it was asked for."] = None
+    confidence_set: Annotated[ConfidenceSet | None, "The confidence set of the best under the first rule."] = None
     paths: Annotated[tuple[SequentialPath, ...], "Anytime-valid paths, where they were asked for."] = ()
     seed: Annotated[int | None, "Of what was drawn for the intervals; null where nothing was."] = None
     weight: Annotated[str | None, "What the weights are, empty if they have no name; null if there are none."] = None
-    unit: Annotated[str, "What is taken as independent, or follows in time: case, cluster or time point."] = "case"
+    unit: Annotated[
+        str,
+        "What is taken as independent, or follows in time: case, cluster or time point; time point where there are "
+        "clusters too.",
+    ] = "case"
     units: Annotated[int, "How many units there are."] = 0
     effective_units: Annotated[
         float | None,
         "What the units count like: the degrees of freedom plus one of the difference of the first two models, or of "
-        "the mean if there is one model; their number for cases of equal weight. Null where it is not known.",
+        "the mean if there is one model; their number for cases of equal weight. Null for time points.",
     ] = None
     truth_reading: Annotated[
         str,
@@ -278,6 +312,9 @@ class Comparison:
     ] = field(default_factory=dict)
     warnings: Annotated[tuple[BoardWarning, ...], "Why the board may not be right: read these first."] = ()
     min_cases: Annotated[int | None, "Models with fewer compared cases are not ranked; null where all are."] = None
+    diagnostics: Annotated[
+        tuple[Diagnostic, ...], "What was measured about skewness and dependence of the leader's differences."
+    ] = ()
 
 
 KINDS = ("empty list", "hard label", "top list", "distribution")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ class ScoreMatrix:
     """The scores of all models under all rules, in the order of the truth.
 
     A unit is what may be taken as a whole: a case, a cluster, or all cases of one time point. Where `ordered`, the
-    codes of units rise with time.
+    codes of units rise with time; there may be clusters across time points then.
     """
 
     scores: Floats  # (cases, rules, models); NaN where a model lacks the case
@@ -31,6 +31,7 @@ class ScoreMatrix:
     ordered: bool = False
     groups: Codes | None = None
     keys: tuple[Any, ...] = ()  # of the groups
+    clusters: Codes | None = None  # beside units in time: what else makes cases depend on each other
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -55,8 +56,12 @@ class ScoreMatrix:
         """Some of the cases, in this order."""
         empty = self.empty if len(self.empty) == 1 else self.empty[at]
         weights = None if self.weights is None else self.weights[at]
-        units = None if self.units is None else self.units[at]
-        return ScoreMatrix(self.scores[at], empty, weights, units, self.ordered)
+        units, clusters = (None if codes is None else codes[at] for codes in (self.units, self.clusters))
+        return ScoreMatrix(self.scores[at], empty, weights, units, self.ordered, clusters=clusters)
+
+    def by_cluster(self) -> ScoreMatrix:
+        """The same with clusters as the units, whatever the time."""
+        return replace(self, units=self.clusters, ordered=False, clusters=None)
 
     def totals(self, rule: int) -> UnitSums:
         """What the cases of each unit add up to, under one rule.

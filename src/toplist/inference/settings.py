@@ -8,14 +8,16 @@ from typing import Any, Literal, get_args
 from toplist._text import argument, did_you_mean
 from toplist.errors import TopListError
 
-IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap"]
-Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap"]
+IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
+Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
 METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
 TIMED: tuple[IntervalMethod, ...] = ("ewc", "hac")  # which take cases as they follow each other
+DRAWN: tuple[IntervalMethod, ...] = ("bootstrap", "wild", "bounded")  # which need a seed, and independent units
 DRAWS = 1999  # of a bootstrap
 _ALIASES = {"cosine": "ewc"}
 _MANY = 1000  # time points; with fewer, lags do not catch all dependence
-_FEW = " (of so few they tend to be too short; ewc ones hold better)"
+_SHORT = " (of so few they tend to be too short; ewc ones hold better)"
+_SEEN = " and that no rare large loss is missing from the sample"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +26,17 @@ class Inference:
 
     Parameters
     ----------
-    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap"}, default "auto"
+    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"}, default "auto"
         "auto" follows from what the truth says: "t" for independent cases or clusters; for cases in time "ewc", a
-        Diebold-Mariano test with an equally weighted cosine variance, or "hac" with a horizon above one.
+        Diebold-Mariano test with an equally weighted cosine variance, to which that of clusters is added where there
+        are both.
+        Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, and "wild" a wild bootstrap,
+        for few clusters of unequal size. "bounded" holds for every distribution of independent cases under a rule
+        with bounds, at the price of wider intervals.
     level : float, default 0.95
         The confidence level.
     horizon : int, default 1
-        How many time points lie between a prediction and its outcome; of "hac" only.
+        How many time points lie between a prediction and its outcome; of "ewc" and "hac" only.
     seed : int, default 0
         Of what is drawn.
 
@@ -48,7 +54,8 @@ class Inference:
     method: Method = field(
         default="auto",
         metadata={
-            "help": "t, normal, hac or ewc (for cases in time), bootstrap; auto follows from what the truth says."
+            "help": "t, normal, ewc or hac (for cases in time), bootstrap, wild (for few clusters), bounded (for any "
+            "distribution); auto follows from what the truth says."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
@@ -77,16 +84,28 @@ class Inference:
         >>> Inference().settings(None, "day").method
         'ewc'
         """
-        usual: IntervalMethod = "t" if time is None else "ewc" if self.horizon == 1 else "hac"
-        method = usual if self.method == "auto" else self.method
-        if cluster is not None and (time is not None or method in TIMED):
-            raise TopListError("cluster and time do not go together: name the one by which cases depend on each other.")
-        if self.horizon != 1 and method != "hac":
+        method: IntervalMethod = ("t" if time is None else "ewc") if self.method == "auto" else self.method
+        if method in DRAWN and time is not None:
             raise TopListError(
-                f"a horizon goes with cases in time and {argument('method', 'hac')}: the others need none."
+                f"{argument('method', method)} is not for cases in time: use {argument('method', 'ewc')}, or "
+                f"{argument('time', '')} if cases are independent."
+            )
+        if method == "bounded" and (cluster is not None or weighted):
+            raise TopListError(
+                f"{argument('method', method)} is for independent cases of equal weight: use {argument('method', 't')}."
+            )
+        if method in TIMED and cluster is not None and time is None:
+            raise TopListError(
+                f"{argument('method', method)} takes cases in time: name the time beside the cluster, or pass "
+                f"{argument('cluster', '')} to take all cases of the truth in its order."
             )
         if method in ("t", "normal"):
-            time = None  # the caller takes cases as independent all the same
+            time = None  # the caller takes cases, or clusters, as independent all the same
+        if self.horizon != 1 and method not in TIMED:
+            raise TopListError(
+                f"a horizon goes with cases in time and {argument('method', 'ewc')} or {argument('method', 'hac')}: "
+                "the others need none."
+            )
         return InferenceSettings(method, cluster, time, weighted, self.level, self.horizon, self.seed)
 
     def require_default(self, verb: str, *names: str) -> None:
@@ -137,27 +156,42 @@ class InferenceSettings:
     @property
     def unit(self) -> str:
         """What is independent of the others, or follows them in time."""
-        return "cluster" if self.cluster is not None else "case" if self.time is None else "time point"
+        return "time point" if self.time is not None else "case" if self.cluster is None else "cluster"
 
-    def describe(self, units: int) -> str:
-        """The method, and what it assumes."""
-        many = f"{units:,} {self.unit}s"
-        by = "" if self.cluster is None else f" over {many}{f' by {self.cluster}' if self.cluster else ''}"
-        apart = f"{'cases' if self.cluster is None else 'clusters'} are independent of each other"
-        weights = "weighted " if self.weighted else ""
+    def describe(self, units: int, effective: float | None = None, clusters: int = 0) -> str:
+        """The method, and what it assumes.
+
+        Parameters
+        ----------
+        units : int
+            How many units there are: cases, clusters or time points.
+        effective : float, optional
+            How many units of equal weight they count like.
+        clusters : int, default 0
+            How many clusters there are across the time points.
+        """
+        many, weights = f"{units:,} {self.unit}s", "weighted " if self.weighted else ""
+        named = f" by {self.cluster}" if self.cluster else ""
         if self.method in TIMED:
-            return f"{weights}Diebold-Mariano t intervals over {many} in {self._sequence}, with {self._variance(units)}"
-        if self.method == "bootstrap":
-            drawn = f"({DRAWS:,} draws, seed {self.seed})"
-            if self.ordered:
-                return (
-                    f"stationary bootstrap percentile intervals over {many} in {self._sequence} {drawn}, which assume "
-                    "that dependence fades and does not change over time"
-                )
-            kind = "paired" if self.cluster is None else "cluster"
-            return f"{weights}{kind} bootstrap percentile intervals{by} {drawn}, which assume that {apart}"
+            kind = "Diebold-Mariano" if self.cluster is None else "two-way"
+            over = many if self.cluster is None else f"{clusters:,} clusters{named} and {many}"
+            return f"{weights}{kind} t intervals over {over} in {self._sequence}, with {self._variance(units)}"
+        over = f" over {many}{named}" if self.weighted or self.cluster is not None else ""
+        if over and effective is not None and effective < 0.99 * units:
+            over += f", counting like {_number(effective)}{' of equal weight' if self.cluster is None else ''}"
+        apart = f"{'cases' if self.cluster is None else 'clusters'} are independent of each other{_SEEN}"
+        if self.method == "bounded":
+            return (
+                f"betting intervals for bounded means (cases in random orders, seed {self.seed}), which hold for "
+                "every distribution of scores within the bounds of the rule and assume that cases are independent of "
+                "each other"
+            )
+        if self.method in DRAWN:
+            units_drawn = "paired" if self.cluster is None else "cluster"
+            kind = f"{units_drawn} bootstrap-t" if self.method == "bootstrap" else "wild bootstrap"
+            return f"{weights}{kind} intervals{over} ({DRAWS:,} draws, seed {self.seed}), which assume that {apart}"
         kind = "paired" if self.cluster is None else "cluster-robust"
-        return f"{weights}{kind} {self.method} intervals{by}, which assume that {apart}"
+        return f"{weights}{kind} {self.method} intervals{over}, which assume that {apart}"
 
     @property
     def _sequence(self) -> str:
@@ -166,13 +200,23 @@ class InferenceSettings:
     def _variance(self, units: int) -> str:
         from toplist.inference.long_run_variance import usual_lag, usual_waves  # noqa: PLC0415 - needs numpy
 
+        both = "" if self.cluster is None else "the cluster-robust variance plus "
         if self.method == "ewc":
             return (
-                f"a variance from {usual_waves(units)} cosine waves and as many degrees of freedom, which assume that "
-                "dependence fades and does not change over time"
+                f"{both}a variance from {usual_waves(units, self.horizon)} prewhitened cosine waves, which assume that "
+                f"dependence fades and does not change over time,{_SEEN}"
             )
         return (
-            f"a Bartlett variance over {usual_lag(units, self.horizon)} lags and the Harvey-Leybourne-Newbold factor "
-            f"for a horizon of {self.horizon}, which assume that dependence fades within these lags"
-            f"{_FEW if units < _MANY else ''}"
+            f"{both}a Bartlett variance over {usual_lag(units, self.horizon)} lags and the Harvey-Leybourne-Newbold "
+            f"factor for a horizon of {self.horizon}, which assume that dependence fades within these lags{_SEEN}"
+            f"{_SHORT if units < _MANY else ''}"
         )
+
+
+def _number(count: float) -> str:
+    """With a digit after the point where it matters.
+
+    >>> _number(4.62), _number(35.4), _number(12345.6)
+    ('4.6', '35', '12,346')
+    """
+    return f"{count:.1f}" if count < 10 else f"{count:,.0f}"

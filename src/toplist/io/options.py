@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the command makes its options from these records, and its h
     from toplist.lists.validation import Repairs
 
 TRUTH = "truth"  # the name of the truth among the files
-MISSING = ("error", "common", "pairwise", "reject")  # what may be done about cases that a model lacks
+MISSING = ("error", "common", "pairwise", "uniform", "worst", "baseline")  # for cases that a model lacks
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "layout": get_args(LayoutName),

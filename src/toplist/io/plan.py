@@ -180,8 +180,8 @@ def plan_of(
 ) -> Plan:
     """A plan from files or frames, and columns of the truth.
 
-    `find` may hold "cluster" and "time": columns of the truth with these names are what they say, the first that is
-    there, unless the caller names one, or none (""). Weights, which change more than intervals, are always named.
+    `find` may hold "cluster" and "time": columns of the truth with these names are what they say, unless the caller
+    names one of the two, or ignores it (""). Weights, which change more than intervals, are always named.
     """
     about, separator = request.truth, request.set_separator
     about.require_columns()
@@ -223,14 +223,13 @@ def open_request(request: ReadRequest, space: ClassSpace | None, extra: tuple[st
 
 
 def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[OpenTable, str | None, str | None]:
-    """The truth with the columns by which cases depend on each other: of clusters, or of time."""
+    """The truth with the columns by which cases depend on each other: of clusters, and of time."""
     columns: dict[str, str | None] = {"cluster": about.cluster, "time": about.time}
     if not any(columns.values()):
-        name = next((name for name in find if columns[name] is None and name in truth.layout.ignored), None)
-        if name is not None:
-            columns[name] = name
-            left = tuple(other for other in truth.layout.ignored if other != name)
-            truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, name), ignored=left))
+        found = [name for name in find if columns[name] is None and name in truth.layout.ignored]
+        columns |= {name: name for name in found}
+        left = tuple(other for other in truth.layout.ignored if other not in found)
+        truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, *found), ignored=left))
     return truth, columns["cluster"] or None, columns["time"] or None
 
 

@@ -24,8 +24,9 @@ _PARTS = {  # of estimates, beside their values, in rows
     "baseline_skill": ("low", "high"),
     "difference": ("low", "high", "p", "reason"),
     "relative": ("low", "high"),
+    "adjusted": ("low", "high"),
 }
-_COUNTS = ("rank", "cases", "missing", "invalid", "infinite")
+_COUNTS = ("rank", "rank_low", "rank_high", "cases", "missing", "invalid", "infinite")
 
 
 def to_plain(value: Any, infinity: str | None = None) -> Any:
@@ -135,6 +136,8 @@ def rows(results: Comparison) -> list[dict[str, Any]]:
             "by": None if section is results.overall else _text(results.group),
             "group": _text(section.group),
             "rank": row.rank,
+            "rank_low": None if row.rank_interval is None else row.rank_interval[0],
+            "rank_high": None if row.rank_interval is None else row.rank_interval[1],
             "model": _text(row.name),
             "cases": int(row.cases),
             "missing": int(row.missing),
@@ -164,7 +167,7 @@ def _flat(score: RuleScore) -> dict[str, Any]:
 
 def _types(results: Comparison) -> dict[str, type]:
     """The fields of a row, in order."""
-    names = ["by", "group", "rank", "model", "cases", "missing", "invalid"]
+    names = ["by", "group", "rank", "rank_low", "rank_high", "model", "cases", "missing", "invalid"]
     for one in fields(RuleScore):
         names += [one.name, *(f"{one.name}_{part}" for part in _PARTS.get(one.name, ()))]
     names += [metric.name for metric in metrics_for(results.k)]
@@ -184,7 +187,7 @@ def as_pandas(results: Comparison) -> Any:
     """The rows as a pandas frame."""
     pandas = load("pandas", "a pandas frame needs pandas: pip install pandas")
     columns = _columns(results)
-    whole = "Int64" if None in columns["rank"] else "int64"
+    whole = "Int64" if None in columns["rank"] + columns["rank_low"] else "int64"
     types = {str: "string", int: whole, float: "float64"}
     return pandas.DataFrame(
         {name: pandas.Series(columns[name], dtype=types[kind]) for name, kind in _types(results).items()}

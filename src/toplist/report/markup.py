@@ -90,7 +90,7 @@ def _in_latex(text: str) -> str:
     if text == NOTHING:
         return "--"
     if _NUMBERS.fullmatch(text):
-        return text.replace("-", "$-$")
+        return re.sub(r"(?<!\d)-", "$-$", text)  # after a digit it stands between two ranks
     return re.sub("-(?=-)", "-{}", "".join(_LATEX.get(c, c) for c in text))  # two hyphens would become one dash
 
 

@@ -69,43 +69,26 @@ def decimals(estimates: Iterable[Estimate | None]) -> int:
     return max(FEWEST, min(wanted, affordable, MOST))
 
 
-def flat(estimate: Estimate | None) -> bool:
-    """Whether an interval has no width but what rounding leaves.
-
-    >>> flat(Estimate(0.5, 0.5, 0.5)), flat(Estimate(0.5, 0.49, 0.51)), flat(Estimate(0.5))
-    (True, False, False)
-    """
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return False
-    return estimate.high - estimate.low <= _LITTLE * (abs(estimate.value) + 1e-3)
-
-
 def value_of(estimate: Estimate | None) -> float | None:
     """The value alone, where there is one."""
     return None if estimate is None else estimate.value
 
 
-def excludes_zero(estimate: Estimate | None) -> bool:
-    """Whether there is an interval and zero is not in it."""
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return False
-    return estimate.low > 0 or estimate.high < 0
-
-
-def spans(estimates: Sequence[Estimate | None], *, signed: bool = False) -> list[str]:
-    """A column of values with their intervals; among signed ones a star says that the interval excludes zero.
+def spans(estimates: Sequence[Estimate | None], *, signed: bool = False, marked: Sequence[bool] = ()) -> list[str]:
+    """A column of values with their intervals, and a star behind those that are marked.
 
     >>> spans([Estimate(0.3142, 0.3121, 0.3163), Estimate(float("inf"))])
     ['0.3142 [0.3121, 0.3163]', '   inf']
-    >>> spans([None, Estimate(0.012, 0.01, 0.014)], signed=True)
+    >>> spans([None, Estimate(0.012, 0.01, 0.014)], signed=True, marked=[False, True])
     ['-', '+0.0120 [+0.0100, +0.0140]*']
     """
     digits = decimals(estimates)
     values = [None if e is None else fixed(e.value, digits, signed=signed) for e in estimates]
     width = max((len(v) for v in values if v is not None), default=0)
+    stars = ["*" if star else "" for star in marked] or [""] * len(values)
     return [
-        NOTHING if e is None or v is None else v.rjust(width) + _interval(e, digits, signed)
-        for e, v in zip(estimates, values, strict=True)
+        NOTHING if e is None or v is None else v.rjust(width) + _interval(e, digits, signed) + star
+        for e, v, star in zip(estimates, values, stars, strict=True)
     ]
 
 
@@ -113,7 +96,16 @@ def _interval(estimate: Estimate, digits: int, signed: bool) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
-    return f" [{low}, {high}]" + ("*" if signed and excludes_zero(estimate) else "")
+    return f" [{low}, {high}]"
+
+
+def whole_range(low: int, high: int) -> str:
+    """Two whole numbers, from one to the other.
+
+    >>> whole_range(1, 3), whole_range(2, 2)
+    ('1-3', '2')
+    """
+    return f"{low:,}" if low == high else f"{low:,}-{high:,}"
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -13,9 +13,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from toplist.inference.ranking import PairwiseVerdict, holm, verdicts
-from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, SequentialPath
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, SequentialPath
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import decimals, fixed, flat, rate, small, spans
+from toplist.report.numbers import decimals, fixed, rate, small, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
@@ -48,14 +48,18 @@ if TYPE_CHECKING:
 
 MOST = 3  # pairs that disagree, before the others are counted
 SCALE = "scale: "  # how numbers were read, which is no repair
-_UNSURE = 8  # sentences about single pairs, before the table has to do
+FAR_LEAD = 10  # largest losses: a lead of more is not put into words
+_PAIRS = 8  # sentences about single pairs, before the table has to do
 _FAR = 10  # times the units there are: beyond it, what it would take is a guess at nothing
 _GUESS = "zero-one"  # the rule that is one minus accuracy
 _MISSING = {
     "error": "No prediction is missing",
     "common": "Only cases that every model has are compared",
     "pairwise": "Each model is scored on the cases it has, and compared on those that both have",
-    "reject": "A missing prediction counts as an empty list",
+    "uniform": "A missing prediction counts as the uniform distribution, which is an empty list",
+    "worst": "A missing prediction counts as that of the model that scored worst on the case, which assumes that it "
+    "would have been no better",
+    "baseline": "A missing prediction counts as that of the baseline, which assumes that it would have been as good",
 }
 _DIRECTIONS = {
     "over": "Overconfident in the first guess",
@@ -63,13 +67,20 @@ _DIRECTIONS = {
     "under": "Underconfident in the first guess",
     "mass under": "Underconfident in what is listed",
     "mixed": "Miscalibrated, but not in one direction",
-    "unsure": "No sure sign of miscalibration among so many models",
-    "none": "No sign of miscalibration",
+    "alone": "Not significantly miscalibrated among so many models",
+    "undecided": "Undecided, as the interval of a difference excludes zero and the test is not significant",
+    "none": "No evidence of miscalibration",
 }
+_STEP = (
+    "A step is a {0}, with the sum of the differences of its cases, which may depend on each other in any way. "
+    "Assumed: no prediction uses outcomes of its own {0}, and the outcomes of each {0} are known before the "
+    "predictions of the next are made, or are independent of them."
+)
 _ASSUMED = {
-    "case": "All this takes for granted that the outcome of each case is known before the next prediction is made.",
-    "time point": "Cases share time points, so that a step is a time point, with the mean of its differences. All this "
-    "takes for granted that the outcomes of each time point are known before the predictions of the next are made.",
+    "case": "Assumed: the outcome of each case is known before the next prediction is made, or is independent of it. "
+    "Cases that are predicted together and share luck need one time point, or one cluster.",
+    "time point": _STEP.format("time point"),
+    "cluster": _STEP.format("cluster"),
 }
 
 
@@ -79,7 +90,8 @@ _ASSUMED = {
 def notes(results: Comparison) -> tuple[str, ...]:
     """The sentences below the main table of a terminal."""
     basis = f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}"
-    found: list[Words] = [f"{basis}{extent(results)}.", *_intervals(results), penalty(results), policy(results, PLAIN)]
+    found: list[Words] = [f"{basis}{extent(results)}.", *_intervals(results), *selected(results, PLAIN)]
+    found += [penalty(results), policy(results, PLAIN)]
     few = [row for row in results.overall.rows if row.rank is None]
     if few and results.min_cases is not None:
         who = listed(f"{plain(row.name)} ({count(row.cases)})" for row in few)
@@ -89,9 +101,13 @@ def notes(results: Comparison) -> tuple[str, ...]:
     found += [f"Repaired in {plain(file)}: {done}." for file, counts in files if (done := repairs(counts))]
     if any(mark.infinite for row in _rows(results) for mark in row.scores.values()):
         found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
-    found += [*reasons(results.overall), *_apart(results), *best(results, PLAIN)[:1]]
-    if results.confidence_set is not None and results.confidence_set.members:
-        found.append(f"Confidence set: {stripped(results.confidence_set.method)}.")
+    found += [
+        *reasons(results.overall),
+        *_sharing(results),
+        *_apart(results),
+        *leads(results, PLAIN),
+        *best(results, PLAIN),
+    ]
     return tuple(map(str, found))
 
 
@@ -215,21 +231,31 @@ def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> 
     ]
 
 
-def without_spread(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Models whose scores do not vary, and pairs whose difference does not."""
-    found, unit = [], results.unit
-    for i, rule in enumerate(results.rules):
-        who = [shown[row.name] for row in results.overall.rows if flat(row.scores[results.rules[i]].mean)]
-        end = f" are the same in every {unit}, so there is no spread to make an interval of. That does not make the"
-        if who:
-            found.append(sentence(f"The {kind(rule)} scores of ", *series(who), f"{end} mean precise."))
-    for rule in results.rules:
-        same = [v.pair for v in verdicts(results, rule) if flat(v.pair.difference) and v.pair.difference.value]
-        start = f"Under {scores(rule)}, the difference is the same in every {unit} between "
-        end = ". A test takes that for certainty; it is for the reader to judge."
-        if same:
-            found.append(sentence(start, *series(sentence(shown[p.a], " and ", shown[p.b]) for p in same), end))
-    return found
+# What intervals and stars of differences mean
+
+
+def at_once(results: Comparison, section: Group, rule: str) -> str:
+    """What the intervals of differences hold for.
+
+    >>> from toplist import compare
+    >>> found = compare({"a": [0, 1], "b": [1, 1], "c": [0, 0]}, [0, 1], space=3).comparison
+    >>> at_once(found, found.overall, "brier")
+    'with simultaneous 95% intervals for all 2 pairs'
+    """
+    level, grouped = percent(results.level), section.group is not None
+    own = [pair for one in results.groups for pair in one.pairs] if grouped else results.pairs
+    tested = sum(pair.adjusted_p is not None for pair in own if pair.rule == rule)
+    where = f" in {number_of(len(results.groups), 'group')}" if grouped and len(results.groups) > 1 else ""
+    if tested < 2:
+        return f"with {level} intervals"
+    cut = any(0.0 in (pair.simultaneous.low, pair.simultaneous.high) for pair in own if pair.rule == rule)
+    ends = ", which end at zero where Holm's method finds more than they do" if cut else ""
+    return f"with simultaneous {level} intervals for all {count(tested)} pairs{where}{ends}"
+
+
+def stars(results: Comparison) -> str:
+    """What a star means."""
+    return f"* marks significant ones (Holm, {percent(results.level)})"
 
 
 # The leader, and whether its lead is significant
@@ -245,28 +271,36 @@ def lede(results: Comparison, shown: Shown) -> list[Sentence]:
         score = fixed(mark.mean.value, decimals([mark.mean]))
         return [sentence(shown[first.name], f" has a mean {kind(mark.rule)} score of {score}{_over(results)}.")]
     said = [_leads(results, shown)]
-    own = [v for v in verdicts(results, results.rules[0]) if first.name in (v.pair.a, v.pair.b)]
-    beaten = sum(v.sure and v.better == first.name for v in own)
-    ahead = [shown[v.better] for v in own if v.sure and v.better not in (None, first.name)]
-    equal = [shown[v.pair.b if v.pair.a == first.name else v.pair.a] for v in own if v.kind == "unsure"]
-    if own and beaten == len(own):
-        said.append(sentence(f"It is significantly better than {'the other one' if beaten == 1 else 'all others'}."))
-    elif own and not beaten and len(equal) == len(own):
-        said.append(sentence("It is not significantly better than any other."))
+    first_ones = {row.name for row in rows if row.rank == 1} or {first.name}
+    it, how = "It is" if len(first_ones) == 1 else "Each is", f"(Holm, {percent(results.level)})"
+    own = [v for v in verdicts(results, results.rules[0]) if len({v.pair.a, v.pair.b} & first_ones) == 1]
+    others = {(v.pair.b if v.pair.a in first_ones else v.pair.a): None for v in own}
+    beaten = [
+        who for who in others if all(v.significant and v.worse == who for v in own if who in (v.pair.a, v.pair.b))
+    ]
+    ahead = [shown[who] for who in others if any(v.significant and v.better == who for v in own)]
+    equal = [who for who in others if all(v.kind == "not significant" for v in own if who in (v.pair.a, v.pair.b))]
+    if own and len(beaten) == len(others):
+        whom = "the other one" if len(beaten) == 1 else "all others"
+        said.append(sentence(f"{it} significantly better than {whom} {how}."))
+    elif own and not beaten and len(equal) == len(others):
+        said.append(sentence(f"{it} not significantly better than any other {how}."))
     elif own and not any(v.tested for v in own):
         said.append(sentence("Whether that is more than chance could not be tested."))
     elif own:
-        few = f"It is significantly better than {count(beaten)} of the {count(len(own))} others"
-        said.append(sentence(few, *([", while ", *series(equal, 3), " may be as good"] if equal else []), "."))
+        few = f"{it} significantly better than {count(len(beaten))} of the {count(len(others))} others {how}"
+        not_better = [", not than ", *series([shown[who] for who in equal], 3)] if equal else []
+        said.append(sentence(few, *not_better, "."))
     if ahead:
         said.append(sentence("On the cases of both it is significantly worse than ", *series(ahead, 3), "."))
+    said += leads(results, shown)
     said += [  # infinite scores under another rule
         sentence(f"Under {scores(m.rule)} its mean is infinite, because of {_of_cases(m.infinite, first)}.")
         for m in list(first.scores.values())[1:]
         if m.infinite
     ]
     members = () if results.confidence_set is None else results.confidence_set.members
-    told = {shown[who] for who in members} == {shown[first.name], *equal}  # which the sentences above say as well
+    told = set(members) == {*first_ones, *equal}  # which the sentences above say as well
     return [*said, *best(results, shown)[:1]] if members and not told else said
 
 
@@ -283,7 +317,52 @@ def _leads(results: Comparison, shown: Shown) -> Sentence:
         how = f"a relative {rule} score of {fixed(mark.relative.value, 3)}, where below 1 is better,"
     else:
         how = f"the lowest mean {rule} score, {fixed(mark.mean.value, decimals([mark.mean]))},"
-    return sentence(shown[first.name], f" leads with {how}{_over(results)}.")
+    leaders = [shown[row.name] for row in results.overall.rows if row.rank == 1] or [shown[first.name]]
+    lead = " leads with" if len(leaders) == 1 else " share the lead with"
+    return sentence(*series(leaders), f"{lead} {how}{_over(results)}.")
+
+
+def _sharing(results: Comparison) -> list[str]:
+    """Who else has the first rank."""
+    leaders = [plain(row.name) for row in results.overall.rows if row.rank == 1]
+    return [f"{listed(leaders)} share the lead."] if len(leaders) > 1 else []
+
+
+def selected(results: Comparison, shown: Shown) -> list[Sentence]:
+    """That the mean of the leader is optimistic, where it was chosen among more than two."""
+    rows = [row for row in results.overall.rows if row.rank is not None]
+    if len(rows) < 3 or not _has_interval(rows[0].scores[results.rules[0]].mean):
+        return []
+    chosen = (
+        f" was selected as the leader of {count(len(rows))} models by these data, so that its own mean is too low on "
+    )
+    rest = f"average, and its interval misses more often than {percent(1 - results.level)} of the time."
+    return [sentence(shown[rows[0].name], chosen, rest)]
+
+
+def leads(results: Comparison, shown: Shown) -> list[Sentence]:
+    """What significant leads of the first model add up to, the smallest first, where one case could undo much of it."""
+    leader = results.overall.rows[0].name if results.overall.rows else ""
+    found = [v for v in verdicts(results, results.rules[0]) if v.significant and v.better == leader]
+    near = sorted((v for v in found if lead(v)), key=lambda v: v.pair.lead or 0.0)
+    said = [sentence("The ", *lead_in_losses(v, shown), ".") for v in near[:MOST]]
+    if (more := len(near) - MOST) > 0:
+        said.append(sentence(f"{count(more)} more {noun(more, 'lead adds', 'leads add')} up to less than {FAR_LEAD}."))
+    return said
+
+
+def lead(v: PairwiseVerdict) -> bool:
+    """Whether a significant lead is so small, in units of the largest loss, that it is put into words."""
+    return v.significant and v.pair.lead is not None and v.pair.lead < FAR_LEAD
+
+
+def lead_in_losses(v: PairwiseVerdict, shown: Shown) -> list[Words]:
+    """What a lead adds up to, without a full stop."""
+    amount = "" if v.pair.lead is None else f"{v.pair.lead:.2g}"
+    return [
+        *("lead of ", shown[v.better or ""], " over ", shown[v.worse or ""]),
+        f" adds up to {amount} of the largest loss that one more case could bring",
+    ]
 
 
 def _over(results: Comparison) -> str:
@@ -318,36 +397,23 @@ def best(results: Comparison, shown: Shown) -> list[Sentence]:
     chosen = results.confidence_set
     if chosen is None:
         return []
+    what, why = f"confidence set of the best under {scores(chosen.rule)}", stripped(chosen.reason)
     if not chosen.members:
-        why = stripped(chosen.reason) or "nobody is in it"
-        return [sentence(f"There is no confidence set for the best under {scores(chosen.rule)}: {why}.")]
-    why = visible(chosen.reason).strip()
-    end = "" if why.endswith((".", "!", "?")) else "."
-    return [_members(results, chosen, shown), *([sentence(f"{why[:1].upper()}{why[1:]}{end}")] if why else [])]
-
-
-def _members(results: Comparison, chosen: ConfidenceSet, shown: Shown) -> Sentence:
-    members, every = [shown[who] for who in chosen.members], [row.name for row in results.overall.rows]
-    rule, level = scores(chosen.rule), percent(chosen.level)
-    if len(members) == 1 and chosen.seed is None:  # nothing was tested
-        return sentence(
-            members[0], " is alone here." if len(every) == 1 else f" alone has no infinite scores under {rule}."
-        )
-    pairs, edge = verdicts(results, chosen.rule), ""
-    if pairs and set(chosen.members) != set(every) - {v.worse for v in pairs if v.sure}:
-        edge = " That is a test of all at once; tests of pairs draw the line elsewhere, and near it nothing is sure."
-    if len(members) == 1:
-        said = " alone is left in the confidence set of the best" if edge else " is the best"
-        return sentence(members[0], f"{said} under {rule}, at {level} confidence.{edge}")
-    if len(members) == len(every):
-        return sentence(f"At {level} confidence nobody can be ruled out as the best under {rule}.{edge}")
-    return sentence(f"The best under {rule} is among ", *series(members), f", at {level} confidence.{edge}")
+        return [sentence(f"There is no {what}: {why or 'nobody is in it'}.")]
+    members = [shown[who] for who in chosen.members]
+    ranked = sum(row.rank is not None for row in results.overall.rows)
+    some = [f"all {count(ranked)} models"] if len(members) == ranked > 2 else series(members)
+    end = " alone" if len(members) == 1 else ""
+    said = sentence(
+        f"The {what} at {percent(chosen.level)}: ", *some, f"{end} (no other model is significantly better)."
+    )
+    return [said, *([sentence(f"{why[:1].upper()}{why[1:]}.")] if why else [])]
 
 
 # Pairs
 
 
-def different(tested: int, sure: int, pairs: int) -> str:
+def different(tested: int, significant: int, pairs: int) -> str:
     """How many pairs differ significantly, of those that can be tested.
 
     >>> different(9, 1, 10), different(10, 4, 10)
@@ -356,73 +422,89 @@ def different(tested: int, sure: int, pairs: int) -> str:
     if not tested:
         return "No pair can be tested"
     which = noun(tested, "pair") + ("" if tested == pairs else " that can be tested")
-    return f"{count(sure)} of {count(tested)} {which} {noun(sure, 'is', 'are')} significantly different"
+    are = noun(significant, "is", "are")
+    return f"{count(significant)} of {count(tested)} {which} {are} significantly different"
 
 
-def _apart(results: Comparison) -> list[str]:
+def _apart(results: Comparison) -> list[Sentence]:
     """How many pairs differ significantly, and how many more units the first pair would need."""
     found = verdicts(results, results.rules[0])
-    tested, sure = sum(v.tested for v in found), sum(v.sure for v in found)
+    tested, many = sum(v.tested for v in found), sum(v.significant for v in found)
     how = f"under {scores(results.rules[0])} (Holm, {percent(results.level)})"
-    said = [f"{different(tested, sure, len(found))} {how}."] if tested and len(found) > 1 else []
-    if found and (first := found[0].pair).extra_units:
-        few = needed(first.extra_units, results.unit, results.units)
-        said.append(f"{plain(first.a)} and {plain(first.b)} may be equal; {few}.")
+    said = [sentence(f"{different(tested, many, len(found))} {how}.")] if tested and len(found) > 1 else []
+    if found and found[0].kind == "not significant":
+        both = plain(found[0].pair.a), " and ", plain(found[0].pair.b)
+        few = needed(found[0].pair.extra_units, results)
+        said.append(sentence(*both, f": no significant difference{'; ' if few else ''}{few}."))
     return said
 
 
-def needed(more: int, unit: str, units: int) -> str:
-    """How many further units would tell two apart, as far as that can be said from so many.
+def needed(more: int | None, results: Comparison) -> str:
+    """How many further units would make a difference significant, if the true one is the observed one.
 
-    >>> needed(46, "case", 30)
-    'about 46 more cases like these would tell them apart 4 times in 5, looked at alone'
-    >>> needed(32_557, "time point", 28)
-    'it would take more than 10 times as many time points as there are'
+    Nothing where that cannot be said.
     """
-    if units and more > _FAR * units:
-        return f"it would take more than {_FAR} times as many {unit}s as there are"
-    there = "" if unit == "case" else ", if there are as many"
-    like = f"about {count(more)} more {noun(more, unit)} like these"
-    return f"{like} would tell them apart 4 times in 5, looked at alone{there}"
+    if not more:
+        return ""
+    if results.units and more > _FAR * results.units:
+        would = f"it would take more than {_FAR} times as many {results.unit}s as there are"
+    else:  # two digits: it is a guess
+        about = round(more, 2 - len(str(more))) if more >= 100 else more
+        would = f"about {count(about)} more {noun(about, results.unit)} would make it significant 4 times in 5"
+    return f"if the true difference is the observed one, {would}"
 
 
 def tally(results: Comparison, rule: str) -> str:
-    """How many pairs are sure, and what that means."""
+    """How many pairs are significantly different, and what that means."""
     found = verdicts(results, rule)
     if not found and len(results.overall.rows) < 2:
-        return "There is one model only, so there is nothing to tell apart."
+        return "There is one model only, so there is nothing to compare."
     if not found:
         return f"Pairs were not tested under {scores(rule)}."
-    tested, sure = sum(v.tested for v in found), sum(v.sure for v in found)
+    tested, many = sum(v.tested for v in found), sum(v.significant for v in found)
     if not tested:
         whom = "The pair could not" if len(found) == 1 else f"None of the {number_of(len(found), 'pair')} could"
         return f"{whom} be tested under {scores(rule)}."
-    if not sure:
+    if not many:
         said = f"No difference is significant under {scores(rule)}: the order of the table may be chance."
-    elif sure == len(found):
+    elif many == len(found):
         said = (
-            f"Every difference is significant under {scores(rule)}." if sure > 1 else "The difference is significant."
+            f"Every difference is significant under {scores(rule)}." if many > 1 else "The difference is significant."
         )
     else:
-        said = f"Of {number_of(len(found), 'pair')}, {count(sure)} {noun(sure, 'is', 'are')} significantly different "
-        said += f"under {scores(rule)} and {count(tested - sure)} may be equal"
+        said = f"Of {number_of(len(found), 'pair')}, {count(many)} {noun(many, 'is', 'are')} significantly different "
+        said += f"under {scores(rule)}"
+        if tested > many:
+            said += (
+                f" and {count(tested - many)} {noun(tested - many, 'is', 'are')} not: the order of these may be chance"
+            )
         said += f"; {count(len(found) - tested)} could not be tested." if tested < len(found) else "."
     return (
-        f"{said} Significant means that the p value of the paired difference, adjusted by Holm's method for looking at "
-        f"{number_of(tested, 'pair')}, is at most {1 - results.level:.6g}."
+        f"{said} Significant means that the p value of the paired difference, adjusted by Holm's method for "
+        f"{number_of(tested, 'tested pair')}, is at most {1 - results.level:.6g}."
     )
 
 
-def sure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
-    """The models that each model is significantly better than, a sentence for each that beats any."""
-    wins: dict[str, set[str]] = {}
+def wins(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
+    """The models that each model is significantly better than, a sentence for each that beats any; then small leads."""
+    found: dict[str, set[str]] = {}
     for better, worse in _wins(results, rule):
-        wins.setdefault(better, set()).add(worse)
+        found.setdefault(better, set()).add(worse)
     order = [row.name for row in results.overall.rows]
+    near = sorted((v for v in verdicts(results, rule) if lead(v)), key=lambda v: v.pair.lead or 0.0)
+    more = len(near) - _PAIRS
     return [
-        sentence(shown[who], " is significantly better than ", *_beaten(who, wins[who], order, shown), ".")
-        for who in order
-        if who in wins
+        *(
+            sentence(shown[who], " is significantly better than ", *_beaten(who, found[who], order, shown), ".")
+            for who in order
+            if who in found
+        ),
+        *(sentence("The ", *lead_in_losses(v, shown), ".") for v in near[:_PAIRS]),
+        *(
+            [sentence(f"{count(more)} more leads add up to less than {FAR_LEAD}; the table has them.")]
+            if more > 0
+            else []
+        ),
     ]
 
 
@@ -437,38 +519,35 @@ def _beaten(who: str, beaten: set[str], order: Sequence[str], shown: Shown) -> l
 
 
 def _wins(results: Comparison, rule: str) -> dict[tuple[str, str], None]:
-    """The sure pairs, the better one first."""
+    """The significant pairs, the better one first."""
     found = verdicts(results, rule)
-    return {(v.better, v.worse): None for v in found if v.sure and v.better is not None and v.worse is not None}
+    return {(v.better, v.worse): None for v in found if v.significant and v.better is not None and v.worse is not None}
 
 
-def unsure(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
-    """Pairs that may be equal, with what it would take to tell them apart; the first ones of the table."""
-    every = verdicts(results, rule)
-    found, tested = [v for v in every if v.kind == "unsure"], sum(v.tested for v in every)
-    said = [_unsure(results, v, shown, tested) for v in found[:_UNSURE]]
-    if (more := len(found) - _UNSURE) > 0:
-        said.append(sentence(f"{count(more)} more {noun(more, 'pair')} may be equal; the table below has them all."))
+def undecided(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
+    """Pairs without a significant difference, with its interval; the first ones of the table."""
+    found = [v for v in verdicts(results, rule) if v.kind == "not significant"]
+    said = [_undecided(results, v, shown) for v in found[:_PAIRS]]
+    if (more := len(found) - _PAIRS) > 0:
+        many = f"{count(more)} more {noun(more, 'pair has', 'pairs have')} no significant difference"
+        said.append(sentence(f"{many}; the table below has them all."))
     return said
 
 
-def _unsure(results: Comparison, v: PairwiseVerdict, shown: Shown, tested: int) -> Sentence:
-    pair, d, unit = v.pair, v.pair.difference, results.unit
-    both: list[Words] = [shown[pair.a], " and ", shown[pair.b]]
-    if flat(d) and d.value == 0:
-        return sentence(*both, f" have the same {kind(pair.rule)} score in every {unit}.")
+def _undecided(results: Comparison, v: PairwiseVerdict, shown: Shown) -> Sentence:
+    pair, d = v.pair, v.pair.simultaneous
     value, low, high = (fixed(x, decimals([d]), signed=True) for x in (d.value, d.low, d.high))
-    interval = f" ({low} to {high})" if _has_interval(d) else ""
-    if pair.extra_units is None:
-        takes = f"How many more {unit}s would tell them apart cannot be said"
-    elif pair.extra_units == 0:
-        takes = f"Alone they would be told apart, but not among {number_of(tested, 'pair')}"
-    else:  # two digits: it is a guess
-        more = round(pair.extra_units, 2 - len(str(pair.extra_units))) if pair.extra_units >= 100 else pair.extra_units
-        few = needed(more, unit, results.units)
-        takes = f"{few[:1].upper()}{few[1:]}"
-    found = f" may be equal: difference {value}{interval}, adjusted p {small(pair.adjusted_p)}. {takes}."
-    return sentence(*both, found)
+    interval = f", between {low} and {high} {_held(results, pair.rule)}" if _has_interval(d) else ""
+    few = needed(pair.extra_units, results)
+    takes = f" {few[:1].upper()}{few[1:]}." if few else ""
+    found = f": no significant difference ({value}{interval}; adjusted p {small(pair.adjusted_p)}).{takes}"
+    return sentence(shown[pair.a], " and ", shown[pair.b], found)
+
+
+def _held(results: Comparison, rule: str) -> str:
+    """At which level an interval of a pair holds, and for how many at once."""
+    tested = sum(pair.adjusted_p is not None for pair in results.pairs if pair.rule == rule)
+    return f"at {percent(results.level)}{f' for all {count(tested)} pairs' if tested > 1 else ''}"
 
 
 def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
@@ -484,7 +563,9 @@ def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
 def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
     """Pairs whose lower ranked model is significantly better on the cases of both, where ranks go by all others."""
     place = {row.name: i for i, row in enumerate(results.overall.rows)}
-    wins = [v for v in verdicts(results, results.rules[0]) if v.sure and v.better is not None and v.worse is not None]
+    wins = [
+        v for v in verdicts(results, results.rules[0]) if v.significant and v.better is not None and v.worse is not None
+    ]
     found = [v for v in wins if place.get(v.better or "", 0) > place.get(v.worse or "", len(place))]
     said = []
     for v in found[:MOST]:
@@ -516,7 +597,7 @@ class RankDisagreement:
 
 
 def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
-    """Pairs where accuracy says otherwise, the sure ones first, then by how much; and how many cannot be looked at.
+    """Pairs where accuracy says otherwise, significant ones first, then by how much; how many cannot be looked at.
 
     Accuracies are compared on the same cases or not at all: a difference of zero-one scores is on the cases of both.
     """
@@ -537,11 +618,11 @@ def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
             gap = guess.pair.difference.value * (-1 if guess.pair.a == v.worse else 1)
         if gap > 0:
             found.append(RankDisagreement(v, guess, gap, alike))
-    return sorted(found, key=lambda one: (not one.verdict.sure, -one.gap)), left_out
+    return sorted(found, key=lambda one: (not one.verdict.significant, -one.gap)), left_out
 
 
 def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Pairs where one scores better and the other is right more often: the sure ones first, then by how much."""
+    """Pairs where one scores better and the other is right more often: the significant ones first, then by how much."""
     found, left_out = disagreeing(results)
     said = [_against(results, one, shown) for one in found[:MOST]]
     if len(found) > MOST:
@@ -557,7 +638,9 @@ def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
 def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Sentence:
     v, guess, better, worse = one.verdict, one.guess, one.verdict.better or "", one.verdict.worse or ""
     rows = {row.name: row for row in results.overall.rows}
-    but = f", but has the worse {kind(v.pair.rule)} score ({'significantly' if v.sure else 'not significantly'})."
+    but = (
+        f", but has the worse {kind(v.pair.rule)} score ({'significantly' if v.significant else 'not significantly'})."
+    )
     if one.alike:
         own, other = rate(rows[worse].metrics["accuracy"].value), rate(rows[better].metrics["accuracy"].value)
         said = sentence(f" is right more often ({own} of all cases, against {other} for ", shown[better], ")")
@@ -565,8 +648,8 @@ def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Senten
         by = f" by {rate(one.gap)} on the {number_of(v.pair.cases, 'case')} of both"
         said = sentence(" is right more often than ", shown[better], by)
     if guess is not None and guess.tested:
-        as_sure = guess.sure and guess.better == worse
-        but += f" The difference in accuracy is {'significant too' if as_sure else 'not significant'}."
+        too = guess.significant and guess.better == worse
+        but += f" The difference in accuracy is {'significant too' if too else 'not significant'}."
     return sentence(shown[worse], said, but)
 
 
@@ -619,7 +702,9 @@ def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
 
 def _tested(results: Comparison, rule: str) -> str:
     found = verdicts(results, rule)
-    return f" {different(sum(v.tested for v in found), sum(v.sure for v in found), len(found))}." if found else ""
+    return (
+        f" {different(sum(v.tested for v in found), sum(v.significant for v in found), len(found))}." if found else ""
+    )
 
 
 def deciding(one: Decided, shown: Shown) -> list[Sentence]:
@@ -665,10 +750,10 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
         if one.test is None or p is None or alone is None or found is None:
             continue
         key, how = str(found), f"p = {small(one.test.p)}"
-        if found == "none" and alone != "none":
-            key, how = "unsure", f"{how} alone, {small(p)} among {number_of(len(tested), 'model')}"
-        gap = one.mass_bias if found.startswith("mass") else one.bias
-        groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)})"))
+        if one.test.p <= SIGNIFICANT < p:
+            key, how = "alone", f"{how} alone, {small(p)} among {number_of(len(tested), 'model')}"
+        gap = one.mass_bias if found.startswith("mass") else one.biased if key == "undecided" else one.bias
+        groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)}{_detectable(gap, key)})"))
     said = [sentence(f"{_DIRECTIONS[key]}: ", *series(groups[key], 20), ".") for key in _DIRECTIONS if key in groups]
     many = f", also when adjusted by Holm's method for {number_of(len(tested), 'model')}," if len(tested) > 1 else ""
     means = f"p is that of the test of calibration; only what it finds at {percent(SIGNIFICANT)}{many} is called so."
@@ -692,6 +777,14 @@ def _bias(gap: CalibrationBias | None) -> str:
     return f"; confidence {rate(gap.mean_confidence)}, right {rate(gap.hit_rate)}: difference {value}{between}"
 
 
+def _detectable(gap: CalibrationBias | None, key: str) -> str:
+    """The difference that would have been found, where there is no evidence of one."""
+    if key != "none" or gap is None or gap.detectable is None:
+        return ""
+    least = fixed(gap.detectable, decimals([Estimate(gap.difference, gap.low, gap.high)]))
+    return f"; {least} or more would have been found 4 times in 5"
+
+
 # Anytime-valid comparisons
 
 
@@ -710,19 +803,28 @@ def ending(path: SequentialPath) -> Estimate:
 
 
 def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
-    """What was shown and when, without a full stop: who was better at some time, and who on average."""
-    a, b = path.candidate, path.baseline
-    found = [(path.shown_better, a, b, "at some time"), (path.shown_worse, b, a, "at some time")]
-    if path.separated is not None:
-        mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
-        found.append((path.separated, *((a, b) if mean < 0 else (b, a)), "on average"))
+    """What is significant and since when, without a full stop: who was better in some step, and who on average."""
+    a, b, unit = shown[path.candidate], shown[path.baseline], path.unit
+    ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
     said = [
-        sentence(f"after {_steps(when, path)} ", shown[one], " was shown to be better than ", shown[other], f" {how}")
-        for when, one, other, how in found
+        sentence(
+            f"after {_steps(when, path)} there is significant evidence that ",
+            *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
+        )
+        for when, one, other in ever
         if when is not None
     ]
+    if len(said) == 2:
+        both = "; so the sign of the expected difference changed over time, or one of these two statements is an error"
+        said = [sentence(said[0], ", and ", said[1], both)]
+    if path.separated is not None:
+        mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
+        one, other = (a, b) if mean < 0 else (b, a)
+        start = sentence(f"after {_steps(path.separated, path)} ", one, " is significantly better than ", other)
+        what = f" on average over the cases so far, by expected scores given what was known before each {unit}"
+        said.append(sentence(start, what))
     last = path.at[-1] if path.at else 0
-    return said or [sentence("no difference to ", shown[b], f" is shown in {_steps(last, path)}")]
+    return said or [sentence("no significant difference to ", b, f" in {_steps(last, path)}")]
 
 
 def _steps(n: int, path: SequentialPath) -> str:
@@ -751,27 +853,40 @@ def conclusions(path: SequentialPath) -> list[str]:
 
 def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
     """All candidates against one baseline under one rule, with a sentence for each that says what may be concluded."""
-    first, timed = paths[0], any(path.unit == "time point" for path in paths)
-    level = percent(first.level)
+    first, level = paths[0], percent(paths[0].level)
+    unit = next((path.unit for path in paths if path.unit != "case"), None)
     columns = (
         Column("candidate", "left", essential=True, heading=True),
         Column("cases"),
-        *([Column("time points")] if timed else []),
+        *([Column(f"{unit}s")] if unit else []),
         Column(f"mean difference, {level}", "left", essential=True),
         Column("e better"),
         Column("e worse"),
     )
     rows = tuple(
         (
-            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if timed else [])),
+            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if unit else [])),
             *(shown, e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
         )
         for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
     )
     title = f"Against {plain(first.baseline)} by {plain(first.rule)}, however often one looks"
     said = [said for path in paths for said in conclusions(path)]
-    enough = f"Below zero the candidate is better; an e-value of {1 / (1 - first.level):.4g} shows it at {level}."
-    return TextTable(title, columns, rows, (*said, enough, assumed(paths)))
+    return TextTable(
+        title, columns, rows, (*said, f"Below zero the candidate is better. {enough(first)}", assumed(paths))
+    )
+
+
+def enough(path: SequentialPath) -> str:
+    """What is significant: the e-value that is needed, what may err how often, and for how many candidates together."""
+    err, many = percent(1 - path.level), path.candidates
+    each = "each direction is in error" if many == 1 else f"each direction is in error for any of {many} candidates"
+    also = "" if many == 1 else f" All {many} intervals hold together at {percent(path.level)}."
+    needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
+    return (
+        f"{needed}: {each} with probability at most {err}, however often one looks.{also} Statements are about the "
+        "cases so far, not about later ones."
+    )
 
 
 def e_value(log: float) -> str:

@@ -10,9 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore, SourceSummary
-from toplist.report.numbers import MOST, NOTHING, decimals, excludes_zero, fixed, rate, small, spans, value_of
-from toplist.report.statements import notes, paths_table, reasons, sections, size, warnings
+from toplist.inference.ranking import judge, significant
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, Pair, RuleScore, SourceSummary
+from toplist.report.numbers import MOST, NOTHING, decimals, fixed, rate, small, spans, value_of, whole_range
+from toplist.report.statements import (
+    FAR_LEAD,
+    at_once,
+    notes,
+    paths_table,
+    reasons,
+    sections,
+    size,
+    stars,
+    warnings,
+)
 from toplist.report.text import Column, TextTable, cells, count, listed, percent, plain, shorten, visible
 from toplist.scoring.case_scores import Metric, metrics_for
 
@@ -61,8 +72,27 @@ def table(title: str, section: Group, filled: list[Filled]) -> TextTable:
         title,
         tuple(column for column, _ in filled),
         tuple(zip(*(found for _, found in filled), strict=True)),
-        leaders=frozenset(i for i, row in enumerate(section.rows) if row.rank == 1),
+        leaders=leaders(section),
     )
+
+
+def leaders(section: Group) -> frozenset[int]:
+    """The rows in bold: no other model is significantly better."""
+    ranks = [row.rank_interval for row in section.rows]
+    return frozenset(i for i, found in enumerate(ranks) if found is not None and found[0] == 1)
+
+
+def marked(results: Comparison, scores: Iterable[RuleScore]) -> list[bool]:
+    """Which differences to the leader are significant."""
+    return [
+        score.difference is not None and significant(score.difference, score.adjusted_p, results.level)
+        for score in scores
+    ]
+
+
+def rank_intervals(rows: Iterable[ModelRow]) -> list[str]:
+    """What is known of the true ranks."""
+    return [NOTHING if row.rank_interval is None else whole_range(*row.rank_interval) for row in rows]
 
 
 def noted(table: TextTable, notes: Iterable[str]) -> TextTable:
@@ -131,16 +161,21 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
         )
         cells = spans([score.relative for score in firsts])
         found.append((Column("relative", "left", essential=True, note=note), cells))
+        note = (
+            "adjusted is the mean over all cases by two-way fixed effects, which assumes that models differ by the "
+            "same amount on every case."
+        )
+        found.append((Column("adjusted", "left", note=note), spans([score.adjusted for score in firsts])))
     for i, rule in enumerate(results.rules):
         header = plain(rule, RULE)
         found.append((Column(header, "left", essential=not i), spans([row.scores[rule].mean for row in rows])))
         if not i and known(lambda score: score.difference):
-            note = f"difference is the mean {header} score minus that of the leader, case by case"
-            note += (
-                "; * marks an interval without zero." if known(lambda s: excludes_zero(s.difference) or None) else "."
-            )
-            cells = spans([score.difference for score in firsts], signed=True)
+            held = at_once(results, section, rule)
+            note = f"difference is the mean {header} score minus that of the leader, case by case, {held}"
+            note += f"; {stars(results)}." if any(marked(results, firsts)) else "."
+            cells = spans([score.difference for score in firsts], signed=True, marked=marked(results, firsts))
             found.append((Column("difference", "left", essential=True, note=note), cells))
+    found += _ranks(results, rows)
     found += _skills(results, firsts, known(lambda score: score.skill))
     same = alike(results)
     found += [(column, cells) for column, cells in listing(results, rows) if column.header not in same]
@@ -155,6 +190,16 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
     return found
 
 
+def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
+    if len(results.overall.rows) < 2:
+        return []
+    note = (
+        "rank interval: 1 plus the number of models that are significantly better, to the number of models less those "
+        f"that are significantly worse; at {percent(results.level)} all true ranks are in their intervals at once."
+    )
+    return [(Column("rank interval", note=note), rank_intervals(rows))]
+
+
 def _skills(results: Comparison, scores: list[RuleScore], known: bool) -> list[Filled]:
     found: list[Filled] = []
     if known:
@@ -165,11 +210,6 @@ def _skills(results: Comparison, scores: list[RuleScore], known: bool) -> list[F
         note = f"{header} is one minus the mean score over that of {plain(results.baseline)}, on the cases of both."
         found.append((Column(header, note=note), [fixed(value_of(score.baseline_skill), 3) for score in scores]))
     return found
-
-
-_DIFFERENCE = (
-    "difference is the mean score minus that of the leader, case by case, with its interval; * marks one without zero."
-)
 
 
 def details(results: Comparison) -> list[TextTable]:
@@ -190,35 +230,42 @@ def _section(results: Comparison, section: Group) -> list[TextTable]:
     rows = section.rows
     about = title(results, section)
     found = [
-        table(f"{about}, {plain(rule, RULE)}", section, _numbers([row.scores[rule] for row in rows]))
-        for rule in results.rules
+        table(f"{about}, {plain(rule, RULE)}", section, _numbers(results, section, rule)) for rule in results.rules
     ]
     counts = [
         (Column("cases"), [count(row.cases) for row in rows]),
         (Column("missing"), [count(row.missing) for row in rows]),
+        *_ranks(results, rows),
         *listing(results, rows),
         (Column("invalid lists"), [count(row.invalid) for row in rows]),
     ]
     return [*found, table(f"{about}, lists", section, counts)]
 
 
-def _numbers(scores: Sequence[RuleScore]) -> list[Filled]:
+def _numbers(results: Comparison, section: Group, rule: str) -> list[Filled]:
+    scores = [row.scores[rule] for row in section.rows]
     away = [score.difference or Estimate(float("nan")) for score in scores]
-    stars = ["*" if excludes_zero(score.difference) else " " for score in scores]
+    note = (
+        "difference is the mean score minus that of the leader, case by case, "
+        f"{at_once(results, section, rule)}; {stars(results)}. Holm is its p value, adjusted for these pairs."
+    )
+    marks = ["*" if one else " " for one in marked(results, scores)]
     differences = _fixed([e.value for e in away], signed=True)
     return [
         (Column("mean", essential=True), _fixed([score.mean.value for score in scores])),
         (Column("low"), _fixed([score.mean.low for score in scores])),
         (Column("high"), _fixed([score.mean.high for score in scores])),
-        (Column("difference", note=_DIFFERENCE), [x + star for x, star in zip(differences, stars, strict=True)]),
+        (Column("difference", note=note), [x + star for x, star in zip(differences, marks, strict=True)]),
         (Column("from"), _fixed([e.low for e in away], signed=True)),
         (Column("to"), _fixed([e.high for e in away], signed=True)),
+        (Column("Holm"), [small(score.adjusted_p) for score in scores]),
         (Column("unpenalised"), _fixed([score.unpenalised for score in scores])),
         (Column("infinite"), [count(score.infinite) for score in scores]),
         (Column("mean of finite"), _fixed([score.finite for score in scores])),
         (Column("skill", "left"), spans([score.skill for score in scores])),
         (Column("vs baseline", "left"), spans([score.baseline_skill for score in scores])),
         (Column("relative", "left"), spans([score.relative for score in scores])),
+        (Column("adjusted", "left"), spans([score.adjusted for score in scores])),
     ]
 
 
@@ -230,9 +277,10 @@ def _pairs(results: Comparison, rule: str) -> TextTable:
     """Every two models: their difference and its significance."""
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
-        "difference is the mean score of the first minus that of the second: below zero, the first is better. Holm is "
-        f"its p value, adjusted for all tested pairs under the rule. extra {results.unit}s would separate the two at "
-        f"{percent(results.level)} 4 times in 5, if difference and spread stay as they are."
+        "difference is the mean score of the first minus that of the second: below zero, the first is better; "
+        f"{at_once(results, results.overall, rule)}; {stars(results)}. Holm is its p value, adjusted for these pairs. "
+        f"With as many extra {results.unit}s the difference would be significant 4 times in 5, if the true difference "
+        "and spread are the observed ones."
     )
     columns = (
         Column("first", "left", essential=True, heading=True),
@@ -241,17 +289,32 @@ def _pairs(results: Comparison, rule: str) -> TextTable:
         Column("difference", "left", essential=True, note=note),
         Column("Holm"),
         Column(f"extra {results.unit}s"),
+        *([Column("lead", note=_LEAD)] if any(pair.lead is not None for pair in found) else []),
     )
-    cells = spans([pair.difference for pair in found], signed=True)
+    marks = [judge(pair, results.level).significant for pair in found]
+    cells = spans([pair.simultaneous for pair in found], signed=True, marked=marks)
     rows = tuple(
         (
             *(plain(pair.a), plain(pair.b), count(pair.cases), cell),
             small(pair.adjusted_p),
             NOTHING if pair.extra_units is None else count(pair.extra_units),
+            *([_lead(pair, mark)] if len(columns) > 6 else []),
         )
-        for pair, cell in zip(found, cells, strict=True)
+        for pair, cell, mark in zip(found, cells, marks, strict=True)
     )
     return TextTable(f"pairs, {plain(rule, RULE)}", columns, rows)
+
+
+_LEAD = (
+    "lead is what a significant difference adds up to over all cases, in units of the largest loss that one more case "
+    "could bring to the better model."
+)
+
+
+def _lead(pair: Pair, marked: bool) -> str:
+    if pair.lead is None or not marked:
+        return NOTHING
+    return f"{pair.lead:.2g}" if pair.lead < FAR_LEAD else f">{FAR_LEAD}"
 
 
 def _sources(origins: Sequence[SourceSummary]) -> TextTable:

@@ -43,7 +43,7 @@ _REMEDY = "tables in colour need rich: pip install 'toplist[cli]'"
 
 
 def as_renderable(results: Comparison, *, detail: bool = False) -> Any:
-    """What a rich console prints: leaders in bold, differences whose interval excludes zero in colour, too."""
+    """What a rich console prints: models that none is significantly better than in bold, significant ones in colour."""
     load("rich.text", _REMEDY)
     return Board(tuple(details(results) if detail else tables(results)))
 

@@ -8,7 +8,7 @@ from importlib import metadata
 
 from toplist.core import kernel
 
-_COMPANIONS = ("numpy", "scipy", "narwhals", "array-api-compat", "pyarrow", "duckdb", "arch", "matplotlib", "jinja2")
+_COMPANIONS = ("numpy", "scipy", "narwhals", "array-api-compat", "pyarrow", "duckdb", "matplotlib", "jinja2")
 
 
 def version() -> str:

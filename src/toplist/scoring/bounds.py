@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core import kernel
+from toplist.core import flags, kernel
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopList, TopLists, as_lists, require_lists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.validation import row_sums
-from toplist.scoring.rules import Rule, as_rule
-from toplist.scoring.scores import BatchCases, penalise
+from toplist.scoring.rules import Log, Rule, as_rule
+from toplist.scoring.scores import BatchCases, default_penalty, penalise
 
 Codes = NDArray[Any]
+_BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
+_COMPARED = 1 << 10  # classes of one list times those of the other, up to which all are compared with all
+_SHAPES = 32  # pairs of lengths up to which lists are taken by their lengths
 
 
 def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None = None) -> Any:
@@ -60,6 +64,50 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
         return subtract(mine.spread(), theirs.spread()).max(axis=1)
     codes = theirs.lists.classes if again is None else again[theirs.lists.classes]
     return _join(mine, theirs, codes)
+
+
+def most_lost(
+    a: TopLists, b: TopLists, weights: Floats | None = None, *, rule: Any = "brier", penalty: float | None = None
+) -> float:
+    """The largest of the weighted largest losses of `a` against `b`: what one more such case could cost at most.
+
+    It stops looking at the first case where it is infinite. Cases without weight do not count.
+
+    >>> a, b = TopLists.from_dicts([{0: 0.6}, {0: 0.9}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}, {0: 0.8}], 3)
+    >>> round(most_lost(a, b), 6), round(most_lost(a, b, np.array([1.0, 3.0])), 6)
+    (0.26, 0.765)
+    """
+    most = -np.inf
+    for lo in range(0, len(a), _BLOCK):
+        here = slice(lo, min(lo + _BLOCK, len(a)))
+        found = largest_loss(a[here], b[here], rule=rule, penalty=penalty)
+        if weights is not None:
+            counted = weights[here] > 0
+            found = found[counted] * weights[here][counted]
+        most = max(most, float(found.max(initial=-np.inf)))
+        if most == np.inf:
+            break
+    return most
+
+
+def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None = None) -> float:
+    """A bound on the score that any outcome of any case could bring, cheap to have; infinite where none is known.
+
+    The log score ends at the smallest probability: of a listed class, or of an unlisted one. In a sublist that is
+    scored in place of an invalid list, no probability is below both.
+
+    >>> round(highest_score(TopLists.from_dicts([{0: 0.6}, {0: 0.9}], 3), rule="log"), 4)
+    2.9957
+    """
+    rule = as_rule(rule)
+    high: float = rule.bounds()[1]
+    if isinstance(rule, Log) and len(lists):
+        least = lists.proxy[lists.checked.rows.size > lists.sizes].min(initial=1.0)
+        least = min(float(least), float(lists.confidences.min(initial=1.0)))
+        high = -math.log(least) if least > 0 else math.inf
+    if not lists.checked.any(flags.INVALID):
+        return high
+    return high + float(np.max(default_penalty(lists, rule=rule) if penalty is None else penalty))
 
 
 def subtract(x: Any, y: Any) -> Floats:
@@ -120,6 +168,39 @@ def _scores(lists: TopLists, rule: Rule, penalty: float | None) -> _Scores:
 
 def _join(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
     """The largest difference of each case, over the classes of either and one other; `codes` are those of theirs."""
+    ka, kb = mine.lists.sizes, theirs.lists.sizes
+    shapes, which = np.unique(np.stack([ka, kb]), axis=1, return_inverse=True)
+    if len(shapes.T) > _SHAPES or shapes.prod(axis=0).max(initial=0) > _COMPARED:
+        return _join_sorted(mine, theirs, codes)
+    out = np.empty(len(ka))
+    for shape, (k, j) in enumerate(shapes.T):
+        rows = np.flatnonzero(which.ravel() == shape)
+        for lo in range(0, len(rows), _BLOCK):
+            at = rows[lo : lo + _BLOCK]
+            out[at] = _compared(mine, theirs, codes, at, int(k), int(j))
+    return out
+
+
+def _compared(mine: _Scores, theirs: _Scores, codes: Codes, at: Codes, k: int, j: int) -> Floats:
+    """The same for cases with k classes in my lists and j in theirs: each class is compared with each."""
+    own, their = (one.lists.offsets[at][:, None] + np.arange(size) for one, size in ((mine, k), (theirs, j)))
+    same = mine.lists.classes[own][:, :, None] == codes[their][:, None, :]
+    listed, other = mine.listed[own], theirs.listed[their]
+    ours, others = mine.unlisted[at], theirs.unlisted[at]
+    both = same.any(axis=2)
+    against = np.repeat(others[:, None], k, axis=1)
+    if j:
+        against = np.where(both, np.take_along_axis(other, same.argmax(axis=2), axis=1), against)
+    size = mine.lists.checked.rows.size
+    apart = (size if len(size) == 1 else size[at]) > k + j - both.sum(axis=1)
+    out = np.where(apart, subtract(ours, others), -np.inf)
+    out = np.maximum(out, subtract(listed, against).max(axis=1, initial=-np.inf))
+    only = np.where(same.any(axis=1), -np.inf, subtract(ours[:, None], other))
+    return np.asarray(np.maximum(out, only.max(axis=1, initial=-np.inf)))
+
+
+def _join_sorted(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
+    """The same for long lists, and for lists of many lengths."""
     n, k = len(mine.lists), len(mine.listed)
     case = np.concatenate([mine.case, theirs.case])
     _, code = np.unique(np.concatenate([mine.lists.classes, codes]), return_inverse=True)

@@ -19,7 +19,7 @@ from tests.evaluation.tables import SPACE, World
 from tests.properties.cases import law
 from toplist.evaluation.monitor import Monitor, monitor
 from toplist.inference.sequential.confidence_sequence import BernsteinSequence
-from toplist.scoring.bounds import subtract
+from toplist.scoring.bounds import largest_loss, subtract
 
 few = settings(law, max_examples=8)
 
@@ -54,7 +54,10 @@ def test_every_shape_is_followed_by_its_scores(rule: str, seed: int, n: int, pen
         assert path.cases == n
         if np.isfinite(d).all():
             assert path.mean[-1] == pytest.approx(d.mean())
-        assert bool(path.low) == (rule != "log" and (penalty != math.inf or bool(one.is_valid().all())))
+        loss, win = (largest_loss(x, z, rule=rule, penalty=penalty) for x, z in ((one, base), (base, one)))
+        for ends, most in ((path.low, win), (path.high, loss)):
+            bounded = np.isfinite(np.maximum.accumulate(most)) & (np.abs(d).cumsum() < np.inf)
+            assert np.array_equal(np.isfinite(ends or np.full(n, np.inf)), bounded)
         assert not np.isnan(path.log_evidence_better).any()
         assert not np.isnan(path.log_evidence_worse).any()
     json.dumps(found.to_dict(), allow_nan=False)
@@ -200,9 +203,12 @@ def test_the_text_says_what_may_be_concluded() -> None:
     y = np.array([rng.choice(4, p=row) for row in p])
     found = monitor({"old": np.full((400, 4), 0.25), "new": p, "same": np.full((400, 4), 0.25)}, y)
     text = " ".join(found.to_text().split())
-    assert f"new: after {found['new'].shown_better} cases new was shown to be better than old at some time" in text
-    assert f"after {found['new'].separated} cases new was shown to be better than old on average" in text
-    assert "same: no difference to old is shown in 400 cases." in text
+    ever = f"new: after {found['new'].shown_better} cases there is significant evidence that new had a lower expected"
+    assert f"{ever} score than old in at least one case" in text
+    average = "on average over the cases so far, by expected scores given what was known before each case"
+    assert f"after {found['new'].separated} cases new is significantly better than old {average}" in text
+    assert "same: no significant difference to old in 400 cases." in text
+    assert "An e-value of 40 is significant: each direction is in error for any of 2 candidates" in text
     assert all(len(line) <= 70 for line in found.to_text(70).split("\n")[6:])
 
 
@@ -213,12 +219,17 @@ def test_names_are_data() -> None:
     assert "\x1b" not in found.to_json()
 
 
-@pytest.mark.parametrize(("penalty", "due"), [(None, 0.01 * 2 / 3), (0, 0.0), (1.0, 1.0), (math.inf, 0.0)])
-def test_bounds_count_the_penalty_that_may_be_paid(penalty: float | None, due: float) -> None:
-    """Where nothing differs, the first interval is as wide as the bounds let it be."""
-    fine = np.tile([0.5, 0.25, 0.25], (3, 1))
-    path = monitor({"a": fine, "b": fine}, [0] * 3, penalty=penalty)["b"]
-    assert path.high[0] == pytest.approx(BernsteinSequence(2 + due, 0.95).radius(np.zeros(1))[0])
+@pytest.mark.parametrize("penalty", [None, 0, 1.0])
+def test_bounds_are_those_of_each_case_and_count_the_penalty(penalty: float | None) -> None:
+    """The first interval is as wide as the bounds of the first case let it be."""
+    rows, fine = [{0: 0.5, 1: 0.01}] * 3, tl.TopLists.from_proba(np.tile([0.5, 0.25, 0.25], (3, 1)))
+    path = monitor({"a": fine, "b": rows}, [0] * 3, space=3, penalty=penalty)["b"]
+    b = tl.TopLists.from_dicts(rows, 3)
+    loss, win = (largest_loss(x, z, penalty=penalty)[:1] for x, z in ((b, fine), (fine, b)))
+    d = subtract(tl.score(b, [0] * 3, penalty=penalty), tl.score(fine, [0] * 3, penalty=penalty))[:1]
+    one = np.array([1])
+    assert path.low[0] == pytest.approx(d[0] - BernsteinSequence(d, win, loss, alpha=0.025).radius(one)[0])
+    assert path.high[0] == pytest.approx(d[0] + BernsteinSequence(-d, loss, win, alpha=0.025).radius(one)[0])
 
 
 def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
@@ -226,7 +237,24 @@ def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
     none = monitor({"a": fine, "b": rows}, [0] * 30, space=3, penalty=math.inf)["b"]
     assert none.low == ()
     assert none.mean[-1] == math.inf
-    assert "invalid" in none.reason
+    assert "no upper bound, since b can score infinitely worse than a there" in none.reason
+
+
+def test_log_scores_have_a_sequence_until_a_list_has_a_zero() -> None:
+    rng = np.random.default_rng(8)
+    p = rng.dirichlet(np.ones(M), size=(2, 50))
+    found = monitor({"p": p[0], "q": p[1]}, rng.integers(0, M, 50), rule="log")["q"]
+    assert np.isfinite([*found.low, *found.high]).all()
+    assert not found.reason
+    q = p[1].copy()
+    q[20] = np.eye(M)[0]
+    ended = monitor({"p": p[0], "q": q}, [0] * 50, rule="log")["q"]
+    assert np.isfinite(ended.low).all()
+    assert np.isinf(ended.high).tolist() == [False] * 20 + [True] * 30
+    assert "From case 21 on the confidence sequence has no upper bound" in ended.reason
+    assert ended.high[-1] == math.inf
+    assert "+inf]" in monitor({"p": p[0], "q": q}, [0] * 50, rule="log").to_text()
+    assert None in monitor({"p": p[0], "q": q}, [0] * 50, rule="log").to_dict()["paths"][0]["high"]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +268,9 @@ def test_an_infinite_penalty_that_is_paid_leaves_no_sequence() -> None:
         ({"a": [0, 1], "b": [0, 1]}, {"penalty": -1}, "penalty"),
         ({"a": [0, 1], "b": [0, 1]}, {"time": [1, 2, 3]}, "time needs one value per case"),
         ({"a": [0, 1], "b": [0, 1]}, {"rule": "bier"}, "Did you mean 'brier'"),
-        ({"a": [0, 1], "b": [0, 1]}, {"cluster": [1, 2]}, "cluster has no effect on monitor"),
+        ({"a": [0, 1], "b": [0, 1]}, {"weight": [1, 2]}, "weight has no effect on monitor: bets are on"),
+        ({"a": [0, 1], "b": [0, 1]}, {"group": [1, 2]}, "group has no effect on monitor: which cases count"),
+        ({"a": [0, 1], "b": [0, 1]}, {"cluster": [1, 1], "time": [1, 2]}, "clusters go over several time points"),
         ({"a": [0, 1], "b": [0, 1]}, {"method": "hac"}, "method has no effect on monitor"),
         ({"a": [0, 1], "b": "b.csv"}, {}, "there is no such file"),
         ({1: [0, 1], "1": [0, 1]}, {}, "a name of its own"),
@@ -263,7 +293,7 @@ def test_a_candidate_that_is_not_there_is_a_key_error() -> None:
     assert len(found) == 1
 
 
-def correlated(seed: int, weeks: int = 30, each: int = 200) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+def correlated(seed: int, weeks: int = 30, each: int = 50) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """Two models that are equally good, and cases of a week that have one and the same outcome."""
     rng = np.random.default_rng(seed)
     week = np.repeat(np.arange(weeks), each)
@@ -273,13 +303,13 @@ def correlated(seed: int, weeks: int = 30, each: int = 200) -> tuple[dict[str, A
     return {"p": p, "q": p[:, ::-1]}, y, week
 
 
-def test_cases_of_one_moment_are_one_step() -> None:
-    """Case by case, two hundred copies of a chance outcome would be evidence without doubt; by week they are not."""
+def test_cases_of_one_time_point_are_one_step() -> None:
+    """Case by case, fifty copies of a chance outcome would be evidence without doubt; by week they are not."""
     wrong, right = [], []
     for seed in range(20):
         made, y, week = correlated(seed)
         by_case, by_week = monitor(made, y)["q"], monitor(made, tl.Truth(y, time=week))["q"]
-        assert (by_week.unit, by_week.at[-1], by_week.cases) == ("time point", 30, 6000)
+        assert (by_week.unit, by_week.at[-1], by_week.cases) == ("time point", 30, 1500)
         assert by_week.mean[-1] == pytest.approx(by_case.mean[-1], abs=1e-12)
         wrong.append(by_case.shown_better or by_case.shown_worse)
         right.append(by_week.shown_better or by_week.shown_worse)
@@ -287,19 +317,66 @@ def test_cases_of_one_moment_are_one_step() -> None:
     assert sum(map(bool, right)) <= 4  # each direction errs one time in twenty
 
 
-def test_the_order_of_cases_within_a_moment_does_not_show() -> None:
+def test_the_order_of_cases_within_a_time_point_does_not_show() -> None:
     made, y, week = correlated(3, weeks=12, each=5)
     y = np.random.default_rng(1).integers(0, 2, len(y))
     at = np.random.default_rng(2).permutation(len(y))
     one = monitor(made, tl.Truth(y, time=week))
     other = monitor({name: p[at] for name, p in made.items()}, tl.Truth(y[at], time=week[at]))
     assert same(paths(one), paths(other))
-    assert "a step is a time point" in one.to_text()
+    assert "A step is a time point, with the sum of the differences of its cases" in " ".join(one.to_text().split())
     assert "after 12 time points" in one.to_text() or "in 12 time points" in one.to_text()
 
 
-def test_infinite_scores_on_both_sides_of_one_moment_leave_no_mean() -> None:
+def test_infinite_scores_on_both_sides_of_one_time_point_leave_no_mean() -> None:
     found = monitor({"a": [0, 1, 0], "b": [1, 0, 0]}, tl.Truth([0, 0, 0], time=[1, 1, 2]), space=2, rule="log")["b"]
     assert found.at == (1, 2)
     assert np.isnan(found.mean).all()
     assert "From time point 1 on there is no mean difference" in found.reason
+
+
+def test_means_are_over_cases_whatever_the_sizes_of_time_points() -> None:
+    made, y, _ = correlated(5, weeks=20, each=5)
+    rng = np.random.default_rng(0)
+    y, week = rng.integers(0, 2, 100), rng.integers(0, 9, 100) ** 2
+    path = monitor(made, tl.Truth(y, time=week))["q"]
+    d = tl.score(tl.TopLists.from_proba(made["q"]), y) - tl.score(tl.TopLists.from_proba(made["p"]), y)
+    assert path.at[-1] == len(set(week.tolist()))
+    assert path.mean[-1] == pytest.approx(d.mean())
+
+
+def test_a_step_may_be_a_cluster() -> None:
+    """As a time point is, in the order of the truth; with both, a cluster lies within a time point."""
+    made, y, week = correlated(6, weeks=15, each=4)
+    y = np.random.default_rng(1).integers(0, 2, len(y))
+    by_time = monitor(made, tl.Truth(y, time=week))
+    by_name = monitor(made, tl.Truth(y, cluster=[f"c{(7 * w) % 15}" for w in week]))
+    both = monitor(made, tl.Truth(y, time=week, cluster=np.arange(len(y)) // 2))
+    assert by_name["q"].unit == "cluster"
+    for name in ("at", "mean", "low", "high", "log_evidence_better", "separated", "shown_better", "cases"):
+        assert getattr(by_name["q"], name) == getattr(by_time["q"], name) == getattr(both["q"], name)
+    assert "after 15 clusters" in by_name.to_text() or "in 15 clusters" in by_name.to_text()
+    single = monitor(made, tl.Truth(y, cluster=np.arange(len(y))))
+    assert same(paths(single), paths(monitor(made, y)))
+
+
+def test_a_cluster_has_to_be_over_before_the_next_begins() -> None:
+    made, y, _ = correlated(6, weeks=2, each=3)
+    with pytest.raises(tl.TopListError, match=r"begins at case 1 and goes on at case 4.*sort the cases by cluster"):
+        monitor(made, tl.Truth(y, cluster=["x", "a", "a", "b", "a", "b"]))
+
+
+def test_clusters_of_files_are_those_of_arrays() -> None:
+    rng = np.random.default_rng(3)
+    y, cluster = rng.integers(0, M, 30), np.repeat(np.arange(10)[::-1], 3)
+    rows = {name: [{int(rng.integers(M)): float(t)} for t in rng.uniform(0.3, 0.9, 30)] for name in "pq"}
+    tables = {
+        name: frames([{"case": i, "class": c, "confidence": t} for i, row in enumerate(made) for c, t in row.items()])
+        for name, made in rows.items()
+    }
+    truth = frames([{"case": i, "outcome": int(y[i]), "who": int(cluster[i])} for i in range(30)])
+    found = monitor(tables, tl.Truth(truth, cluster="who"), space=M)
+    assert same(paths(found), paths(monitor(rows, tl.Truth(y, cluster=cluster), space=M)))
+    assert found["q"].unit == "cluster"
+    with pytest.raises(tl.TopListError, match="clusters go over several time points"):
+        monitor(tables, tl.Truth(truth, cluster="who", time="outcome"), space=M)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.properties.cases import law
 from toplist.inference.results import SequentialPath
-from toplist.inference.sequential import follow
+from toplist.inference.sequential import by_step, follow
 from toplist.inference.sequential.confidence_sequence import BernsteinSequence
 from toplist.inference.sequential.e_values import log_evidence
 from toplist.inference.sequential.path import running_mean, times
@@ -25,8 +25,8 @@ def made(seed: int, n: int, mean: float = 0.3) -> tuple[np.ndarray, np.ndarray, 
     return np.clip(mean + rng.normal(size=n), -win, loss), loss, win
 
 
-def path(d: Any, loss: Any, win: Any, *, half: float | None = 2.0, level: float = 0.95) -> SequentialPath:
-    return follow(d, loss, win, half=half, level=level, rule="r", candidate="a", baseline="b")
+def path(d: Any, loss: Any, win: Any, **options: Any) -> SequentialPath:
+    return follow(d, loss, win, **{"level": 0.95, "rule": "r", "candidate": "a", "baseline": "b", **options})
 
 
 @law
@@ -66,8 +66,9 @@ def test_exchanging_the_two_turns_everything_round(seed: int, n: int) -> None:
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 3000), mean=st.sampled_from([0.05, 0.2, 0.5]))
 def test_what_is_first_is_found_exactly_and_not_at_the_next_time_that_is_told(seed: int, n: int, mean: float) -> None:
     d, loss, win = made(seed, n, mean)
-    found, sequence = path(d, loss, win), BernsteinSequence(2.0, 0.95)
-    apart = np.flatnonzero(np.abs(np.cumsum(d)) > sequence.radius(sequence.spread(d)))
+    found, at, total = path(d, loss, win), np.arange(1, n + 1), np.cumsum(d)
+    above = total > BernsteinSequence(d, win, loss, alpha=0.025).radius(at)
+    apart = np.flatnonzero(above | (-total > BernsteinSequence(-d, loss, win, alpha=0.025).radius(at)))
     assert found.separated == (apart[0] + 1 if len(apart) else None)
     reached = np.flatnonzero(log_evidence(d, win, loss) >= math.log(20))
     assert found.shown_worse == (reached[0] + 1 if len(reached) else None)
@@ -85,21 +86,72 @@ def test_times_are_all_at_first_and_then_in_steps() -> None:
 
 
 def test_a_mean_with_infinite_differences_is_infinite_and_with_both_kinds_none() -> None:
-    found = running_mean(np.array([1.0, np.inf, 0.0, -np.inf, 2.0]))
+    found = running_mean(np.array([1.0, np.inf, 0.0, -np.inf, 2.0]), np.arange(1.0, 6.0))
     assert found[:3].tolist() == [1.0, math.inf, math.inf]
     assert np.isnan(found[3:]).all()
     d = np.array([0.1, np.inf, -np.inf])
-    told = path(d, np.full(3, np.inf), np.full(3, np.inf), half=None)
+    told = path(d, np.full(3, np.inf), np.full(3, np.inf))
     assert "no mean difference" in told.reason
     assert told.log_evidence_better == told.log_evidence_worse == (0.0, 0.0, 0.0)
 
 
 def test_without_bounds_there_is_no_sequence() -> None:
     d, loss, win = made(0, 50)
-    found = path(d, loss, win, half=None)
+    found = path(d, loss + np.inf, win + np.inf)
     assert found.low == found.high == ()
     assert found.separated is None
-    assert "BernsteinSequence" not in found.method
+    assert "Bernstein" not in found.method
+    assert (
+        "From case 1 on the confidence sequence has no lower bound, since b can score infinitely worse" in found.reason
+    )
+
+
+def test_a_bound_lasts_until_the_other_one_can_be_infinitely_worse() -> None:
+    d, loss, win = made(0, 50)
+    loss[30] = np.inf
+    found, whole = path(d, loss, win), path(d, np.where(loss < np.inf, loss, 2.0), win)
+    assert np.isfinite(found.high[:30]).all()
+    assert set(found.high[30:]) == {math.inf}
+    assert found.low[:30] == pytest.approx(whole.low[:30])
+    assert np.isfinite(found.low).all()
+    assert "From case 31 on the confidence sequence has no upper bound, since a can score infinitely" in found.reason
+    assert "lower bound" not in found.reason
+
+
+def test_an_infinite_difference_ends_both_bounds() -> None:
+    d, loss, win = made(0, 50)
+    loss[30] = d[30] = np.inf
+    found = path(d, loss, win)
+    assert set(found.high[30:]) == {math.inf}
+    assert set(found.low[30:]) == {-math.inf}
+    assert "no lower bound, since a score there is infinite" in found.reason
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 300), many=st.integers(1, 30))
+def test_candidates_share_the_level(seed: int, n: int, many: int) -> None:
+    """With K of them, each path is the one at a level of 1 - alpha / K, and no e-value changes."""
+    d, loss, win = made(seed, n)
+    one, alone = path(d, loss, win, candidates=many), path(d, loss, win, level=1 - 0.05 / many)
+    for name in ("at", "mean", "log_evidence_better", "separated", "shown_better", "shown_worse"):
+        assert getattr(one, name) == getattr(alone, name)
+    assert one.low == pytest.approx(alone.low, rel=1e-9, abs=1e-12)
+    assert (one.level, one.candidates) == (0.95, many)
+    assert (f"{many} candidates together" in one.method) == (many > 1)
+
+
+@law
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 200))
+def test_a_step_of_several_cases_is_their_sum_and_means_are_over_cases(seed: int, n: int) -> None:
+    d, loss, win = made(seed, n)
+    steps = np.sort(np.random.default_rng(seed).integers(0, 20, n))
+    steps = np.unique(steps, return_inverse=True)[1]
+    sizes = np.bincount(steps).astype(float)
+    found = path(*(by_step(column, steps) for column in (d, loss, win)), sizes=sizes, unit="cluster")
+    assert found.cases == n
+    assert found.mean[-1] == pytest.approx(d.mean())
+    ends = np.cumsum(sizes).astype(int)
+    assert found.mean == pytest.approx(np.cumsum(d)[ends - 1] / ends)
 
 
 def test_equal_models_are_never_apart() -> None:
@@ -119,10 +171,10 @@ def test_where_no_bet_is_possible_it_says_so() -> None:
     assert "Nothing was bet on b in 1 case," in why
 
 
-def test_a_million_cases_are_told_in_a_few_hundred_times() -> None:
+def test_many_cases_are_told_in_a_few_hundred_times() -> None:
     rng = np.random.default_rng(1)
-    n = 1_000_000
-    d = rng.choice([-1.0, 1.0], n, p=[0.505, 0.495])
+    n = 300_000
+    d = rng.choice([-1.0, 1.0], n, p=[0.51, 0.49])
     found = path(d, np.ones(n), np.ones(n))
     assert len(found.at) < 600
     assert found.high[-1] < 0

@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.report import results as made
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
+from toplist.inference.ranking import judge
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate
 from toplist.report import statements
 from toplist.report.html import Page, Provenance, leaderboard, tables
-from toplist.report.html.grid import Cell, Grid, estimated
+from toplist.report.html.grid import Cell, Grid
 from toplist.report.text import Name, names
 
 FOUND = made.drawn(tuple("ABCD"), cases=200, paths=0)
-NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", None, "no case has all models")
+NONE = ConfidenceSet("brier", 0.95, (), {}, 0, "", "no case has all models")
 
 
 def shown(results: Comparison) -> dict[str, Name]:
@@ -45,7 +44,7 @@ def test_the_p_values_of_the_confidence_set_are_in_the_leaderboard() -> None:
 def test_a_confidence_set_that_there_is_not_leaves_a_reason_and_nothing_else() -> None:
     found = replace(FOUND, confidence_set=NONE, seed=None)
     (said,) = statements.best(found, shown(found))
-    assert str(said) == "There is no confidence set for the best under the Brier score: no case has all models."
+    assert str(said) == "There is no confidence set of the best under the Brier score: no case has all models."
     assert "Confidence set" not in dict(tables.facts(found, shown(found)))
     assert "set p" not in heads(leaderboard.leaderboard(found, shown(found)))
     assert not tables.seeds(found)
@@ -55,16 +54,31 @@ def test_a_confidence_set_that_there_is_not_leaves_a_reason_and_nothing_else() -
 
 
 def test_the_seed_is_there_where_something_was_drawn() -> None:
-    """For the intervals, or for the confidence set."""
-    drawn = replace(FOUND, seed=7, confidence_set=NONE)
-    assert tables.seeds(drawn) == "7 for the intervals"
-    assert FOUND.confidence_set is not None
-    drawn = replace(FOUND, seed=None, confidence_set=replace(FOUND.confidence_set, seed=9))
-    assert tables.seeds(drawn) == "9 for the confidence set"
-    both = replace(drawn, seed=9)
-    assert tables.seeds(both) == "9 for the intervals and the confidence set"
-    two = tables.seeds(replace(drawn, seed=7))
-    assert two == "7 for the intervals; 9 for the confidence set"
+    assert tables.seeds(replace(FOUND, seed=7)) == "7 for the intervals"
+    assert not tables.seeds(replace(FOUND, seed=None))
+
+
+def test_stars_bold_rows_and_rank_intervals_of_the_page_follow_from_the_pairs() -> None:
+    """Over all cases and in each group."""
+    found = made.drawn(tuple("ABCDE"), cases=120, groups=2, paths=0, apart=0.7)
+    board = leaderboard.leaderboard(found, shown(found))
+    every = leaderboard.groups(found, shown(found))
+    rows = [*found.overall.rows, *(row for section in found.groups for row in section.rows)]
+    cells = [*column(board, "difference"), *column(every, "difference")]
+    ranks = [*column(board, "rank interval"), *column(every, "rank interval")]
+    marks = []
+    for pairs, section in ((found.pairs, found.overall), *((one.pairs, one) for one in found.groups)):
+        own = [v for v in (judge(p, found.level) for p in pairs if p.rule == "brier") if v.significant]
+        for i, row in enumerate(section.rows):
+            better, worse = (sum(getattr(v, how) == row.name for v in own) for how in ("worse", "better"))
+            assert row.rank_interval == (1 + better, 5 - worse)
+            marks.append(any({v.pair.a, v.pair.b} == {row.name, section.rows[0].name} for v in own) and i > 0)
+    assert [str(cell.text).endswith("*") for cell in cells] == marks
+    assert {True, False} == set(marks[1:5])
+    for cell, row in zip(ranks, rows, strict=True):
+        low, high = row.rank_interval or (0, 0)
+        assert str(cell.text) == (f"{low}" if low == high else f"{low}-{high}")
+    assert board.leaders == {i for i, row in enumerate(found.overall.rows) if (row.rank_interval or (0, 0))[0] == 1}
 
 
 def test_each_difference_to_the_leader_says_its_cases_where_they_differ() -> None:
@@ -124,37 +138,22 @@ def test_an_infinite_mean_comes_with_the_number_of_scores_that_made_it_so() -> N
     assert [cell.below for cell in cells if cell.text == "inf"] == [f"{n} infinite" for n in expected if n]
 
 
-@given(st.floats(-2, 2), st.floats(0, 1e-13))
-def test_an_interval_without_width_is_no_precision(value: float, width: float) -> None:
-    flat = Estimate(value, value - width, value + width, error=width / 2, p=0.0)
-    first, second = estimated([flat, Estimate(0.5, 0.4, 0.6)])
-    assert first.below == "does not vary"
-    assert second == estimated([Estimate(0.5, 0.4, 0.6)])[0]
-
-
-def test_scores_that_do_not_vary_are_told_in_words() -> None:
+def test_where_there_is_no_spread_there_is_no_interval_and_the_reason_is_told() -> None:
     first, *others = FOUND.overall.rows
-    level = replace(first.scores["brier"], mean=Estimate(0.5, 0.5, 0.5, error=0.0))
+    level = replace(first.scores["brier"], mean=Estimate(0.5, reason="no spread: all scores are the same"))
     rows = (replace(first, scores={**first.scores, "brier": level}), *others)
-    found = replace(FOUND, overall=replace(FOUND.overall, rows=rows), unit="cluster")
-    (said,) = statements.without_spread(found, shown(found))
-    assert str(said).startswith(f"The Brier scores of {first.name} are the same in every cluster")
-    assert not statements.without_spread(FOUND, shown(FOUND))
-    pair, *rest = FOUND.pairs
-    same = replace(pair, difference=Estimate(-0.1, -0.1, -0.1, p=0.0), adjusted_p=0.0)
-    (said,) = statements.without_spread(replace(FOUND, pairs=(same, *rest)), shown(FOUND))
-    assert f"the difference is the same in every case between {pair.a} and {pair.b}" in str(said)
-    alike = replace(pair, difference=Estimate(0.0, 0.0, 0.0, p=1.0), adjusted_p=1.0)
-    assert not statements.without_spread(replace(FOUND, pairs=(alike, *rest)), shown(FOUND))
-    said = next(iter(statements.unsure(replace(FOUND, pairs=(alike, *rest)), shown(FOUND), "brier")))
-    assert str(said) == f"{pair.a} and {pair.b} have the same Brier score in every case."
+    found = replace(FOUND, overall=replace(FOUND.overall, rows=rows))
+    said = [str(one) for one in statements.missing_intervals(found.overall, shown(found))]
+    assert f"No interval for {first.name} under the Brier score: no spread: all scores are the same." in said
+    cell = column(leaderboard.leaderboard(found, shown(found)), "Brier")[0]
+    assert (cell.text, cell.below) == ("0.500", "")
 
 
 def test_adjusted_for_as_many_pairs_as_have_a_p_value() -> None:
     pair, *rest = [p for p in FOUND.pairs if p.rule == "brier"]
     untested = replace(pair, difference=Estimate(float("nan"), reason="there are no cases"), adjusted_p=None)
     found = replace(FOUND, pairs=(untested, *rest))
-    assert f"for looking at {len(rest)} pairs" in str(statements.tally(found, "brier"))
+    assert f"for {len(rest)} tested pairs" in str(statements.tally(found, "brier"))
 
 
 def test_faults_that_nobody_has_take_no_room() -> None:

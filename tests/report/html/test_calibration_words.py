@@ -31,7 +31,9 @@ def test_those_that_are_off_are_called_so_among_others_that_are_not(power, word)
     found = judgements(lists | {"off": too_sure(lists["m2"], power)}, y)
     text = said(found)
     assert re.search(rf"{word} in the first guess: off \(p = 0\.005; confidence 0\.\d+, right 0\.\d+: difference", text)
-    assert "No sign of miscalibration: m0 (p = " in text
+    assert re.search(
+        r"No evidence of miscalibration: m0 \(p = .*; 0\.\d+ or more would have been found 4 times in 5", text
+    )
 
 
 @pytest.mark.parametrize("power", [1.0, 2.5, 0.5])
@@ -39,10 +41,29 @@ def test_a_report_and_a_diagnosis_say_the_same_of_one_file(power):
     lists, y = world(300, 1, seed=8)
     off = too_sure(lists["m0"], power)
     verdict, text = tl.diagnose(off, y).verdict, said(judgements({"a": off}, y))
-    word = re.match(r"Overconfident|Underconfident|No sign of miscalibration", verdict)
+    word = re.match(r"Overconfident|Underconfident|No evidence of miscalibration", verdict)
     assert word is not None
     assert text.startswith(word[0])
-    assert (word[0] == "No sign of miscalibration") == (power == 1.0)
+    assert (word[0] == "No evidence of miscalibration") == (power == 1.0)
+
+
+def test_a_report_and_a_diagnosis_leave_the_same_undecided():
+    """The interval excludes zero, and the test is not significant."""
+    for seed in range(100):
+        lists, y = world(200, 1, seed)
+        off = too_sure(lists["m0"], 1.2)
+        found = judgements({"a": off}, y)
+        if found["a"].direction() == "undecided":
+            break
+    else:
+        pytest.fail("no such sample")
+    text = said(found)
+    assert text.startswith(
+        "Undecided, as the interval of a difference excludes zero and the test is not significant: a ("
+    )
+    assert not accuses(text)
+    assert "would have been found" not in text
+    assert tl.diagnose(off, y).verdict.startswith("Undecided: ")
 
 
 def test_what_is_found_alone_but_not_among_many_gets_no_direction():
@@ -57,7 +78,7 @@ def test_what_is_found_alone_but_not_among_many_gets_no_direction():
     assert accuses(said({"a": found}))
     text = said({f"m{i}": found for i in range(20)})
     assert not accuses(text)
-    assert "No sure sign of miscalibration among so many models" in text
+    assert "Not significantly miscalibrated among so many models" in text
     assert "alone, " in text
 
 

@@ -43,7 +43,7 @@ def board(
         ps = (adjusted or {}).get(rule, (0.001, 0.001, 0.001))
         for (a, b), value, p in zip(PLACES, values, ps, strict=True):
             difference = Estimate(value, value - 0.05, value + 0.05, p=p)
-            found.append(Pair(rule, ORDER[a], ORDER[b], 40, difference, p, 0))
+            found.append(Pair(rule, ORDER[a], ORDER[b], 40, difference, p, 0, difference))
     return replace(BASE, rules=tuple(rules), overall=replace(BASE.overall, rows=rows), pairs=tuple(found))
 
 

@@ -131,10 +131,10 @@ def test_sections_that_have_nothing_to_show_are_left_out() -> None:
 
     everything = ids("six")
     assert everything == [
-        *("board", "sure", "setting", "length", "shape", "reliability", "groups", "anytime", "faults", "losses"),
+        *("board", "significant", "setting", "length", "shape", "reliability", "groups", "anytime", "faults", "losses"),
         "reproduce",
     ]
-    assert ids("bare") == ["board", "sure", "setting", "faults", "reproduce"]
+    assert ids("bare") == ["board", "significant", "setting", "faults", "reproduce"]
     assert ids("two") == [one for one in everything if one not in ("groups", "anytime")]
 
 

@@ -6,18 +6,21 @@ import math
 import re
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report import results as made
-from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Pair
+from tests.report.html.no_figures import render_undrawn
+from toplist.inference.results import Comparison, Estimate, Pair
 from toplist.report import statements
 from toplist.report.html.leaderboard import pairs as pair_table
 from toplist.report.text import Name, Sentence, names, sentence, series
 
 BASE = {n: made.drawn(tuple("ABCDEFG"[:n]), cases=40, rules=("brier",), zeros=False, paths=0) for n in range(1, 8)}
+THREE, TWO = ("".join(row.name for row in BASE[n].overall.rows) for n in (3, 2))  # in the order of the table
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -37,7 +40,8 @@ def judged(draw: st.DrawFn, most: int = 7) -> Comparison:
     for a, b in combinations([row.name for row in base.overall.rows], 2):
         adjusted, difference = draw(p), draw(value)
         more = draw(st.none() | st.integers(0, 10**9))
-        found.append(Pair("brier", a, b, 40, Estimate(difference, p=adjusted), adjusted, more))
+        estimate = Estimate(difference, p=adjusted)
+        found.append(Pair("brier", a, b, 40, estimate, adjusted, more, estimate))
     return replace(base, level=level, pairs=tuple(found))
 
 
@@ -60,20 +64,22 @@ def claims(said: Sentence, order: list[str]) -> set[tuple[str, str]]:
 
 
 @given(judged())
-def test_a_pair_is_called_sure_exactly_when_its_adjusted_p_is_at_most_one_minus_the_level(results: Comparison) -> None:
+def test_a_pair_is_called_significant_exactly_when_its_adjusted_p_is_at_most_one_minus_the_level(
+    results: Comparison,
+) -> None:
     """And the better one is the one that the sign of the difference says."""
     order = [row.name for row in results.overall.rows]
     sure = [pair for pair in results.pairs if pair.adjusted_p is not None and pair.adjusted_p <= 1 - results.level]
     expected = {(p.a, p.b) if p.difference.value < 0 else (p.b, p.a) for p in sure}
-    said = [claims(one, order) for one in statements.sure(results, shown(results), "brier")]
+    said = [claims(one, order) for one in statements.wins(results, shown(results), "brier")]
     assert set().union(*said) == expected
     assert sum(map(len, said)) == len(expected)
 
 
 @given(judged(most=4))
-def test_every_other_pair_with_a_p_value_is_said_to_be_unsure(results: Comparison) -> None:
+def test_every_other_pair_with_a_p_value_has_no_significant_difference(results: Comparison) -> None:
     expected = {(p.a, p.b) for p in results.pairs if p.adjusted_p is not None and p.adjusted_p > 1 - results.level}
-    said = statements.unsure(results, shown(results), "brier")
+    said = statements.undecided(results, shown(results), "brier")
     found = [tuple(part.text for part in one.parts if isinstance(part, Name)) for one in said]
     assert set(found) == expected
     assert len(found) == len(expected)
@@ -92,8 +98,9 @@ def test_the_table_of_pairs_says_the_same(results: Comparison) -> None:
         pair = by[str(row[at["first"]].text), str(row[at["second"]].text)]
         sure = pair.adjusted_p is not None and pair.adjusted_p <= 1 - results.level
         better = pair.a if pair.difference.value < 0 else pair.b
-        unsure = "not tested" if pair.adjusted_p is None else "not significant"
-        assert str(row[at["verdict"]].text) == (f"{better} is better" if sure else unsure)
+        other = "not tested" if pair.adjusted_p is None else "no significant difference"
+        assert str(row[at["verdict"]].text) == (f"{better} is significantly better" if sure else other)
+        assert str(row[at["difference"]].text).endswith("*") == sure
         assert row[at["difference"]].value == pair.difference.value
 
 
@@ -111,7 +118,8 @@ def test_the_counts_add_up(results: Comparison) -> None:
     else:
         numbers = [int(n) for n in re.findall(r"\d+", said.partition(" Significant means")[0])]
         rest = len(results.pairs) - len(tested)
-        assert numbers == [len(results.pairs), len(sure), len(tested) - len(sure), *([rest] if rest else [])]
+        others = len(tested) - len(sure)
+        assert numbers == [len(results.pairs), len(sure), *([others] if others else []), *([rest] if rest else [])]
     assert f"at most {1 - results.level:.6g}." in said or not tested
 
 
@@ -145,10 +153,10 @@ def test_accuracy_is_said_to_disagree_exactly_where_it_does(results: Comparison)
         assert accuracy[right] > accuracy[scores]
 
 
-def test_nothing_is_sure_where_models_are_alike() -> None:
+def test_nothing_is_significant_where_models_are_alike() -> None:
     alike = made.drawn(cases=60, apart=0.0, zeros=False, seed=5)
     assert str(statements.tally(alike, "brier")).startswith("No difference is significant")
-    assert not statements.sure(alike, shown(alike), "brier")
+    assert not statements.wins(alike, shown(alike), "brier")
     assert "not significantly better than any other" in " ".join(map(str, statements.lede(alike, shown(alike))))
 
 
@@ -161,41 +169,86 @@ def test_infinite_scores_come_with_their_counts_and_are_not_tested() -> None:
     assert verdicts.count("hard labels has infinite scores") == 5
 
 
+def paired(a: str, b: str, adjusted: float | None, more: int | None = None, **changes: Any) -> Pair:
+    found = Estimate(-0.01, -0.03, 0.01, p=adjusted)
+    return Pair("brier", a, b, 40, found, adjusted, more, **({"simultaneous": found} | changes))
+
+
 @pytest.mark.parametrize(
-    ("members", "said"),
-    [
-        ("A", "A is the best under the Brier score, at 95% confidence."),
-        ("AB", "The best under the Brier score is among A and B, at 95% confidence."),
-        ("ABC", "At 95% confidence nobody can be ruled out as the best under the Brier score."),
-    ],
+    ("members", "told"),
+    [(THREE[:1], f"{THREE[0]} alone"), (THREE[:2], f"{THREE[0]} and {THREE[1]}"), (THREE, "all 3 models")],
 )
-def test_the_confidence_set_is_told_in_words(members: str, said: str) -> None:
-    chosen = ConfidenceSet("brier", 0.95, tuple(members), {}, 40, "bootstrap", 1)
-    pairs = tuple(
-        Pair("brier", a, b, 40, Estimate(-0.1, -0.2, -0.01, p=0.001), 0.5 if {a, b} <= set(members) else 0.01, 0)
-        for a, b in ("AB", "AC", "BC")
-    )
-    found = replace(BASE[3], confidence_set=chosen, pairs=pairs)
-    assert [str(one) for one in statements.best(found, shown(found))] == [said]
-
-
-def test_where_two_methods_disagree_nobody_is_called_the_best() -> None:
-    """The confidence set leaves one, and tests of pairs do not tell it from the others."""
-    chosen = ConfidenceSet("brier", 0.95, ("A",), {"A": 1.0, "B": 0.049, "C": 0.04}, 40, "bootstrap", 1)
-    pairs = tuple(Pair("brier", a, b, 40, Estimate(-0.1, -0.2, 0.01, p=0.06), 0.12, 9) for a, b in ("AB", "AC", "BC"))
-    found = replace(BASE[3], confidence_set=chosen, pairs=pairs)
+def test_the_confidence_set_is_told_in_words(members: str, told: str) -> None:
+    pairs = tuple(paired(a, b, 0.5 if {a, b} <= set(members) else 0.01) for a, b in combinations(THREE, 2))
+    found = made.concluded(replace(BASE[3], pairs=pairs))
     (said,) = map(str, statements.best(found, shown(found)))
-    assert said.startswith(
-        "A alone is left in the confidence set of the best under the Brier score, at 95% confidence."
-    )
-    assert "near it nothing is sure" in said
-    assert "is the best" not in " ".join(map(str, statements.lede(found, shown(found))))
+    best = "The confidence set of the best under the Brier score at 95%:"
+    assert said == f"{best} {told} (no other model is significantly better)."
+
+
+def test_nobody_is_called_the_best_and_nothing_sure() -> None:
+    """A confidence set is a statement about the procedure, and a test at 5 % is no certainty."""
+    for seed in range(4):
+        found = made.drawn(tuple("ABCD"), cases=90, seed=seed, groups=2)
+        page = render_undrawn(made.page(found)).lower()
+        for word in (
+            "surely",
+            " is sure",
+            "is the best",
+            "told apart",
+            "tell them apart",
+            "may be equal",
+            "certainty;",
+        ):
+            assert word not in page, word
 
 
 def test_who_alone_is_finite_was_not_tested() -> None:
-    chosen = ConfidenceSet("brier", 0.95, ("A",), {"A": 1.0, "B": 0.0, "C": 0.0}, 40, "the only one", None)
-    found = replace(BASE[3], confidence_set=chosen)
-    assert str(statements.best(found, shown(found))[0]) == "A alone has no infinite scores under the Brier score."
+    behind = Estimate(-math.inf, reason="infinite scores have no interval")
+    both = replace(behind, value=math.nan)
+    pairs = tuple(
+        Pair("brier", a, b, 40, d, None, None, d)
+        for (a, b), d in zip(combinations(THREE, 2), (behind, behind, both), strict=True)
+    )
+    found = made.concluded(replace(BASE[3], pairs=pairs))
+    first, why = map(str, statements.best(found, shown(found)))
+    assert f": {THREE[0]} alone (" in first
+    assert why.startswith(f"Out for infinite scores: {THREE[1]}, {THREE[2]}; pairs that cannot be tested")
+    assert [row.rank_interval for row in found.overall.rows] == [(1, 1), (2, 3), (2, 3)]
+
+
+def test_leaders_with_the_same_score_share_the_lead() -> None:
+    rows = tuple(replace(row, rank=rank) for row, rank in zip(BASE[3].overall.rows, (1, 1, 3), strict=True))
+    a, b, c = (row.name for row in rows)
+    zero = Estimate(0.0, reason="the scores are the same in every case")
+    pairs = (Pair("brier", a, b, 40, zero, None, None, zero), paired(a, c, 0.01), paired(b, c, 0.01))
+    found = made.concluded(replace(BASE[3], overall=replace(BASE[3].overall, rows=rows), pairs=pairs))
+    first, second = map(str, statements.lede(found, shown(found)))
+    assert first.startswith(f"{a} and {b} share the lead with the lowest mean Brier score")
+    assert second == "Each is significantly better than the other one (Holm, 95%)."
+    assert f"{a} and {b} share the lead." in statements.notes(found)
+
+
+def test_a_significant_lead_that_one_case_could_undo_is_told_wherever_it_is_significant() -> None:
+    """In the first lines, the sentences, the verdict and below the table; not where it is large, or chance."""
+    told = f"lead of {TWO[0]} over {TWO[1]} adds up to 0.5 of the largest loss that one more case could bring"
+    for p, lead, there in ((0.01, 0.5, True), (0.5, 0.5, False), (0.01, 12.0, False), (0.01, None, False)):
+        found = made.concluded(replace(BASE[2], pairs=(paired(*TWO, p, lead=lead),)))
+        (row,) = pair_table(found, shown(found)).rows
+        for text in (
+            *(" ".join(map(str, statements.lede(found, shown(found)))), " ".join(statements.notes(found))),
+            " ".join(map(str, statements.wins(found, shown(found), "brier"))),
+            " ".join(str(cell.text) for cell in row),
+        ):
+            assert (told in text) == there
+
+
+def test_the_mean_of_a_leader_of_many_is_called_optimistic() -> None:
+    """Of two it is not: the interval of a difference is the same whoever leads."""
+    (said,) = map(str, statements.selected(BASE[3], shown(BASE[3])))
+    assert said.startswith(f"{BASE[3].overall.rows[0].name} was selected as the leader of 3 models by these data")
+    assert said in statements.notes(BASE[3])
+    assert not statements.selected(BASE[2], shown(BASE[2]))
 
 
 def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> None:
@@ -207,40 +260,26 @@ def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> No
     )
 
 
-def test_what_it_takes_to_tell_two_apart_is_said() -> None:
-    def told(more: int | None) -> str:
-        pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, more)
-        found = replace(BASE[2], pairs=(pair,))
-        (said,) = statements.unsure(found, shown(found), "brier")
+def test_what_it_takes_is_said_under_the_condition_that_the_true_difference_is_the_observed_one() -> None:
+    def told(more: int | None, **changes: Any) -> str:
+        found = replace(BASE[2], pairs=(paired("A", "B", 0.3, more),), **changes)
+        (said,) = statements.undecided(found, shown(found), "brier")
         return str(said)
 
-    for unit in ("cluster", "time point"):
-        pair = Pair("brier", "A", "B", 40, Estimate(-0.01, -0.03, 0.01, p=0.3), 0.3, 12)
-        found = replace(BASE[2], pairs=(pair,), unit=unit, units=9)
-        (said,) = statements.unsure(found, shown(found), "brier")
-        assert str(said).endswith(
-            f"About 12 more {unit}s like these would tell them apart 4 times in 5, looked at alone, "
-            "if there are as many."
-        )
-        assert f"extra {unit}s" in [str(head.text) for head in pair_table(found, shown(found)).heads]
-    assert told(4123).endswith("About 4,100 more cases like these would tell them apart 4 times in 5, looked at alone.")
-    assert told(1).endswith("About 1 more case like these would tell them apart 4 times in 5, looked at alone.")
-    far = replace(
-        BASE[2],
-        pairs=(replace(BASE[2].pairs[0], a="A", b="B", adjusted_p=0.3, extra_units=32_557),),
-        unit="time point",
-        units=28,
-    )
-    (said,) = statements.unsure(far, shown(far), "brier")
-    assert str(said).endswith("It would take more than 10 times as many time points as there are.")
-    assert told(0).endswith("Alone they would be told apart, but not among 1 pair.")
-    assert told(None).endswith("cannot be said.")
-    assert "difference -0.010 (-0.030 to +0.010), adjusted p 0.300." in told(None)
+    start = "A and B: no significant difference (-0.010, between -0.030 and +0.010 at 95%; adjusted p 0.300)."
+    given = f"{start} If the true difference is the observed one, "
+    assert told(None) == start
+    assert told(1) == f"{given}about 1 more case would make it significant 4 times in 5."
+    assert told(4123) == f"{given}about 4,100 more cases would make it significant 4 times in 5."
+    far = told(32_557, unit="cluster", units=28)
+    assert far == f"{given}it would take more than 10 times as many clusters as there are."
+    found = replace(BASE[2], unit="cluster", units=9)
+    assert "extra clusters" in [str(head.text) for head in pair_table(found, shown(found)).heads]
 
 
-def test_one_model_is_nothing_to_tell_apart() -> None:
+def test_one_model_is_nothing_to_compare() -> None:
     found = replace(BASE[1], confidence_set=None)
-    assert "nothing to tell apart" in str(statements.tally(found, "brier"))
+    assert "nothing to compare" in str(statements.tally(found, "brier"))
     assert len(statements.lede(found, shown(found))) == 1
 
 

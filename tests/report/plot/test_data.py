@@ -12,6 +12,7 @@ import toplist as tl
 from tests.report import results as made
 from toplist.calibration.bins import Bin
 from toplist.errors import TopListError
+from toplist.inference.ranking import judge
 from toplist.inference.results import PredictionType
 from toplist.report import plot
 from toplist.report.plot.canvas import label, labels, width
@@ -53,10 +54,12 @@ def test_members_are_those_of_the_confidence_set(board):
         assert tuple(row.name for row in data.rows if row.member) == board.confidence_set.members
 
 
-def test_a_confidence_set_of_another_rule_is_not_shown():
+def test_each_rule_has_a_confidence_set_of_its_own():
     board = made.board(rules=("brier", "log"), members=2)
-    assert plot.intervals(board).data.set_level == 0.95
-    assert plot.intervals(board, "log").data.set_level is None
+    apart = [replace(pair, adjusted_p=0.01) if pair.rule == "log" else pair for pair in board.pairs]
+    board = replace(board, pairs=tuple(apart))
+    assert [row.member for row in plot.intervals(board).data.rows] == [True, True, False]
+    assert [row.member for row in plot.intervals(board, "log").data.rows] == [True, False, False]
 
 
 def test_under_another_rule_models_come_in_its_order():
@@ -84,19 +87,19 @@ def test_the_matrix_is_antisymmetric_and_holds_every_pair_twice(board):
     for (row, column), cell in cells.items():
         other = cells[column, row]
         assert same(cell.difference, -other.difference)
-        assert cell.sure == other.sure
+        assert cell.significant == other.significant
         assert row != column
 
 
 @given(board=boards())
-def test_sure_is_what_is_adjusted_to_at_most_one_minus_the_level(board):
+def test_significant_is_what_is_adjusted_to_at_most_one_minus_the_level(board):
     data = plot.pairs(board).data
     place = {name: i for i, name in enumerate(data.names)}
     cells = {(c.row, c.column): c for c in data.cells}
     for pair in board.pairs:
         cell = cells[place[pair.a], place[pair.b]]
         assert same(cell.difference, pair.difference.value)
-        assert cell.sure == (
+        assert cell.significant == (
             pair.adjusted_p is not None and pair.adjusted_p <= 1 - board.level and pair.difference.value != 0
         )
 
@@ -118,7 +121,16 @@ def test_groups_hold_the_mean_of_every_model_in_the_order_of_the_table(board):
         means = {s.name: s.scores["brier"].mean.value for s in section.rows}
         assert all(same(mean, means[name]) for mean, name in zip(group.means, data.names, strict=True))
         known = [m for m in group.means if math.isfinite(m)]
-        assert group.best is None if not known else group.means[group.best] == min(known)
+        assert group.lowest is None if not known else group.means[group.lowest] == min(known)
+
+
+def test_a_dot_of_a_group_is_hollow_where_another_model_is_significantly_better_in_it():
+    board = made.drawn(tuple("ABCD"), cases=300, groups=3, zeros=False)
+    for panel, section in zip(plot.groups(board).data.groups, board.groups, strict=True):
+        verdicts = [judge(pair, board.level) for pair in section.pairs if pair.rule == "brier"]
+        worse = {v.worse for v in verdicts if v.significant}
+        assert panel.beaten == tuple(row.name in worse for row in board.overall.rows)
+        assert any(panel.beaten)
 
 
 def test_a_model_without_cases_in_a_group_has_no_mean_there():
@@ -184,15 +196,15 @@ def test_words_say_what_is_infinite_missing_and_in_the_set():
     assert "a 0.300 (0.296 to 0.304)" in words
     assert "b has an infinite mean, with 17 infinite scores" in words
     assert "c has no cases" in words
-    assert "confidence set of the best: a." in words
+    assert "confidence set of the best: a and c." in words  # of whom nothing is known
 
 
 def test_words_of_a_path_say_when_something_was_shown():
     found = replace(made.path(), separated=120, shown_better=400)
     words = plot.path(found).data.words
-    assert "After 120 cases new was shown to be better than old on average." in words
-    assert "After 400 cases new was shown to be better than old at some time." in words
-    assert "No difference to old is shown in 1,000 cases." in plot.path(made.path(drift=0.0)).data.words
+    assert "After 120 cases new is significantly better than old on average over the cases so far" in words
+    assert "After 400 cases there is significant evidence that new had a lower expected score than old" in words
+    assert "No significant difference to old in 1,000 cases." in plot.path(made.path(drift=0.0)).data.words
     one = replace(made.path(1), cases=1, at=(1,))
     assert plot.path(one).data.words.startswith("After 1 case, the mean Brier score of new minus that of old is ")
 
@@ -258,7 +270,7 @@ def test_under_another_rule_models_come_by_their_relative_scores():
 
 def test_a_confidence_set_without_p_values_is_not_shown():
     board = made.board(members=2)
-    board = replace(board, confidence_set=replace(board.confidence_set, members=(), p={}, reason="no case has all"))
+    board = replace(board, pairs=tuple(replace(pair, adjusted_p=None) for pair in board.pairs))
     data = plot.intervals(board).data
     assert data.set_level is None
     assert {row.member for row in data.rows} == {None}

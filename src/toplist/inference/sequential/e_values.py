@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
+from toplist.inference.sequential.confidence_sequence import ROUNDING
 
 RATIOS = 0.4 ** np.arange(1, 7)  # means in standard deviations: good from some dozen to some hundred thousand cases
-_ROUNDING = 1e-12  # lists that differ by less are the same list, rounded
 _BEGUN = 10  # cases that the first guess at the variance counts as
 
 
@@ -49,7 +49,7 @@ def log_evidence(x: Floats, loss: Floats, win: Floats) -> Floats:
 
 def bettable(loss: Floats, win: Floats) -> NDArray[np.bool_]:
     """In which cases a bet makes sense."""
-    makes_sense: NDArray[np.bool_] = (loss > _ROUNDING) & np.isfinite(loss) & (win > _ROUNDING)
+    makes_sense: NDArray[np.bool_] = (loss > ROUNDING) & np.isfinite(loss) & (win > ROUNDING)
     return makes_sense
 
 

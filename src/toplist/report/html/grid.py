@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toplist.inference.results import Estimate
-from toplist.report.numbers import NOTHING, decimals, excludes_zero, fixed, flat, rate
+from toplist.report.numbers import NOTHING, decimals, fixed, rate
 from toplist.report.text import Name, Words, count
 
 Kind = Literal["number", "name", "text"]
@@ -117,20 +117,24 @@ def named(shown: Name) -> Cell:
 
 
 def estimated(
-    estimates: Sequence[Estimate | None], *, digits: int | None = None, signed: bool = False, star: bool = False
+    estimates: Sequence[Estimate | None],
+    *,
+    digits: int | None = None,
+    signed: bool = False,
+    marked: Sequence[bool] = (),
 ) -> list[Cell]:
-    """A column of values with their intervals on a second line; a star says that zero is not in it."""
-    # an interval without width asks for no digits
-    places = decimals(Estimate(e.value) if e is not None and flat(e) else e for e in estimates)
-    places = places if digits is None else digits
-    return [Cell(NOTHING) if e is None else _estimated(e, places, signed, star) for e in estimates]
+    """A column of values with their intervals on a second line, and a star behind those that are marked."""
+    places = decimals(estimates) if digits is None else digits
+    stars = ["*" if star else "" for star in marked] or [""] * len(estimates)
+    return [
+        Cell(NOTHING) if e is None else _estimated(e, places, signed, star)
+        for e, star in zip(estimates, stars, strict=True)
+    ]
 
 
-def _estimated(estimate: Estimate, digits: int, signed: bool, star: bool) -> Cell:
-    shown = fixed(estimate.value, digits, signed=signed) + ("*" if star and excludes_zero(estimate) else "")
+def _estimated(estimate: Estimate, digits: int, signed: bool, star: str) -> Cell:
+    shown = fixed(estimate.value, digits, signed=signed) + star
     if estimate.low is None or estimate.high is None:
         return Cell(shown, value=estimate.value)
-    if flat(estimate):
-        return Cell(shown, "does not vary", estimate.value)
     low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
     return Cell(shown, f"{low} to {high}", estimate.value)

@@ -13,7 +13,8 @@ from toplist.inference.ranking import PairwiseVerdict, verdicts
 from toplist.inference.results import Comparison, Group, ModelRow
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
 from toplist.report.numbers import decimals, small, value_of
-from toplist.report.tables import alike, shown_metrics
+from toplist.report.statements import at_once, lead, lead_in_losses, stars
+from toplist.report.tables import alike, leaders, marked, rank_intervals, shown_metrics
 from toplist.report.text import Shown, Words, count, kind, name, names, number_of, percent, scores, sentence
 from toplist.scoring.case_scores import METRICS, Metric
 
@@ -32,7 +33,7 @@ def leaderboard(results: Comparison, shown: Shown) -> Grid:
     for i, rule in enumerate(results.rules):
         columns.append(_scores(rows, rule))
         if not i:
-            columns += _difference(rows, rule, _shared(results))
+            columns += [*_difference(results, results.overall, _shared(results)), *_ranks(results, rows)]
     if any(score.skill is not None for score in firsts):
         means = "1 minus the mean score over that of the empty list; 1 is perfect, 0 is no better"
         columns.append((Head("skill", means=means), estimated([score.skill for score in firsts], digits=3)))
@@ -44,7 +45,9 @@ def leaderboard(results: Comparison, shown: Shown) -> Grid:
     columns.append(_metric(METRICS[0], rows))
     columns += _chosen(results)
     caption = f"Leaderboard, with {percent(results.level)} intervals below the means"
-    return grid("leaderboard", caption, columns, leaders=_leaders(results.overall))
+    if len(rows) > 1:
+        caption += "; in bold: models that no other one is significantly better than"
+    return grid("leaderboard", caption, columns, leaders=leaders(results.overall))
 
 
 def known(results: Comparison, shown: Shown) -> Grid:
@@ -66,7 +69,7 @@ def known(results: Comparison, shown: Shown) -> Grid:
             head = Head(f"finite {kind(rule, _RULE)}", means="mean over the scores that are finite, a diagnostic only")
             columns.append((head, [number(score.finite, digits) for score in own]))
     caption = f"Accuracy and its kin, and what the lists are like{'; the same for all: ' if told else ''}{told}"
-    return grid("known", caption, columns, leaders=_leaders(results.overall))
+    return grid("known", caption, columns, leaders=leaders(results.overall))
 
 
 def groups(results: Comparison, shown: Shown) -> Grid:
@@ -79,10 +82,11 @@ def groups(results: Comparison, shown: Shown) -> Grid:
         (Head(label, "name"), [named(called[section.group or ""]) for section, _ in pairs]),
         (Head("model", "text"), [named(shown[row.name]) for row in rows]),
         (Head("rank"), [counted(row.rank) for row in rows]),
+        *_ranks(results, rows),
         (Head("cases"), [counted(row.cases) for row in rows]),
         *_relative(results, rows),
         _scores(rows, results.rules[0]),
-        *_difference(rows, results.rules[0]),
+        *_group_differences(results),
         *(_scores(rows, rule, brief=True) for rule in results.rules[1:]),
         _metric(METRICS[0], rows),
     ]
@@ -120,8 +124,13 @@ def _relative(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
         "decides the order; geometric mean of the ratios of mean scores to all models, on the cases of both; "
         "below 1 is better"
     )
+    own = [row.scores[results.rules[0]] for row in rows]
+    effects = (
+        "mean over all cases by two-way fixed effects; assumes that models differ by the same amount on every case"
+    )
     return [
-        (Head("relative", means=means), estimated([row.scores[results.rules[0]].relative for row in rows], digits=3))
+        (Head("relative", means=means), estimated([score.relative for score in own], digits=3)),
+        (Head("adjusted", means=effects), estimated([score.adjusted for score in own])),
     ]
 
 
@@ -133,19 +142,42 @@ def _shared(results: Comparison) -> Mapping[str, int]:
     return found if len({row.cases for row in results.overall.rows}) > 1 else {}
 
 
-def _difference(rows: Sequence[ModelRow], rule: str, common: Mapping[str, int] | None = None) -> list[Column]:
-    found = [row.scores[rule].difference for row in rows]
-    if not any(found):
+def _difference(results: Comparison, section: Group, common: Mapping[str, int] | None = None) -> list[Column]:
+    found = [row.scores[results.rules[0]] for row in section.rows]
+    if not any(score.difference for score in found):
         return []
-    means = "mean difference to the leader, case by case; * marks an interval without zero"
-    cells = estimated(found, signed=True, star=True)
+    means = (
+        f"mean difference to the leader, case by case, {at_once(results, section, results.rules[0])}; {stars(results)}"
+    )
+    cells = estimated([score.difference for score in found], signed=True, marked=marked(results, found))
     if common:
         means += "; below it, the cases of both"
         cells = [
             replace(cell, also=number_of(common[row.name], "case")) if row.name in common else cell
-            for row, cell in zip(rows, cells, strict=True)
+            for row, cell in zip(section.rows, cells, strict=True)
         ]
     return [(Head("difference", means=means), cells)]
+
+
+def _group_differences(results: Comparison) -> list[Column]:
+    """The differences in all groups, with the same digits."""
+    every = replace(results.groups[0], rows=tuple(row for section in results.groups for row in section.rows))
+    return _difference(results, every)
+
+
+def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
+    known = [row.rank_interval for row in rows]
+    if not any(known):
+        return []
+    means = (
+        "1 plus the number of models that are significantly better, to the number of models less those that are "
+        f"significantly worse; at {percent(results.level)} all true ranks are in their intervals at once"
+    )
+    cells = [
+        Cell(text, value=None if one is None else one[0] + one[1] / 1e6)
+        for text, one in zip(rank_intervals(rows), known, strict=True)
+    ]
+    return [(Head("rank interval", means=means), cells)]
 
 
 def _chosen(results: Comparison) -> list[Column]:
@@ -154,15 +186,11 @@ def _chosen(results: Comparison) -> list[Column]:
     if found is None or not found.p:
         return []
     means = (
-        f"p value in the confidence set of the best under {scores(found.rule)}; with more than "
-        f"{1 - found.level:.6g} a model is in it"
+        f"least adjusted p of a pair in which the other model is better under {scores(found.rule)}, 1 where there is "
+        f"none; with more than {1 - found.level:.6g} a model is in the confidence set of the best"
     )
     ps = [found.p.get(row.name) for row in results.overall.rows]
     return [(Head("set p", means=means), [Cell(small(p), value=p) for p in ps])]
-
-
-def _leaders(section: Group) -> frozenset[int]:
-    return frozenset(i for i, row in enumerate(section.rows) if row.rank == 1)
 
 
 def pairs(results: Comparison, shown: Shown) -> Grid:
@@ -171,17 +199,22 @@ def pairs(results: Comparison, shown: Shown) -> Grid:
     unit = results.unit
     differences: list[Cell] = []
     for rule in results.rules:
-        differences += estimated([v.pair.difference for v in found if v.pair.rule == rule], signed=True)
+        own = [v for v in found if v.pair.rule == rule]
+        marks = [v.significant for v in own]
+        differences += estimated([v.pair.simultaneous for v in own], signed=True, marked=marks)
+    means = (
+        "mean score of the first minus that of the second: below zero, the first is better; "
+        f"{at_once(results, results.overall, results.rules[0])}; {stars(results)}"
+    )
     columns: list[Column] = [
         (Head("first", "name"), [named(shown[v.pair.a]) for v in found]),
         (Head("second", "name"), [named(shown[v.pair.b]) for v in found]),
-        (Head("difference", means="mean score of the first minus that of the second: below zero, the first is better"),
-         differences),
+        (Head("difference", means=means), differences),
         (Head("adjusted p", means="by Holm's method over all tested pairs under the rule"),
          [Cell(small(v.pair.adjusted_p), value=v.pair.adjusted_p) for v in found]),
         (Head("verdict", "text"), [Cell(verdict(v, shown)) for v in found]),
-        (Head(f"extra {unit}s", means=f"further {unit}s that would tell the two apart 4 times in 5, if difference and "
-              "spread stay as they are; 0: told apart already, looked at alone"),
+        (Head(f"extra {unit}s", means=f"with so many more {unit}s the difference would be significant 4 times in 5, if "
+              "the true difference and spread are the observed ones; 0 where it is significant"),
          [counted(v.pair.extra_units) for v in found]),
     ]  # fmt: skip
     if len(results.rules) > 1:
@@ -193,9 +226,10 @@ def pairs(results: Comparison, shown: Shown) -> Grid:
 
 def verdict(v: PairwiseVerdict, shown: Shown) -> Words:
     """The verdict in a few words."""
-    if v.sure and v.better is not None:
-        return sentence(shown[v.better], " is better")
+    if v.significant and v.better is not None:
+        said = sentence(shown[v.better], " is significantly better")
+        return sentence(said, "; the ", *lead_in_losses(v, shown)) if lead(v) else said
     if v.kind == "infinite":
         both = math.isnan(v.pair.difference.value) or v.better is None
         return "infinite scores on both sides" if both else sentence(shown[v.worse or ""], " has infinite scores")
-    return "not tested" if v.kind == "untested" else "not significant"
+    return "not tested" if v.kind == "untested" else "no significant difference"

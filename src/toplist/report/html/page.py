@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import load, require_place, write_bytes
-from toplist.inference.results import Comparison, ConfidenceSet, FileRecord, Group, ModelDetails
+from toplist.inference.results import Comparison, ConfidenceSet, FileRecord, Group, ModelDetails, Pair
 from toplist.report import plot, statements
 from toplist.report.html import leaderboard, tables
 from toplist.report.plot import STYLE, Plot
@@ -212,7 +212,10 @@ def renamed(
 
     def section(found: Group, group: str | None) -> Group:
         rows = tuple(replace(row, name=called(row.name)) for row in found.rows)
-        return replace(found, group=group, rows=rows)
+        return replace(found, group=group, rows=rows, pairs=tuple(map(paired, found.pairs)))
+
+    def paired(pair: Pair) -> Pair:
+        return replace(pair, a=called(pair.a), b=called(pair.b))
 
     def chosen(found: ConfidenceSet) -> ConfidenceSet:
         p = {called(name): value for name, value in found.p.items()}
@@ -223,7 +226,7 @@ def renamed(
         results,
         overall=section(results.overall, results.overall.group),
         groups=tuple(section(one, groups[one.group or ""].text) for one in results.groups),
-        pairs=tuple(replace(pair, a=called(pair.a), b=called(pair.b)) for pair in results.pairs),
+        pairs=tuple(map(paired, results.pairs)),
         confidence_set=None if results.confidence_set is None else chosen(results.confidence_set),
         paths=tuple(replace(p, candidate=called(p.candidate), baseline=called(p.baseline)) for p in results.paths),
     )
@@ -284,7 +287,7 @@ def _sections(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
     )
     return [
         _section("board", "Leaderboard", *_board(results, shown, drawn)),
-        _section("sure", "Significant differences", *_sure(page, shown, drawn)),
+        _section("significant", "Significant differences", *_differences(page, shown, drawn)),
         _section("setting", "What was compared, and how", *setting),
         *(_lists(page, shown, drawn) if details else []),
         *([_groups(results, shown, drawn)] if results.groups else []),
@@ -302,17 +305,17 @@ def _board(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
     yield "reading", tables.reading(results)
     yield "grid", leaderboard.known(results, shown)
     missing = statements.missing_intervals(results.overall, shown)
-    yield "sentences", [*missing, *statements.without_spread(results, shown)], "small"
+    yield "sentences", [*statements.selected(results, shown), *missing], "small"
 
 
-def _sure(page: Page, shown: Shown, drawn: Drawn) -> Iterator[Block]:
+def _differences(page: Page, shown: Shown, drawn: Drawn) -> Iterator[Block]:
     results, first = page.results, page.results.rules[0]
     chosen = results.confidence_set is not None and results.confidence_set.members
     yield "sentences", statements.infinities(results, shown), "warning"
     yield "paragraph", statements.best(results, shown), "best" if chosen else ""
     yield "text", statements.tally(results, first)
-    yield "sentences", statements.sure(results, shown, first), "sure", "Significant"
-    yield "sentences", statements.unsure(results, shown, first), "unsure", "Not significant"
+    yield "sentences", statements.wins(results, shown, first), "significant", "Significant"
+    yield "sentences", statements.undecided(results, shown, first), "undecided", "Not significant"
     yield "sentences", statements.untested(results, shown, first), "untested", "Not tested"
     decided = [one for one in page.decided if one.worse in shown and one.better in shown]
     otherwise = statements.against_accuracy(results, shown)
@@ -361,7 +364,7 @@ def _groups(results: Comparison, shown: Shown, drawn: Drawn) -> Section:
 
 
 def _paths(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
-    yield "text", _ANYTIME.format(statements.assumed(results.paths))
+    yield "text", _ANYTIME.format(f"{statements.enough(results.paths[0])} {statements.assumed(results.paths)}")
     for i, path in enumerate(results.paths, 1):
         method = stripped(path.method)
         yield "sentences", statements.path_story(path, shown), "otherwise"

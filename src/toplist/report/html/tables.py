@@ -43,9 +43,10 @@ _LISTS = (
     "the same scale."
 )
 _INTERVALS = (
-    "A mean score comes with an interval: made in this way, intervals hold the mean over all cases of the kind {} of "
-    "the time. Two intervals that overlap may still belong to a sure difference, because two models are compared case "
-    "by case; these differences decide."
+    "A mean score comes with an interval: if what it assumes is true, and no rare large loss is missing from these "
+    "cases, such intervals hold the mean over all cases of the kind about {} of the time. Two intervals that overlap "
+    "may still belong to a significant difference, because two models are compared case by case; these differences "
+    "decide. Their intervals hold for all pairs at once."
 )
 _RULES = {
     "brier": "the Brier score, from 0 (certain and right) to 2 (certain and wrong)",
@@ -152,13 +153,8 @@ def full_names(shown: Shown) -> list[tuple[Words, str]]:
 
 
 def seeds(results: Comparison) -> str:
-    """Every seed, with what it was for; nothing where nothing was drawn."""
-    chosen = results.confidence_set
-    uses: dict[int, list[str]] = {}
-    for seed, use in ((results.seed, "intervals"), (None if chosen is None else chosen.seed, "confidence set")):
-        if seed is not None:
-            uses.setdefault(seed, []).append(f"the {use}")
-    return "; ".join(f"{seed} for {listed(of)}" for seed, of in uses.items())
+    """The seed of the intervals; nothing where nothing was drawn."""
+    return "" if results.seed is None else f"{results.seed} for the intervals"
 
 
 def files(read: Sequence[FileRecord]) -> Grid | None:

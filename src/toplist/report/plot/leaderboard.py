@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toplist.errors import TopListError
-from toplist.inference.ranking import PairwiseVerdict, verdicts
+from toplist.inference.ranking import PairwiseVerdict, confidence_set, judge, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.numbers import number, signed
 from toplist.report.plot import canvas
@@ -178,8 +178,9 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
     -------
     Plot
     """
-    name, relative, found = chosen(results, rule), results.missing == "pairwise", results.confidence_set
-    members = set(found.members) if found is not None and found.rule == name and found.p else None
+    name, relative = chosen(results, rule), results.missing == "pairwise"
+    found = confidence_set(results, name) if results.pairs else None
+    members = set(found.members) if found is not None and found.p else None
     rows = []
     for row in ordered(results, results.overall, name):
         mark, member = row.scores[name], None if members is None else row.name in members
@@ -198,7 +199,7 @@ def draw_intervals(data: IntervalsData, theme: Theme) -> Figure:
     bars = f"; bars: {percent(data.level)} intervals" * any(row.low is not None for row in rows)
     foot = [f"{data.kind} {scored(data.rule)} score, {data.better}{bars}"]
     if data.set_level is not None:
-        foot.append(f"filled: in the {percent(data.set_level)} confidence set of the best; hollow: not")
+        foot.append(f"hollow: another model is significantly better (Holm, {percent(data.set_level)}); filled: none is")
     figure, axes, page = frame(theme, left, right, top, _ROW * max(1, len(rows)), foot)
     ends = [x for row in rows if math.isfinite(row.score) for x in (row.score, row.low, row.high)]
     scale = axis([*ends, *([data.line] if ends else [])])
@@ -240,9 +241,10 @@ class GroupPanel:
     means: tuple[float, ...]
     low: float | None  # the interval of the overall leader
     high: float | None
+    beaten: tuple[bool, ...]  # another model is significantly better in this group
 
     @property
-    def best(self) -> int | None:
+    def lowest(self) -> int | None:
         """The place of the lowest finite mean."""
         known = [(mean, i) for i, mean in enumerate(self.means) if math.isfinite(mean)]
         return min(known)[1] if known else None
@@ -279,16 +281,18 @@ class GroupsData:
     def words(self) -> str:
         """What it shows."""
         digits = decimals(mean for group in self.groups for mean in group.means)
-        best = [
-            f"{said(g.name)}: {said(self.names[g.best])} {number(g.means[g.best], digits)}"
+        lowest = [
+            f"{said(g.name)}: {said(self.names[g.lowest])} {number(g.means[g.lowest], digits)}"
             for g in self.groups
-            if g.best is not None
+            if g.lowest is not None
         ]
-        return f"Lower is better. The best in each group: {listed(best, 100)}." if best else "There are no groups."
+        return (
+            f"Lower is better. The lowest in each group: {listed(lowest, 100)}." if lowest else "There are no groups."
+        )
 
 
 def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
-    """A row of dots per group, one dot per model; the best of each group is filled.
+    """A row of dots per group, one dot per model; hollow where another one is significantly better in the group.
 
     Parameters
     ----------
@@ -309,7 +313,9 @@ def groups(results: Comparison, rule: str | None = None) -> Plot[GroupsData]:
         scores = {row.name: standing_of(row.scores[name], relative) for row in section.rows}
         leader = scores.get(names[0], nothing) if names else nothing
         means = tuple(scores.get(who, nothing).value for who in names)
-        found.append(GroupPanel(section.group or "", section.cases, means, leader.low, leader.high))
+        behind = {judge(pair, results.level).behind for pair in section.pairs if pair.rule == name}
+        beaten = tuple(who in behind for who in names)
+        found.append(GroupPanel(section.group or "", section.cases, means, leader.low, leader.high, beaten))
     return Plot(GroupsData(name, results.group or "group", results.level, names, tuple(found), relative), draw_groups)
 
 
@@ -350,14 +356,16 @@ def _dots(axes: Axes, data: GroupsData, theme: Theme) -> None:
     for i in reversed(range(len(data.names))):  # the leader on top
         own = canvas.look_of(i, theme, data.told_apart)
         for filled in (False, True):
-            rows = [y for y, g in enumerate(data.groups) if (i == g.best) is filled and math.isfinite(g.means[i])]
+            rows = [y for y, g in enumerate(data.groups) if g.beaten[i] is not filled and math.isfinite(g.means[i])]
             means, face = [data.groups[y].means[i] for y in rows], own["color"] if filled else "none"
             axes.plot(means, rows, markerfacecolor=face, zorder=4 if filled else 3, **own, **look)
 
 
 def _groups_foot(data: GroupsData) -> list[str]:
     better = "below 1 is better" if data.relative else "lower is better"
-    lines = [f"{data.kind} {scored(data.rule)} score by {label(data.by, 12)}, {better}; filled: best of its group"]
+    lines = [f"{data.kind} {scored(data.rule)} score by {label(data.by, 12)}, {better}"]
+    if any(any(group.beaten) for group in data.groups):
+        lines.append(f"hollow: another model is significantly better in the group (Holm, {percent(data.level)})")
     if any(group.low is not None for group in data.groups):
         lines.append(f"line: {percent(data.level)} interval of {label(data.names[0])}")
     if any(math.isinf(mean) for group in data.groups for mean in group.means):
@@ -376,7 +384,7 @@ class PairCell:
     column: int
     difference: float  # NaN where there is none
     adjusted: float | None  # p by Holm's method
-    sure: bool  # that the two are different: p is at most one minus the level
+    significant: bool  # by the adjusted p
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +416,7 @@ class Pairs:
     def words(self) -> str:
         """What it shows."""
         pairs = [cell for cell in self.cells if cell.row < cell.column]
-        apart, digits = [cell for cell in pairs if cell.sure], max(0, -self.unit)
+        apart, digits = [cell for cell in pairs if cell.significant], max(0, -self.unit)
         some = [
             f"{said(self.names[c.row])} minus {said(self.names[c.column])} {signed(c.difference, digits)}"
             for c in apart
@@ -418,7 +426,7 @@ class Pairs:
 
 
 def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
-    """The matrix of differences, row minus column: blue where the row is better; a dot where that is sure.
+    """The matrix of differences, row minus column: blue where the row is better; a dot where significantly.
 
     Parameters
     ----------
@@ -440,7 +448,7 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
 
 def _cells(verdict: PairwiseVerdict, place: dict[str, int]) -> tuple[PairCell, PairCell]:
     pair, difference = verdict.pair, verdict.pair.difference.value
-    a, b, known = place[pair.a], place[pair.b], (pair.adjusted_p, verdict.sure)
+    a, b, known = place[pair.a], place[pair.b], (pair.adjusted_p, verdict.significant)
     return PairCell(a, b, difference, *known), PairCell(b, a, 0.0 - difference, *known)
 
 
@@ -470,7 +478,7 @@ def draw_pairs(data: Pairs, theme: Theme) -> Figure:
         tiles(axes, at, theme[step(shade)], clip_on=False)
     for cell, shade in known if written else ():
         shown = cell.difference / 10.0**unit
-        weight = "bold" if cell.sure else "normal"
+        weight = "bold" if cell.significant else "normal"
         look: dict[str, Any] = {"fontsize": min(10.0, 0.29 * side), "fontweight": weight, "color": theme[over(shade)]}
         write(axes, cell.column, cell.row, number(shown, 1 if abs(shown) < 9.95 else 0), ha="center", **look)
     for cell in data.cells:
@@ -478,7 +486,7 @@ def draw_pairs(data: Pairs, theme: Theme) -> Figure:
             write(axes, cell.column, cell.row, "?", fontsize=SMALL, ha="center", color=theme["muted"])
     shift, dot = (0.36, 3.2) if written else (0.0, 5.0)
     for shade in range(-STEPS, STEPS + 1):
-        dots = [c for c, own in known if c.sure and own == shade]
+        dots = [c for c, own in known if c.significant and own == shade]
         across, down = [c.column + shift for c in dots], [c.row - shift for c in dots]
         axes.plot(across, down, "o", color=theme[over(shade)], markersize=dot, markeredgewidth=0, clip_on=False)
     _key(figure, limits, theme, left, top + size + 12)

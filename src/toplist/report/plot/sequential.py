@@ -55,8 +55,8 @@ class Path:
 
     @property
     def threshold(self) -> float:
-        """The power of ten that an e-value has to reach: of 1 / (1 - level)."""
-        return -math.log10(1 - self.of.level)
+        """The power of ten that an e-value has to reach: of the number of candidates over 1 - level."""
+        return math.log10(self.of.candidates / (1 - self.of.level))
 
     @property
     def title(self) -> str:
@@ -229,7 +229,7 @@ def _path_foot(data: Path) -> list[str]:
     band = f"band: {percent(of.level)} at all times together; " if of.low else ""
     lines = [
         f"across: {of.unit}s; {band}below zero {who} is better" if of.at else "no cases",
-        f"solid: for {who}; dashed: for {other}; line across: {1 / (1 - of.level):.3g}",
+        f"solid: for {who}; dashed: for {other}; line across: {of.candidates / (1 - of.level):.3g}",
     ]
     if any(not axes.low <= x <= axes.high for x in (*of.mean, *of.low, *of.high)):
         lines.append("the start runs beyond the upper axis")

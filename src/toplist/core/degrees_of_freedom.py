@@ -1,0 +1,55 @@
+"""How many units of equal weight a mean over unequal ones counts like: degrees of freedom by Satterthwaite's method.
+
+An estimated variance is a quadratic form of the units; where these are normal, it has about the distribution of a
+multiple of chi-squared with (tr A)^2 / tr A^2 degrees of freedom (Satterthwaite 1946).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from toplist._typing import Floats
+
+
+def bell_mccaffrey(shares: Floats, rest: Floats) -> float:
+    """Degrees of freedom of the sum of c_g^2 / (1 - h_g) over clusters with these shares h_g, and the rest 1 - h_g.
+
+    By Bell and McCaffrey (2002), for cases that are independent: with M = D^(1/2) (diag(h) - h h') D^(1/2) and
+    D = diag(1 / (1 - h)) the trace is one, and that of M^2 is the sum of h_g^2 and of a_g a_k over g != k, with
+    a = h^2 / (1 - h).
+
+    >>> even, odd = np.full(20, 1 / 20), np.array([1 / 2, *[1 / 38] * 19])
+    >>> round(bell_mccaffrey(even, 1 - even), 9), round(bell_mccaffrey(odd, 1 - odd), 1)
+    (19.0, 3.6)
+    """
+    a = np.sort(shares * shares / rest)
+    return 1.0 / (float(shares @ shares) + 2 * float(a[1:] @ np.cumsum(a)[:-1]))
+
+
+def of_weights(sums: Sequence[float]) -> tuple[float, float]:
+    """By what the sum of h^2 (d - mean)^2 over cases with shares h is multiplied, and its degrees of freedom.
+
+    From the sums of h^2, h^3, h^4 and h^5. The factor makes the variance unbiased where cases have equal variances.
+    The degrees of freedom are the geometric mean of those for equal variances and of those for variances inverse to
+    the weights, which are about 1 / sum of h^2 - 1; at least one, which a single square has.
+
+    >>> factor, freedom = of_weights((1 / 20, 1 / 20**2, 1 / 20**3, 1 / 20**4))
+    >>> round(factor, 9), round(freedom, 9)
+    (1.052631579, 19.0)
+    """
+    s2, s3, s4, s5 = sums
+    trace = s2 - 2 * s3 + s2 * s2
+    square = s4 * (1 + 2 * s2) - 4 * s5 + s2**4 + 2 * s2 * s4 + 2 * s3 * s3 - 4 * s2 * s2 * s3
+    return s2 / trace, max(1.0, math.sqrt(trace * trace / square * (1 / s2 - 1)))
+
+
+def satterthwaite(*parts: tuple[float, float]) -> float:
+    """Degrees of freedom of a sum of independent variances, each with its own.
+
+    >>> satterthwaite((1.0, 5.0), (1.0, 5.0))
+    10.0
+    """
+    return sum(variance for variance, _ in parts) ** 2 / sum(variance**2 / freedom for variance, freedom in parts)

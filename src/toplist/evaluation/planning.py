@@ -1,0 +1,322 @@
+"""How many cases a comparison needs, and whether two models of a leaderboard are equal within a margin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from toplist._arguments import as_number, as_probability, as_whole
+from toplist.errors import TopListError
+from toplist.evaluation.leaderboard import Leaderboard
+from toplist.inference.intervals import estimate
+from toplist.inference.power import (
+    POWER,
+    detectable,
+    one_sided,
+    pessimistic,
+    required_units,
+    two_one_sided,
+)
+from toplist.inference.results import Estimate
+from toplist.report.export import to_plain
+from toplist.report.numbers import NOTHING, decimals, fixed, small
+from toplist.report.terminal import PAGE, page
+from toplist.report.text import Column, TextTable, count, listed, number_of, percent, plain
+
+SCHEMA = "toplist.plan/1"
+_FEW = 30  # units; with fewer, intervals are not to be relied upon
+_NO_ERROR = "its intervals do not come from a standard error"
+
+
+@dataclass(frozen=True, slots=True)
+class PairPlan:
+    """How many units one pair of models needs."""
+
+    a: Annotated[str, "The one that stands higher in the pilot."]
+    b: Annotated[str, "The other."]
+    units: Annotated[int, "Units of the pilot."]
+    error: Annotated[float | None, "Standard error of the difference in the pilot; null where there is none."]
+    detectable: Annotated[float | None, "The smallest true difference that so many units find with this power."]
+    needed: Annotated[int | None, "Units that find the smallest difference of interest with this power."]
+    needed_high: Annotated[
+        int | None, "The same if the spread is as large as the pilot allows at 80 % confidence (one-sided)."
+    ]
+    reason: Annotated[str, "Why there are no numbers; empty where there are."] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePlan:
+    """How many units find a smallest difference of interest, from the spread in a pilot."""
+
+    rule: Annotated[str, "The scoring rule."]
+    smallest: Annotated[float, "The smallest difference of interest."]
+    power: Annotated[float, "How often a difference of this size is significant."]
+    level: Annotated[float, "The level of confidence."]
+    tested: Annotated[int, "Pairs that are tested together, by Holm's method."]
+    unit: Annotated[str, "What is counted: case, cluster or time point."]
+    pairs: Annotated[tuple[PairPlan, ...], "Every two models of the pilot."]
+
+    @property
+    def needed(self) -> int | None:
+        """Units for the pair that needs most; None where no pair has a number."""
+        return max((pair.needed for pair in self.pairs if pair.needed is not None), default=None)
+
+    @property
+    def needed_high(self) -> int | None:
+        """The same if the spread is as large as the pilot allows."""
+        return max((pair.needed_high for pair in self.pairs if pair.needed_high is not None), default=None)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, width: int | None = None) -> str:
+        """A table of all pairs, and the plan in words."""
+        columns = (
+            Column("first", "left", essential=True, heading=True),
+            Column("second", "left", essential=True, heading=True),
+            *map(Column, (f"{self.unit}s", "standard error", "detectable")),
+            Column("needed", essential=True),
+            Column("upper limit"),
+        )
+        title = f"{self.unit.capitalize()}s that find a difference of {self.smallest:g} in {self.rule}"
+        table = TextTable(title, columns, tuple(map(_cells, self.pairs)), notes=tuple(self.sentences()))
+        return page(table, max(60, width or PAGE))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {"schema": SCHEMA, **to_plain(self), "needed": self.needed, "needed_high": self.needed_high}
+
+    def sentences(self) -> list[str]:
+        """The plan in words: what is needed, under which assumptions, and which pairs have no number."""
+        by, level = f"a difference of {self.smallest:g} in the mean {self.rule} score", percent(self.level)
+        family = "in a test of one pair" if self.tested == 1 else f"among {count(self.tested)} pairs by Holm's method"
+        lacking = []
+        for why in dict.fromkeys(pair.reason for pair in self.pairs if pair.reason):
+            who = listed(f"{plain(pair.a)} and {plain(pair.b)}" for pair in self.pairs if pair.reason == why)
+            lacking.append(f"No number for {who}: {why}.")
+        if self.needed is None:
+            return [f"How many {self.unit}s find {by} cannot be said.", *lacking]
+        high = "" if self.needed_high is None else f" ({count(self.needed_high)} if the spread is at its upper limit)"
+        found = f"{number_of(self.needed, self.unit)}{high} would find {by}, if that is the true difference"
+        assumed = f"{self.unit}s like those of the pilot, with the same spread and the same dependence"
+        few = self.needed < _FEW
+        return [
+            f"{found}, {self.power:.0%} of the time at {level}, {family}.",
+            f"This assumes {assumed}. The upper limit of the spread has a confidence of 80%.",
+            "detectable is the smallest true difference that the pilot itself would have found as often.",
+            *([f"{_FEW - 1} {self.unit}s or fewer are too few for such intervals: plan for more."] if few else []),
+            *lacking,
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Two models under one rule: are they equal within a margin (two one-sided tests; Schuirmann 1987)?"""
+
+    rule: Annotated[str, "The scoring rule."]
+    a: Annotated[str, "The first model."]
+    b: Annotated[str, "The second model."]
+    margin: Annotated[float, "The largest difference that counts as none."]
+    difference: Annotated[
+        Estimate, "Mean score of a minus that of b; equal within the margin where the interval is inside it."
+    ]
+    level: Annotated[float, "The level of confidence of the verdicts."]
+    tested: Annotated[int, "Pairs that were looked at; the p values are multiplied by it."]
+    p: Annotated[float | None, "That the difference is not within the margin; null where there is no test."]
+    noninferior_p: Annotated[float | None, "That a is worse than b by the margin or more; null without a test."]
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the two are equal within the margin, at this level."""
+        return self.p is not None and self.p <= 1 - self.level
+
+    @property
+    def noninferior(self) -> bool:
+        """Whether a is not worse than b by the margin or more, at this level."""
+        return self.noninferior_p is not None and self.noninferior_p <= 1 - self.level
+
+    def __str__(self) -> str:
+        what = f"the mean {self.rule} scores of {self.a} and {self.b}"
+        if self.p is None:
+            return f"Whether {what} are equal within {self.margin:g} cannot be tested: {self.difference.reason}."
+        shown = (
+            f"difference {fixed(self.difference.value, decimals([self.difference]), signed=True)}, p = {small(self.p)}"
+        )
+        if self.equivalent:
+            return f"{what[0].upper()}{what[1:]} are equal within {self.margin:g} at {percent(self.level)} ({shown})."
+        return f"That {what} are equal within {self.margin:g} is not shown at {percent(self.level)} ({shown})."
+
+
+def _cells(pair: PairPlan) -> tuple[str, ...]:
+    def number(x: float | None) -> str:
+        return NOTHING if x is None else f"{x:.3g}"
+
+    def units(n: int | None) -> str:
+        return NOTHING if n is None else count(n)
+
+    return (
+        *(plain(pair.a), plain(pair.b), count(pair.units), number(pair.error), number(pair.detectable)),
+        *(units(pair.needed), units(pair.needed_high)),
+    )
+
+
+def plan(
+    board: Leaderboard,
+    smallest: float,
+    *,
+    rule: str | None = None,
+    power: float = POWER,
+    models: int | None = None,
+) -> SamplePlan:
+    """How many cases, clusters or time points find a smallest difference of interest, from a pilot.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        The pilot: a comparison of models like those to be compared, on cases like those to come. Its spread, and how
+        its cases depend on each other, are taken over; its differences are not.
+    smallest : float
+        The smallest difference of mean scores that matters.
+    rule : str, optional
+        The scoring rule; by default the one that ranks.
+    power : float, default 0.8
+        How often a true difference of this size is to be significant.
+    models : int, optional
+        How many models will be compared, every two of them by Holm's method; by default as many as in the pilot. The
+        numbers are those of the first step of Holm's method, so that the power is at least the one asked for.
+
+    Returns
+    -------
+    SamplePlan
+        Units needed for every pair of the pilot, what the pilot itself could have found, and the largest number.
+
+    Raises
+    ------
+    TopListError
+        If the pilot has one model only, or a number is out of its range.
+
+    References
+    ----------
+    Browne, R. H. (1995). On the use of a pilot sample for sample size determination. Statistics in Medicine 14.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import toplist as tl
+    >>> P = np.random.default_rng(0).dirichlet(np.full(5, 0.5), size=200)
+    >>> y = np.array([np.random.default_rng(i).choice(5, p=p) for i, p in enumerate(P)])
+    >>> pilot = tl.compare({"all": P, "top 2": tl.TopLists.from_proba(P, k=2)}, y, rules="brier")
+    >>> found = plan(pilot, 0.01)
+    >>> found.needed > 200, found.pairs[0].detectable > 0.01
+    (True, True)
+    """
+    chosen, at = _rule(board, rule)
+    smallest = as_number(smallest, "smallest", 0, math.inf)
+    power = as_probability(power, "power")
+    if not smallest > 0:
+        raise TopListError("the smallest difference of interest is above zero.")
+    results, names = board.comparison, board._spec.names
+    own = [pair for pair in results.pairs if pair.rule == chosen]
+    if not own:
+        raise TopListError("a plan needs a pilot of at least two models.")
+    count = len(names) if models is None else as_whole(models, "models", 2)
+    tested = count * (count - 1) // 2
+    level = 1 - (1 - results.level) / tested
+    rows = []
+    for pair in own:
+        found = pair.difference
+        units = board._intervals.units(at, names.index(pair.a), names.index(pair.b))
+        if found.error is None or found.freedom is None or not found.error > 0:
+            rows.append(PairPlan(pair.a, pair.b, units, None, None, None, None, found.reason or _NO_ERROR))
+            continue
+
+        def needed(found: Estimate, units: int = units) -> int | None:
+            return required_units(found, units, smallest, level=level, power=power, timed=results.unit == "time point")
+
+        rows.append(
+            PairPlan(
+                pair.a,
+                pair.b,
+                units,
+                found.error,
+                detectable(found.error, found.freedom, level, power),
+                needed(found),
+                needed(pessimistic(found)),
+            )
+        )
+    return SamplePlan(chosen, smallest, power, results.level, tested, results.unit, tuple(rows))
+
+
+def equivalent(
+    board: Leaderboard, a: str, b: str, margin: float, *, rule: str | None = None, pairs: int | None = None
+) -> Equivalence:
+    """Whether two models are equal within a margin, by two one-sided tests; and whether the first is not worse.
+
+    That a difference is not significant does not show that there is none. This does: it is shown at a level where the
+    interval of twice the error probability lies within the margin.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        The comparison.
+    a, b : str
+        Two of its models.
+    margin : float
+        The largest difference of mean scores that counts as none, chosen before looking.
+    rule : str, optional
+        The scoring rule; by default the one that ranks.
+    pairs : int, optional
+        How many pairs are looked at: p values are multiplied by it (Bonferroni). By default all pairs of the board; 1
+        for a pair that was named beforehand.
+
+    Returns
+    -------
+    Equivalence
+        The p values and verdicts, and the interval.
+
+    Raises
+    ------
+    TopListError
+        If a model or rule is not on the board, or the margin is not above zero.
+
+    References
+    ----------
+    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing
+    the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import toplist as tl
+    >>> P = np.random.default_rng(0).dirichlet(np.full(5, 0.5), size=200)
+    >>> y = np.array([np.random.default_rng(i).choice(5, p=p) for i, p in enumerate(P)])
+    >>> board = tl.compare({"all": P, "near": 0.99 * P + 0.002}, y, rules="brier")
+    >>> found = equivalent(board, "all", "near", 0.005)
+    >>> found.equivalent, found.noninferior
+    (True, True)
+    """
+    chosen, _ = _rule(board, rule)
+    margin = as_number(margin, "margin", 0, math.inf)
+    if not margin > 0:
+        raise TopListError("a margin is above zero.")
+    results = board.comparison
+    found = board.difference(a, b, chosen)
+    every = max(1, sum(pair.rule == chosen and pair.difference.p is not None for pair in results.pairs))
+    tested = every if pairs is None else as_whole(pairs, "pairs", 1)
+    two, one = two_one_sided(found, margin), one_sided(found, margin)
+    if found.error is not None and found.freedom is not None and two is not None:
+        found = estimate(found.value, found.error, found.freedom, 1 - 2 * (1 - results.level) / tested)
+
+    def adjusted(p: float | None) -> float | None:
+        return None if p is None else min(1.0, tested * p)
+
+    return Equivalence(chosen, a, b, margin, found, results.level, tested, adjusted(two), adjusted(one))
+
+
+def _rule(board: Leaderboard, rule: str | None) -> tuple[str, int]:
+    rules = board.comparison.rules
+    chosen = rules[0] if rule is None else rule
+    if chosen not in rules:
+        raise TopListError(f"{chosen!r} is no rule here: there are {', '.join(map(repr, rules))}.")
+    return chosen, rules.index(chosen)

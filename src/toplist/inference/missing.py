@@ -1,0 +1,145 @@
+"""Missing predictions: means that are adjusted for who predicted what, and whether what is missing is harder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Floats
+from toplist.inference.estimands import Estimand
+from toplist.inference.results import BoardWarning
+from toplist.inference.score_matrix import ScoreMatrix, UnitSums
+
+_RARE = 0.01  # how often models whose cases are missing at random are called otherwise, all of them together
+_FEW = 10  # cases that a model has, and lacks; of fewer nothing is said
+
+
+@dataclass(frozen=True, slots=True)
+class AdjustedMean(Estimand):
+    """The mean score of a model over all cases by two-way fixed effects, with what each unit contributes to it."""
+
+    estimate: float
+    parts: Floats
+    shares: Floats  # the weight of each unit
+
+    def value(self, totals: UnitSums) -> Floats:
+        """See `Estimand`: resamples would need a fit each."""
+        raise NotImplementedError
+
+    def contributions(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
+        return self.parts
+
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`: resamples would need a fit each."""
+        raise NotImplementedError
+
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
+        return self.shares
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        return float(abs(self.estimate) * self.shares.max() / self.shares.sum())
+
+
+def adjusted_means(matrix: ScoreMatrix, rule: int) -> list[AdjustedMean | None]:
+    """Least squares of score = model + case over all predictions: each model's mean if it had predicted every case.
+
+    With D_i = diag(1) - 1 1' / m on the m models of case i, A = sum of w_i D_i and g_i = w_i D_i s_i, the effects are
+    a = A^+ sum of g_i; the effect of case i is the mean of s - a over its models. The mean of model j is a_j plus the
+    weighted mean of the case effects over all cases that any model has. None for a model with infinite scores or
+    without cases, and for all where models do not share cases, so that nothing compares them.
+    """
+    scores = matrix.scores[:, rule]
+    cases = ~np.isnan(scores).all(axis=1)
+    w = (np.ones(len(scores)) if matrix.weights is None else matrix.weights) * cases
+    there = ~np.isnan(scores) & (w > 0)[:, None]
+    usable = [a for a in range(scores.shape[1]) if there[:, a].any() and np.isfinite(scores[there[:, a], a]).all()]
+    out: list[AdjustedMean | None] = [None] * scores.shape[1]
+    m = there[:, usable].astype(np.float64)
+    counts = m.sum(axis=1)
+    kept = counts > 0
+    m, counts, w = m[kept], counts[kept], w[kept]
+    s = np.where(m > 0, scores[np.ix_(kept, usable)], 0.0)
+    laplacian = np.diag(w @ m) - (m * (w / counts)[:, None]).T @ m
+    if not usable or np.linalg.matrix_rank(laplacian) < len(usable) - 1:
+        return out  # some models share no case with the others
+    inverse = np.linalg.pinv(laplacian, hermitian=True)
+    mean = s.sum(axis=1) / counts
+    effects = inverse @ (w @ (m * (s - mean[:, None])))
+    case = ((s - effects) * m).sum(axis=1) / counts
+    total = float(w.sum())
+    level = float(w @ case) / total
+    residual = m * (s - effects - case[:, None]) * w[:, None]
+    model_parts = residual @ inverse  # what a case contributes to each effect
+    average = (w / counts) @ m / total  # how the effects enter the mean of the case effects
+    parts = model_parts + ((w * (case - level)) / total - model_parts @ average)[:, None]
+    codes, units = _codes(matrix, kept)
+    for at, a in enumerate(usable):
+        own, shares = (np.bincount(codes, x, units).astype(np.float64) for x in (parts[:, at], w))
+        out[a] = AdjustedMean(float(effects[at]) + level, own, shares)
+    return out
+
+
+def _codes(matrix: ScoreMatrix, kept: NDArray[np.bool_]) -> tuple[NDArray[np.intp], int]:
+    """The number of the unit of each case, in the order of the codes, and how many units there are."""
+    if matrix.units is None:
+        codes = np.flatnonzero(kept)
+        return codes, len(kept)
+    found, codes = np.unique(matrix.units, return_inverse=True)
+    return codes[kept], len(found)
+
+
+@dataclass(slots=True)
+class Difficulty:
+    """How hard the cases are that each model has and lacks: the mean score of the other models there.
+
+    Sums over cases, to be filled batch by batch; for each model, of (present, missing): count, sum, sum of squares.
+    """
+
+    models: int
+    sums: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sums = np.zeros((self.models, 2, 3))
+
+    def add(self, scores: Floats, present: NDArray[np.bool_]) -> None:
+        """Cases of all models: scores and who has them, both (models, cases)."""
+        fine = present & np.isfinite(scores)
+        x = np.where(fine, scores, 0.0)
+        total, count = x.sum(axis=0), fine.sum(axis=0)
+        for a in range(self.models):
+            others = count - fine[a]
+            known = others > 0
+            hard = (total - x[a])[known] / others[known]
+            for at, side in enumerate((present[a], ~present[a])):
+                own = hard[side[known]]
+                self.sums[a, at] += (len(own), own.sum(), own @ own)
+
+    def warnings(self, names: Sequence[str], rule: str, units: float = 1.0) -> list[BoardWarning]:
+        """Models whose missing cases are significantly harder or easier than those they have, by Welch's test.
+
+        `units` is how many independent units a case counts for: less than one where cases depend on each other.
+        """
+        found = []
+        for a, name in enumerate(names):
+            (n, x, xx), (k, y, yy) = self.sums[a]
+            if min(n, k) < _FEW:
+                continue
+            mean, other = x / n, y / k
+            variance = (max(xx / n - mean**2, 0.0) / n + max(yy / k - other**2, 0.0) / k) / units
+            if variance <= 0 or math.erfc(abs(other - mean) / math.sqrt(2 * variance)) * self.models > _RARE:
+                continue
+            how, end = ("harder", "low") if other > mean else ("easier", "high")
+            sentence = (
+                f"the {int(k):,} cases that it lacks are significantly {how} than those that it has: the mean {rule} "
+                f"score of the other models is {other:.4g} there and {mean:.4g} here. Its own mean is too {end} to be "
+                "compared with theirs; relative and adjusted scores assume that models differ alike on both."
+            )
+            found.append(BoardWarning("missing cases differ", sentence, (name,)))
+        return found
