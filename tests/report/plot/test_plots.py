@@ -95,7 +95,7 @@ def test_ids_differ_from_figure_to_figure_and_may_be_chosen():
 
 @pytest.mark.usefixtures("matplotlib")
 def test_a_figure_within_a_page_has_no_header_and_no_paper():
-    svg = plot.intervals(made.board()).svg()
+    svg = plot.intervals(made.board(members=3)).svg()
     assert svg.startswith("<svg ")
     assert "<!DOCTYPE" not in svg
     assert "f-paper" not in svg
