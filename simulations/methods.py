@@ -259,8 +259,11 @@ def separates() -> Claim:
 
 def needed(difference: float) -> int:
     """How many cases separate these two, by the package's own calculation from a hundred cases of variance one."""
-    found = Estimate(difference, difference - 1, difference + 1, error=0.1)
-    return 100 + (extra_units(found, 100, LEVEL) or 0)
+    found = Estimate(difference, difference - 1, difference + 1, error=0.1, freedom=99)
+    extra = extra_units(found, 100, LEVEL)
+    if extra is None:
+        raise ValueError(f"no number of cases is given for a difference of {difference}")
+    return 100 + extra
 
 
 def shares(found: Sequence[Found]) -> tuple[int, float, dict[Found, float]]:

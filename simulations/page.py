@@ -235,7 +235,11 @@ _SENTENCES: dict[str, tuple[Sentence, ...]] = {
             method="test, as if cases were independent",
             claim="rejects",
         ),
-        _range("Intervals of gains by cross-validation miss {low} to {high}.", method="gain by cross-validation"),
+        _range(
+            "Intervals of gains by cross-validation miss those of fits to four fifths in {low} to {high},",
+            method="gain of fits to four fifths",
+        ),
+        _range("and that of the fit to all cases in {low} to {high}.", method="gain of the fit to all cases"),
     ),
     POWER: (_range("Where 80% is asked for, {low} to {high} of all data sets separate the two.", claim="separates"),),
 }

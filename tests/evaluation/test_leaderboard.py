@@ -32,7 +32,7 @@ def board_of(seed: int = 1, n: int = 40, **options: Any) -> tl.Leaderboard:
 
 def flipped(one: Estimate) -> Estimate:
     low, high = (None if end is None else -end for end in (one.high, one.low))
-    return Estimate(-one.value, low, high, one.reason, one.error, one.p)
+    return Estimate(-one.value, low, high, one.reason, one.error, one.p, one.freedom)
 
 
 @settings(law, max_examples=10)
@@ -69,7 +69,11 @@ def test_differences_to_the_leader_are_those_in_the_standings() -> None:
     leader = board[0].name
     for row in board:
         for mark in row.scores.values():
-            assert mark.difference == (None if row.name == leader else board.difference(row.name, leader, mark.rule))
+            own = [p for p in board.pairwise if p.rule == mark.rule and {p.a, p.b} == {row.name, leader}]
+            assert repr(mark.difference) == repr(next((flipped(pair.simultaneous) for pair in own), None))
+            assert mark.adjusted_p == next((pair.adjusted_p for pair in own), None)
+            if own:
+                assert repr(mark.difference.value) == repr(board.difference(row.name, leader, mark.rule).value)
 
 
 def test_a_model_is_found_by_name_and_by_place() -> None:

@@ -44,8 +44,8 @@ def test_counts_are_those_of_a_multinomial_distribution_and_weights_have_mean_ze
     np.testing.assert_allclose(np.cov(often.T), np.eye(5) - 0.2, atol=0.04)
     drawn = webb(5, 20_000, rng)
     assert sorted(drawn.values) == pytest.approx(sorted(WEBB))
-    np.testing.assert_allclose(drawn.dot(np.eye(5)).mean(axis=0), 0.0, atol=0.03)
-    np.testing.assert_allclose(drawn.dot(np.eye(5), squared=True).mean(axis=0), 1.0, atol=0.02)
+    means = drawn.dot(np.eye(5), np.eye(5)).mean(axis=0)
+    np.testing.assert_allclose(means, np.repeat([0.0, 1.0], 5), atol=0.03)
 
 
 @pytest.mark.parametrize("how", ["bootstrap", "wild"])

@@ -155,8 +155,8 @@ def test_a_difference_has_a_star_if_it_is_significant_among_all_pairs() -> None:
 
 def test_rank_intervals_are_a_column_of_every_table_of_models() -> None:
     found = example()
-    assert column(tables(found)[0], "rank interval") == ["1-2", "1-2", "3", "4", "5"]
-    assert column(details(found)[2], "rank interval") == ["1-2", "1-2", "3", "4", "5"]
+    assert column(tables(found)[0], "ranks") == ["1-2", "1-2", "3", "4", "5"]
+    assert column(details(found)[2], "ranks") == ["1-2", "1-2", "3", "4", "5"]
     assert tables(found)[0].leaders == {0, 1}
     assert "at 95% all true ranks are in their intervals at once" in said(found)
 

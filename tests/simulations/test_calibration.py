@@ -27,11 +27,12 @@ def test_what_claims_to_hold_holds(trial: Trial) -> None:
 
 def test_a_test_without_a_least_covariance_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the test above can fail: sharp lists, of which few clusters have a miss."""
-    at = next(i for i, one in enumerate(TRIALS) if "10 clusters, one giant" in one.setting)
-    trial = calibration.Trial("", TRIALS[at].world, TRIALS[at].methods[:1], 1.0)
-    assert holds(run(trial, 100, 1)[0])
-    monkeypatch.setattr(testing, "fdtrc", lambda q, rest, f: 0.25 * testing.gammaincc(0.5, f))
-    assert not holds(run(trial, 100, 1)[0])
+    method = calibration.rejection("test over clusters")
+    sharp = Trial("", lambda rng: calibration.clustered(rng, 10, "even", 0.8, sharpness=0.05, k=1), (method,), 1.0)
+    assert holds(run(sharp, 200, 1)[0])
+    monkeypatch.setattr(testing, "_LEAST", 1e-6)
+    monkeypatch.setattr(testing, "_POOLED", 0.0)
+    assert not holds(run(sharp, 200, 1)[0])
 
 
 def test_a_trial_can_be_asked_for_by_its_place() -> None:

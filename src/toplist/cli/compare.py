@@ -374,7 +374,7 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
     scoring = ScoringSpec(tuple(map(as_rule, rules)), (), options.penalty)
     request = ReadRequest.of(inputs.models, inputs.truth, inputs.read)
     plan = plan_of(request, inputs.space, missing=options.missing, keep=options.keep)
-    with progress_bar(options.quiet) as update, empty_set_explained(plan.sets):
+    with progress_bar(options.quiet) as update, empty_set_explained(plan.set_separator):
         if options.output is None:
             sums, read = run(plan, scoring, lambda: SumCollector(plan), update)
         else:

@@ -186,7 +186,7 @@ def score_cases(
     if tables is None:
         return together(request, space, scoring).scores()[name]
     plan = plan_of(tables, space, missing="error", find=("cluster", "time"))
-    with empty_set_explained(plan.sets):
+    with empty_set_explained(plan.set_separator):
         return scores_of_files(plan, scoring, progress or (lambda what, done, total: None))[name]
 
 
@@ -253,10 +253,10 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
     """Files and frames, scored batch by batch."""
     inference, scoring = question.inference, question.scoring
     plan = plan_of(request, space, missing=question.missing, find=("cluster", "time"))
-    settings = inference.settings(plan.cluster, plan.order, weighted=plan.weight is not None)
-    plan = replace(plan, order=settings.time, ordered=settings.ordered)
+    settings = inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
+    plan = replace(plan, time=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
-    with empty_set_explained(plan.sets):
+    with empty_set_explained(plan.set_separator):
         tallies, panel, kept, found = _of_files(plan, scoring, by_case, progress)
     size = None if plan.space is None else plan.space.size
     return _Scored(
@@ -267,7 +267,7 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
         plan.classes,
         size,
         plan.weight,
-        plan.by,
+        plan.group,
         CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
         partial(spelled_in_files, plan),
         kept.sample(settings),

@@ -20,7 +20,8 @@ from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.intervals import Intervals
-from toplist.inference.ranking import POWER, ComparisonSpec, confidence_set, extra_units, judge
+from toplist.inference.power import POWER, extra_units
+from toplist.inference.ranking import ComparisonSpec, confidence_set, judge
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
@@ -104,8 +105,8 @@ class Leaderboard:
     def extra_units(self, a: str, b: str, rule: str | None = None, *, power: float = POWER) -> int | None:
         """How many units more would make the difference significant among all pairs, with this power.
 
-        That is if the true difference and spread are the observed ones. Units are cases or clusters, as for the
-        intervals. 0 where the difference is significant already; None where it cannot be said.
+        That is if the true difference and spread are the observed ones. Units are cases, clusters or time points, as
+        for the intervals. 0 where the difference is significant already; None where it cannot be said.
         """
         found, power = self.difference(a, b, rule), as_probability(power, "power")
         chosen, level = rule or self._spec.rules[0], self.comparison.level
@@ -114,7 +115,10 @@ class Leaderboard:
             return 0
         units = self._intervals.units(self._spec.rules.index(chosen), *map(self._spec.names.index, (a, b)))
         tested = sum(pair.adjusted_p is not None for pair in own)
-        return extra_units(found, units, 1 - (1 - level) / max(1, tested), power=power)
+        if self._intervals.two_way:
+            return None
+        level, timed = 1 - (1 - level) / max(1, tested), self._intervals.method == "ewc"
+        return extra_units(found, units, level, power=power, timed=timed)
 
     def confidence_set(self, rule: str | None = None, *, level: float | None = None) -> ConfidenceSet:
         """The models that no other one is significantly better than, by Holm's method over all pairs under the rule.

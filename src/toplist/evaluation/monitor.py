@@ -188,7 +188,7 @@ def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
         judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
         for judge, it, one in zip(judges, seen, found, strict=True)
     }
-    times = None if plan.order is None else in_time(filled(truth, plan.order, "time"), plan.order)
+    times = None if plan.time is None else in_time(filled(truth, plan.time, "time"), plan.time)
     many = plan.classes
     clusters = None if plan.cluster is None else _codes(groups_of(filled(truth, plan.cluster, "cluster")), len(truth))
     return AlignedModels(predicted, len(truth), many, *steps_of(times, clusters))
@@ -272,7 +272,7 @@ def _coders(plan: Plan, truth: Batch, found: Sequence[Matched]) -> Sequence[Clas
     ends = np.cumsum([len(text) for text in texts])
     *mine, theirs = np.split(codes, ends[:-1])
     return [
-        _Settled(plan.space, False, plan.sets, mine=own, theirs=_of_cases(truth, theirs, one.places, per_case))
+        _Settled(plan.space, False, plan.set_separator, mine=own, theirs=_of_cases(truth, theirs, one.places, per_case))
         for own, one in zip(mine, found, strict=True)
     ]
 

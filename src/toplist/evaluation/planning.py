@@ -26,6 +26,7 @@ from toplist.report.text import Column, TextTable, count, listed, number_of, per
 
 SCHEMA = "toplist.plan/1"
 _FEW = 30  # units; with fewer, intervals are not to be relied upon
+_TWO_WAY = "more clusters and more time points are different things: plan for one of them"
 _NO_ERROR = "its intervals do not come from a standard error"
 
 
@@ -227,12 +228,25 @@ def plan(
     for pair in own:
         found = pair.difference
         units = board._intervals.units(at, names.index(pair.a), names.index(pair.b))
-        if found.error is None or found.freedom is None or not found.error > 0:
-            rows.append(PairPlan(pair.a, pair.b, units, None, None, None, None, found.reason or _NO_ERROR))
+        if board._intervals.two_way or found.error is None or found.freedom is None:
+            rows.append(
+                PairPlan(
+                    pair.a,
+                    pair.b,
+                    units,
+                    None,
+                    None,
+                    None,
+                    None,
+                    found.reason or (_TWO_WAY if board._intervals.two_way else _NO_ERROR),
+                )
+            )
             continue
 
         def needed(found: Estimate, units: int = units) -> int | None:
-            return required_units(found, units, smallest, level=level, power=power, timed=results.unit == "time point")
+            return required_units(
+                found, units, smallest, level=level, power=power, timed=board._intervals.method == "ewc"
+            )
 
         rows.append(
             PairPlan(

@@ -93,9 +93,9 @@ class _Part:
 def _columns_of(plan: Plan, settings: InferenceSettings, parts: Sequence[_Part]) -> dict[str, TruthColumn]:
     """Columns of the truth with few values, of these cases, that are not in use; the truth is read again for them."""
     layout, pa = plan.truth.layout, need("pyarrow")
-    used = {settings.cluster, settings.time, plan.weight, plan.sizes, layout.case, None}
+    used = {settings.cluster, settings.time, plan.weight, plan.n_classes, layout.case, None}
     kinds = {one.name: one.type for one in plan.truth.reader.schema}
-    every = dict.fromkeys((plan.by, plan.cluster, plan.order, *layout.ignored))
+    every = dict.fromkeys((plan.group, plan.cluster, plan.time, *layout.ignored))
     names = [str(one) for one in every if one not in used and one in kinds and not pa.types.is_nested(kinds[one])]
     first = next(iter(plan.truth.reader.pieces(names)), None) if names else None
     if first is None:

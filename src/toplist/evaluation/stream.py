@@ -286,7 +286,7 @@ def coder_of(plan: Plan) -> ClassEncoder:
     """Class names as codes, for one source and the truth."""
     whole = plan.space is None or plan.space.labels is None
     whole = whole and all(has_integers(source) for source in (plan.truth, *plan.sources))
-    return ClassEncoder(plan.space, whole, plan.sets)
+    return ClassEncoder(plan.space, whole, plan.set_separator)
 
 
 def scorers_of(
@@ -301,7 +301,7 @@ def scorers_of(
             scoring,
             plan.repairs[source.name],
             plan.truth_repairs,
-            plan.sizes,
+            plan.n_classes,
             watchers.get(source.name),
         )
         for source in plan.sources
@@ -485,19 +485,19 @@ class SumCollector(Collector):
             scored,
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
-            groups=None if plan.by is None else self._groups(truth.extra[plan.by]),
+            groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
             clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
         )
 
     def _groups(self, column: Any) -> Grouping:
         found = groups_of(column)
-        require_few_groups(found.keys, self.plan.by)
+        require_few_groups(found.keys, self.plan.group)
         return found
 
     def add(self, made: dict[Hashable, Aggregates]) -> None:
         """See `Collector`."""
         self.tallies = merge(self.tallies, made)
-        require_few_groups(self.tallies, self.plan.by)
+        require_few_groups(self.tallies, self.plan.group)
 
 
 class MatrixCollector(Collector):
@@ -519,8 +519,8 @@ class MatrixCollector(Collector):
             "empty": _empty(scored, present),
             "weight": None if plan.weight is None else weights_of(truth, plan.weight),
             "cluster": None if plan.cluster is None else filled(truth, plan.cluster, "cluster"),
-            "time": None if plan.order is None else filled(truth, plan.order, "time"),
-            "by": None if plan.by is None else truth.extra[plan.by],
+            "time": None if plan.time is None else filled(truth, plan.time, "time"),
+            "by": None if plan.group is None else truth.extra[plan.group],
         }
         return side_by_side(scored, present), columns
 
@@ -541,7 +541,7 @@ class MatrixCollector(Collector):
         found = self.columns
         by = groups_of(_whole(found["by"])) if found["by"] else None
         clusters = clusters_in_order(_whole(found["cluster"])) if found["cluster"] else None
-        times = in_time(_whole(found["time"]), str(self.plan.order)) if found["time"] else None
+        times = in_time(_whole(found["time"]), str(self.plan.time)) if found["time"] else None
         return ScoreMatrix(
             np.memmap(self.file, np.float64, "r").reshape(-1, *self.shape),
             one_if_alike(found["empty"]),
@@ -587,7 +587,7 @@ def scores_of_files(
 
 def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
     """Ids of cases, or their rows from zero, and the columns of the truth that say something of them."""
-    named = {"group": plan.by, "cluster": plan.cluster, "time": plan.order}
+    named = {"group": plan.group, "cluster": plan.cluster, "time": plan.time}
     found: dict[str, Any] = {"case": truth.rows - 1 if truth.ids is None else plain(truth.ids)}
     found |= {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
     return found if plan.weight is None else found | {"weight": weights_of(truth, plan.weight)}

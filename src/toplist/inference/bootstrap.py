@@ -31,12 +31,15 @@ class Draws:
     codes: NDArray[np.uint8]  # (draws, units)
     values: Floats  # by code
 
-    def dot(self, columns: Floats, *, squared: bool = False) -> Floats:
-        """The sums of columns (units, columns) times the factors, or their squares: one row for each draw."""
-        values = self.values**2 if squared else self.values
+    def dot(self, columns: Floats, squared: Floats | None = None) -> Floats:
+        """Sums of columns (units, columns) times the factors, then of others times their squares, for each draw."""
+        out = []
         step = max(1, _CELLS // max(1, self.codes.shape[1]))
-        parts = [values[self.codes[at : at + step]] @ columns for at in range(0, len(self.codes), step)]
-        return np.concatenate(parts)
+        for at in range(0, len(self.codes), step):
+            factors = self.values[self.codes[at : at + step]]
+            parts = [factors @ columns] if squared is None else [factors @ columns, factors**2 @ squared]
+            out.append(np.concatenate(parts, axis=1))
+        return np.concatenate(out)
 
 
 def counts(units: int, draws: int, rng: np.random.Generator) -> Draws:
@@ -138,9 +141,9 @@ class Wild:
         c, h = estimand.contributions(units)[there], weights[there] / weights.sum()
         q = 1 / (1 - h)
         drawn = webb(len(c), draws, rng)
-        once = drawn.dot(np.stack([c, h, q * c * h, q * h * h], axis=1)).T
-        twice = drawn.dot(np.stack([q * c * c, q * c * h, q * h * h], axis=1), squared=True).T
-        return cls(math.sqrt(float(c @ (q * c))), once, twice, float(h @ (q * h)), len(c))
+        once, twice = [c, h, q * c * h, q * h * h], [q * c * c, q * c * h, q * h * h]
+        sums = drawn.dot(np.stack(once, axis=1), np.stack(twice, axis=1)).T
+        return cls(math.sqrt(float(c @ (q * c))), sums[:4], sums[4:], float(h @ (q * h)), len(c))
 
     def p(self, away: float) -> float:
         """How often the statistic of a draw is as large as that of the sample, if the true value is so far away."""

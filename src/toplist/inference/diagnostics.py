@@ -64,9 +64,9 @@ class ScoreSample:
             d = self.scores[:, a] - self.scores[:, b]
         there = np.isfinite(d)
         w = np.where(there, 1.0 if self.weights is None else self.weights, 0.0)
-        total = w.sum()
+        total = math.fsum(w)  # the order of cases does not show
         d = np.where(there, d, 0.0)
-        return (w * (d - w @ d / total) / total if total else np.zeros(len(d))), w
+        return (w * (d - math.fsum(w * d) / total) / total if total else np.zeros(len(d))), w
 
 
 Highest = Callable[[str], float]
@@ -200,11 +200,11 @@ def skewness(contributions: Floats) -> tuple[float, float]:
     [2.0, 1.0]
     """
     c = contributions[contributions != 0]
-    n, squares = len(contributions), float(c @ c)
+    n, squares = len(contributions), math.fsum(c * c)
     if n < 3 or not squares:
         return 0.0, 0.0
     unbiased = math.sqrt(n * (n - 1)) / (n - 2)
-    of_mean = float((c**3).sum()) / squares**1.5 * unbiased
+    of_mean = math.fsum(c**3) / squares**1.5 * unbiased
     return of_mean * math.sqrt(n), of_mean
 
 

@@ -231,8 +231,8 @@ class Intervals:
         found = self._adjusted[rule][a]
         if found is None:
             return None
-        if self.method in DRAWN or self._two_way:
-            how = "for cases that depend by cluster and in time" if self._two_way else f"by {self.method}"
+        if self.method in DRAWN or self.two_way:
+            how = "for cases that depend by cluster and in time" if self.two_way else f"by {self.method}"
             return Estimate(found.estimate, reason=f"adjusted means have no intervals {how}")
         return self._from_units(rule, found, found.estimate)
 
@@ -245,9 +245,11 @@ class Intervals:
     def effective_units(self, rule: int, a: int, b: int | None = None) -> float | None:
         """How many cases of equal weight, or clusters of equal size, those of a difference (or mean) count like.
 
-        One more than the degrees of freedom that they leave a variance. None for units in time.
+        One more than the degrees of freedom that they leave a variance. None for units in time, and for less than two.
         """
         estimand = Mean(a) if b is None else Difference(a, b)
+        if self._count(rule, estimand) < 2:
+            return None
         if self.method in TIMED or (self.matrix is not None and self.matrix.ordered and not self._timeless):
             return None
         other = replace(self, method="t")
@@ -432,7 +434,7 @@ class Intervals:
         if error <= noise:
             return Estimate(value, reason=f"{count} {unit}s are too few to tell how they depend on each other")
         freedom = min(freedom, own - 1)
-        if self._two_way:
+        if self.two_way:
             clustered = self._of_clusters(rule, estimand)
             if isinstance(clustered, str):
                 return Estimate(value, reason=clustered)
@@ -495,7 +497,8 @@ class Intervals:
         return found if found[1] else "one cluster has all the weight"
 
     @property
-    def _two_way(self) -> bool:
+    def two_way(self) -> bool:
+        """Whether cases depend on each other by cluster and in time."""
         return self.method in TIMED and self.matrix is not None and self.matrix.clusters is not None
 
     @cached_property

@@ -69,16 +69,36 @@ def required_units(
             own = (freedom + 1) * n / units - 1
         return own > 0 and power_of(smallest, error * math.sqrt(units / n), own, level) >= power
 
-    high = max(2, units)
+    guess = (quantile(0.5 + level / 2) + quantile(power)) * error / abs(smallest)
+    if not guess * guess * units < MOST:
+        return None
+    low = high = max(2, math.ceil(guess * guess * units))  # of normal quantiles; Student's are larger
+    step = 1
+    while enough(low) and low > 2:
+        low, step = max(2, low - step), 2 * step
     while not enough(high):
-        if high > MOST:
-            return None
-        high *= 2
-    low = 1
+        low, high, step = high, high + step, 2 * step
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low if enough(low) else high
+
+
+def extra_units(
+    difference: Estimate, units: int, level: float, *, power: float = POWER, timed: bool = False
+) -> int | None:
+    """How many units more would make this difference significant, if the true one and the spread are the observed ones.
+
+    None where there is no difference or no spread.
+
+    >>> extra_units(Estimate(0.1, -0.1, 0.3, error=0.1, freedom=99), 100, 0.95)
+    687
+    """
+    size = abs(difference.value)
+    if difference.low is None or not 0 < size < math.inf:
+        return None
+    needed = required_units(difference, units, size, level=level, power=power, timed=timed)
+    return None if needed is None else max(1, needed - units)
 
 
 def pessimistic(found: Estimate) -> Estimate:

@@ -13,7 +13,8 @@ from itertools import combinations
 from typing import Literal
 
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.intervals import NO_CASES, Intervals, quantile, same_scores
+from toplist.inference.intervals import NO_CASES, Intervals, same_scores
+from toplist.inference.power import extra_units
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
 from toplist.scoring.case_scores import metrics_for
 
@@ -140,36 +141,6 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     )
 
 
-POWER = 0.8
-
-
-def extra_units(difference: Estimate, units: int, level: float, *, power: float = POWER) -> int | None:
-    """How many units more would exclude zero with this power, if the true difference and spread are the observed ones.
-
-    A difference d with the standard error s after n units needs N = n (s / d)^2 (t_(1 - alpha / 2) + t_power)^2 of
-    them, with Student's quantiles at N - 1. None where there is no difference or no spread, and where degrees of
-    freedom are not one less than the units: what they would be with more units is not known then.
-
-    >>> extra_units(Estimate(0.1, -0.1, 0.3, error=0.1, freedom=99), 100, 0.95)
-    687
-    """
-    d, s = difference.value, difference.error
-    if difference.low is None or difference.high is None or s is None or difference.freedom is None:
-        return None
-    if d == 0 or s == 0 or not math.isfinite(s / d):
-        return None
-    if not math.isclose(difference.freedom, units - 1, rel_tol=1e-6):
-        return None
-    per_unit = abs(d) / (s * math.sqrt(units))  # the difference in standard deviations of a unit
-    normal = (quantile(0.5 + level / 2) + quantile(power)) / per_unit
-    if not math.isfinite(normal * normal):
-        return None
-    needed = max(2, math.ceil(normal * normal))
-    while per_unit * math.sqrt(needed) < quantile(0.5 + level / 2, needed - 1) + quantile(power, needed - 1):
-        needed += 1  # Student's quantiles are a little larger: a few steps
-    return max(1, needed - units)
-
-
 @dataclass(frozen=True, slots=True)
 class ComparisonSpec:
     """What is compared."""
@@ -244,9 +215,16 @@ def _pair(
         int(tally.sums["cases"][a, b]),
         difference,
         p,
-        0 if marked else extra_units(difference, intervals.units(r, a, b), level),
+        0 if marked else _extra(intervals, which, difference, level),
         _agreeing(_wide(intervals, which, difference, level), marked=marked),
     )
+
+
+def _extra(intervals: Intervals, which: tuple[int, int, int], difference: Estimate, level: float) -> int | None:
+    """How many units more would make a difference significant; not where clusters and time points are both units."""
+    if intervals.two_way:
+        return None
+    return extra_units(difference, intervals.units(*which), level, timed=intervals.method == "ewc")
 
 
 def _wide(intervals: Intervals, which: tuple[int, int, int], difference: Estimate, level: float) -> Estimate:
@@ -277,7 +255,8 @@ def _agreeing(found: Estimate, *, marked: bool) -> Estimate:
 def _flipped(found: Estimate) -> Estimate:
     """The same difference the other way round."""
     low, high = (None if x is None else 0.0 - x for x in (found.high, found.low))
-    return replace(found, value=0.0 - found.value, low=low, high=high)
+    value = found.value if math.isnan(found.value) else 0.0 - found.value  # NaN stays the same one, and equal to itself
+    return replace(found, value=value, low=low, high=high)
 
 
 def _relatives(tally: Aggregates, terms: ComparisonSpec, intervals: Intervals) -> list[list[Estimate | None]]:

@@ -38,7 +38,9 @@ class RuleScore:
 
     rule: Annotated[str, "The scoring rule."]
     mean: Annotated[
-        Estimate, "The mean score; its value is null where it is infinite, and then infinite is above zero."
+        Estimate,
+        "The mean score; its value is null where it is infinite, and then infinite is above zero. The leader of more "
+        "than two models was selected by these data: its mean is too low on average, its interval too optimistic.",
     ]
     unpenalised: Annotated[float, "The mean score without the penalty for invalid lists."]
     infinite: Annotated[int, "Cases with an infinite score."]

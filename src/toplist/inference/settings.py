@@ -202,9 +202,10 @@ class InferenceSettings:
 
         both = "" if self.cluster is None else "the cluster-robust variance plus "
         if self.method == "ewc":
+            ahead = f" for a horizon of {self.horizon}" if self.horizon > 1 else ""
             return (
-                f"{both}a variance from {usual_waves(units, self.horizon)} prewhitened cosine waves, which assume that "
-                f"dependence fades and does not change over time,{_SEEN}"
+                f"{both}a variance from {usual_waves(units, self.horizon)} prewhitened cosine waves{ahead}, which "
+                f"assume that dependence fades and does not change over time,{_SEEN}"
             )
         return (
             f"{both}a Bartlett variance over {usual_lag(units, self.horizon)} lags and the Harvey-Leybourne-Newbold "

@@ -40,15 +40,15 @@ class Plan:
     truth: OpenTable
     sources: tuple[OpenTable, ...]
     repairs: Mapping[str, Repairs]
-    space: ClassSpace | None  # None: the column `sizes` of the truth says how many classes each case has
-    sizes: str | None = None
-    sets: str | None = None
+    space: ClassSpace | None  # None: the column `n_classes` of the truth says how many classes each case has
+    n_classes: str | None = None
+    set_separator: str | None = None
     missing: str = "error"
     weight: str | None = None
-    by: str | None = None
+    group: str | None = None
     cluster: str | None = None
-    order: str | None = None
-    ordered: bool = False  # whether cases are in the order of time: by the column `order`, or as they come
+    time: str | None = None
+    ordered: bool = False  # whether cases are in the order of time: by the column `time`, or as they come
     keep: tuple[str, ...] = ()
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
 

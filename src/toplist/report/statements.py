@@ -235,22 +235,22 @@ def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> 
 
 
 def at_once(results: Comparison, section: Group, rule: str) -> str:
-    """What the intervals of differences hold for.
+    """What the intervals of differences hold for, after a comma; nothing where no pair was tested.
 
     >>> from toplist import compare
     >>> found = compare({"a": [0, 1], "b": [1, 1], "c": [0, 0]}, [0, 1], space=3).comparison
     >>> at_once(found, found.overall, "brier")
-    'with simultaneous 95% intervals for all 2 pairs'
+    ', with simultaneous 95% intervals for all 2 pairs'
     """
     level, grouped = percent(results.level), section.group is not None
     own = [pair for one in results.groups for pair in one.pairs] if grouped else results.pairs
     tested = sum(pair.adjusted_p is not None for pair in own if pair.rule == rule)
     where = f" in {number_of(len(results.groups), 'group')}" if grouped and len(results.groups) > 1 else ""
     if tested < 2:
-        return f"with {level} intervals"
+        return f", with {level} intervals" if tested else ""
     cut = any(0.0 in (pair.simultaneous.low, pair.simultaneous.high) for pair in own if pair.rule == rule)
     ends = ", which end at zero where Holm's method finds more than they do" if cut else ""
-    return f"with simultaneous {level} intervals for all {count(tested)} pairs{where}{ends}"
+    return f", with simultaneous {level} intervals for all {count(tested)} pairs{where}{ends}"
 
 
 def stars(results: Comparison) -> str:

@@ -171,11 +171,10 @@ def _columns(results: Comparison, section: Group) -> list[Filled]:
         found.append((Column(header, "left", essential=not i), spans([row.scores[rule].mean for row in rows])))
         if not i and known(lambda score: score.difference):
             held = at_once(results, section, rule)
-            note = f"difference is the mean {header} score minus that of the leader, case by case, {held}"
+            note = f"difference is the mean {header} score minus that of the leader, case by case{held}"
             note += f"; {stars(results)}." if any(marked(results, firsts)) else "."
             cells = spans([score.difference for score in firsts], signed=True, marked=marked(results, firsts))
-            found.append((Column("difference", "left", essential=True, note=note), cells))
-    found += _ranks(results, rows)
+            found += [(Column("difference", "left", essential=True, note=note), cells), *_ranks(results, rows)]
     found += _skills(results, firsts, known(lambda score: score.skill))
     same = alike(results)
     found += [(column, cells) for column, cells in listing(results, rows) if column.header not in same]
@@ -194,10 +193,11 @@ def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
     if len(results.overall.rows) < 2:
         return []
     note = (
-        "rank interval: 1 plus the number of models that are significantly better, to the number of models less those "
-        f"that are significantly worse; at {percent(results.level)} all true ranks are in their intervals at once."
+        "ranks is the rank interval: 1 plus the number of models that are significantly better, to the number of "
+        f"models less those that are significantly worse; at {percent(results.level)} all true ranks are in their "
+        "intervals at once."
     )
-    return [(Column("rank interval", note=note), rank_intervals(rows))]
+    return [(Column("ranks", note=note), rank_intervals(rows))]
 
 
 def _skills(results: Comparison, scores: list[RuleScore], known: bool) -> list[Filled]:
@@ -246,7 +246,7 @@ def _numbers(results: Comparison, section: Group, rule: str) -> list[Filled]:
     scores = [row.scores[rule] for row in section.rows]
     away = [score.difference or Estimate(float("nan")) for score in scores]
     note = (
-        "difference is the mean score minus that of the leader, case by case, "
+        "difference is the mean score minus that of the leader, case by case"
         f"{at_once(results, section, rule)}; {stars(results)}. Holm is its p value, adjusted for these pairs."
     )
     marks = ["*" if one else " " for one in marked(results, scores)]
@@ -277,7 +277,7 @@ def _pairs(results: Comparison, rule: str) -> TextTable:
     """Every two models: their difference and its significance."""
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
-        "difference is the mean score of the first minus that of the second: below zero, the first is better; "
+        "difference is the mean score of the first minus that of the second: below zero, the first is better"
         f"{at_once(results, results.overall, rule)}; {stars(results)}. Holm is its p value, adjusted for these pairs. "
         f"With as many extra {results.unit}s the difference would be significant 4 times in 5, if the true difference "
         "and spread are the observed ones."

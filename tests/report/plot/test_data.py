@@ -125,7 +125,7 @@ def test_groups_hold_the_mean_of_every_model_in_the_order_of_the_table(board):
 
 
 def test_a_dot_of_a_group_is_hollow_where_another_model_is_significantly_better_in_it():
-    board = made.drawn(tuple("ABCD"), cases=300, groups=3, zeros=False)
+    board = made.drawn(tuple("ABCD"), cases=300, groups=3, zeros=False, apart=4.0)
     for panel, section in zip(plot.groups(board).data.groups, board.groups, strict=True):
         verdicts = [judge(pair, board.level) for pair in section.pairs if pair.rule == "brier"]
         worse = {v.worse for v in verdicts if v.significant}

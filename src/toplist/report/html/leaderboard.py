@@ -147,7 +147,7 @@ def _difference(results: Comparison, section: Group, common: Mapping[str, int] |
     if not any(score.difference for score in found):
         return []
     means = (
-        f"mean difference to the leader, case by case, {at_once(results, section, results.rules[0])}; {stars(results)}"
+        f"mean difference to the leader, case by case{at_once(results, section, results.rules[0])}; {stars(results)}"
     )
     cells = estimated([score.difference for score in found], signed=True, marked=marked(results, found))
     if common:
@@ -203,7 +203,7 @@ def pairs(results: Comparison, shown: Shown) -> Grid:
         marks = [v.significant for v in own]
         differences += estimated([v.pair.simultaneous for v in own], signed=True, marked=marks)
     means = (
-        "mean score of the first minus that of the second: below zero, the first is better; "
+        "mean score of the first minus that of the second: below zero, the first is better"
         f"{at_once(results, results.overall, results.rules[0])}; {stars(results)}"
     )
     columns: list[Column] = [
