@@ -123,14 +123,14 @@ class Pair:
     adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
     extra_units: Annotated[
         int | None,
-        "Extra units (cases, clusters) with which the interval for all pairs at once would exclude zero 4 times in 5, "
+        "Extra units (cases, clusters, time points) with which the interval for all pairs at once would exclude zero 4 times in 5, "
         "if the true difference and spread are the observed ones: 0 where the difference is significant; null where "
         "it cannot be said.",
     ]
     simultaneous: Annotated[
         Estimate,
-        "The difference with an interval that holds for all tested pairs under this rule at once (Bonferroni). Where "
-        "the difference is significant by Holm's method although that interval contains zero, it ends at zero.",
+        "The difference with an interval that holds for all tested pairs under this rule at once (Bonferroni). "
+        "Holm's method, which tests in steps, may find a difference significant whose interval contains zero.",
     ]
     lead: Annotated[
         float | None,
