@@ -123,9 +123,9 @@ class Pair:
     adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
     extra_units: Annotated[
         int | None,
-        "Extra units (cases, clusters, time points) with which the interval for all pairs at once would exclude zero 4 times in 5, "
-        "if the true difference and spread are the observed ones: 0 where the difference is significant; null where "
-        "it cannot be said.",
+        "Extra units (cases, clusters, time points) with which the interval for all pairs at once would exclude zero 4 "
+        "times in 5, if the true difference and spread are the observed ones: 0 where the difference is significant; "
+        "null where it cannot be said.",
     ]
     simultaneous: Annotated[
         Estimate,
