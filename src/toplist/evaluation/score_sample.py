@@ -22,11 +22,17 @@ from toplist.io.columns import as_numpy, plain
 from toplist.io.encoding import CommonEncoder
 from toplist.io.lists import lists_of, untimely, weights_of
 from toplist.io.plan import Plan
-from toplist.scoring.bounds import highest_score, most_lost
+from toplist.lists import TopLists
+from toplist.lists.labelsets import LabelSets
+from toplist.scoring.bounds import highest_score, most_lost, renumbering, subtract
 from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.scores import score
 
 _COLUMNS = 8  # of the truth that are looked at
 _SEED = 20240229
+_DRAWS, _LEAST_DRAWS = 200, 20  # of outcomes for all cases
+_DRAWN_CASES = 2_000_000  # outcomes in all, where that leaves enough draws
+_CODES = 10**9  # classes; outcomes among more are not drawn
 
 
 class SampleCollector(Collector):
@@ -202,13 +208,62 @@ class ArrayLosses:
         least = rule.bounds()[0]
         return weight * (highest_score(held.lists[name], rule=rule, penalty=held.scoring.penalty) - least)
 
-    def lost(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
         """See `diagnostics.Lost`."""
-        lists, how = self.held.lists, self.held.scoring
-        return {
-            (a, b): most_lost(lists[a], lists[b], self.held.weights, rule=how.rules[0], penalty=how.penalty)
-            for a, b in pairs
-        }
+        lists = self.held.lists
+        pairs = {pair: _PairLosses(self.held.scoring, len(lists[pair[0]])) for pair in sums}
+        for (a, b), one in pairs.items():
+            one.add(lists[a], lists[b], self.held.weights)
+        return {pair: one.result(sums[pair]) for pair, one in pairs.items()}
+
+
+class _PairLosses:
+    """The largest loss of one model against another, and what it would lose if the other one's lists were right."""
+
+    def __init__(self, scoring: ScoringSpec, cases: int) -> None:
+        self.rule, self.penalty, self.most = scoring.rules[0], scoring.penalty, -math.inf
+        self.drawn = np.zeros(min(_DRAWS, max(_LEAST_DRAWS, _DRAWN_CASES // max(cases, 1))))
+        self.known = True
+        self.rng = np.random.default_rng(_SEED)
+
+    def add(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
+        """The lists of some cases."""
+        how: Any = {"rule": self.rule, "penalty": self.penalty}
+        self.most = max(self.most, most_lost(a, b, weights, **how))
+        self.known = self.known and _can_be_drawn(b) and renumbering(a, b) is None
+        for at in range(len(self.drawn) if self.known else 0):
+            y = _drawn_outcomes(b, self.rng)
+            d = subtract(score(a, y, **how), score(b, y, **how))
+            self.drawn[at] += float(np.sum(d if weights is None else d * weights))
+
+    def result(self, total: float) -> tuple[float, float | None]:
+        """See `diagnostics.Lost`."""
+        beaten = int(np.count_nonzero(self.drawn <= -total))
+        return self.most, (1 + beaten) / (1 + len(self.drawn)) if self.known else None
+
+
+def _can_be_drawn(lists: TopLists) -> bool:
+    space = lists.space
+    return not (isinstance(space, LabelSets) or space.per_case or space.numbered) and space.size <= _CODES
+
+
+def _drawn_outcomes(lists: TopLists, rng: np.random.Generator) -> Codes:
+    """An outcome for each list, with the probabilities that it gives; those of unlisted classes are equal."""
+    n, size, offsets = len(lists), int(lists.space.size), lists.offsets
+    sums = np.cumsum(lists.confidences, dtype=np.float64)
+    start = np.concatenate([[0.0], sums])[offsets[:-1]]
+    at = np.searchsorted(sums, start + rng.random(n), side="right")
+    listed = at < offsets[1:]
+    full = ~listed & (lists.sizes >= size)  # rounding: a list of all classes has no others
+    at[full], listed = offsets[1:][full] - 1, listed | full
+    y = np.zeros(n, np.int64)
+    y[listed] = lists.classes[at[listed]]
+    taken = np.repeat(np.arange(n), lists.sizes) * size + lists.classes
+    rest = np.flatnonzero(~listed)
+    while len(rest):
+        y[rest] = rng.integers(0, size, len(rest))
+        rest = rest[np.isin(rest * size + y[rest], taken)]
+    return y
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,44 +274,46 @@ class FileLosses:
     scoring: ScoringSpec
     scores: Mapping[str, float] = field(default_factory=dict)  # a bound on the scores of each model
     heaviest: float = 1.0  # weight of a case
+    cases: int = 0
 
     def highest(self, name: str) -> float:
         """See `diagnostics.Highest`."""
         return self.heaviest * (self.scores[name] - self.scoring.rules[0].bounds()[0])
 
-    def lost(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        """See `diagnostics.Lost`: of none where absent predictions count as empty lists, or classes differ by case."""
+    def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
+        """See `diagnostics.Lost`: of none where missing predictions are imputed, or classes differ by case."""
         plan = self.plan
-        if plan.space is None or plan.missing == "reject":
+        if plan.space is None or plan.missing in ("uniform", "worst", "baseline"):
             return {}
+        asked = {name for pair in sums for name in pair}
+        everyone = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
+        found: dict[tuple[str, str], _PairLosses] = {}
         if plan.missing == "pairwise":
-            return {pair: most for pair in pairs for most in self._most([pair], pair).values()}
-        asked = {name for pair in pairs for name in pair}
-        everyone = [one.name for one in plan.sources if plan.missing == "common" or one.name in asked]
-        return self._most(pairs, everyone)
+            for pair in sums:
+                found |= self._of([pair], pair)
+        else:
+            found = self._of([*sums], everyone)
+        return {pair: one.result(sums[pair]) for pair, one in found.items()}
 
-    def _most(self, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> dict[tuple[str, str], float]:
-        plan, most = self.plan, dict.fromkeys(pairs, -math.inf)
+    def _of(self, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> dict[tuple[str, str], _PairLosses]:
+        plan, found = self.plan, dict[tuple[str, str], _PairLosses]()
         sources = [one for one in plan.sources if one.name in names]
         cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
         for way in cases.attempts():
-            most, coder = dict.fromkeys(pairs, -math.inf), coder_of(plan)
+            found = {pair: _PairLosses(self.scoring, self.cases) for pair in pairs}
+            coder = coder_of(plan)
             common = CommonEncoder(coder.space, coder.integers, coder.sets)
             try:
                 for truth, *batches in way:
                     codes, _ = common.together(batches, [one.names for one in sources])
                     lists = self._lists(sources, batches, codes)
                     weights = None if plan.weight is None else weights_of(truth, plan.weight)
-                    for a, b in pairs:
-                        rule, penalty = self.scoring.rules[0], self.scoring.penalty
-                        here = most_lost(lists[a], lists[b], weights, rule=rule, penalty=penalty)
-                        most[a, b] = max(most[a, b], here)
-                    if min(most.values()) == math.inf:
-                        break
+                    for (a, b), one in found.items():
+                        one.add(lists[a], lists[b], weights)
             except OutOfStepError:
                 continue
             break
-        return most
+        return found
 
     def _lists(self, sources: Sequence[Any], batches: Sequence[Batch], codes: Sequence[Codes]) -> dict[str, Any]:
         plan = self.plan

@@ -138,6 +138,11 @@ class Pair:
         "that leads: below 1, a single case could reverse the order. From 10 on it may be larger than given here. Null "
         "where there is no significant difference under the first rule, or it was not computed.",
     ] = None
+    by_chance: Annotated[
+        float | None,
+        "How often such a lead, or a larger one, comes up where the probabilities of the model that trails are right, "
+        "by drawn outcomes. Null where the lead is large, or nothing was drawn.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
     require_lists(b)
     if len(a) != len(b):
         raise ShapeError(f"{len(a)} lists against {len(b)}.", "Each case needs one of each.")
-    again = _renumbering(a, b)
+    again = renumbering(a, b)
     mine, theirs = _scores(a, rule, penalty), _scores(b, rule, penalty)
     if again is None and (mine.dense or theirs.dense):
         return subtract(mine.spread(), theirs.spread()).max(axis=1)
@@ -221,7 +221,7 @@ def _join_sorted(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
     return out
 
 
-def _renumbering(a: TopLists, b: TopLists) -> Codes | None:
+def renumbering(a: TopLists, b: TopLists) -> Codes | None:
     """For each code of `b` that of the same class in `a`; None where the codes are the same."""
     ours, theirs = a.space, b.space
     if np.any(ours.as_floats[1] != theirs.as_floats[1]):
