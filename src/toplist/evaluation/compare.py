@@ -271,7 +271,7 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
         CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
         partial(spelled_in_files, plan),
         kept.sample(settings),
-        FileLosses(plan, scoring, found.highest, kept.heaviest, found.compared),
+        FileLosses(plan, scoring, found.highest, kept.heaviest),
     )
 
 

@@ -24,15 +24,13 @@ from toplist.io.lists import lists_of, untimely, weights_of
 from toplist.io.plan import Plan
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.scoring.bounds import highest_score, most_lost, renumbering, subtract
+from toplist.scoring.bounds import highest_score, log_mean_gain, most_lost
 from toplist.scoring.case_scores import CaseScores
-from toplist.scoring.scores import score
 
 _COLUMNS = 8  # of the truth that are looked at
 _SEED = 20240229
-_DRAWS, _LEAST_DRAWS = 200, 20  # of outcomes for all cases
-_DRAWN_CASES = 2_000_000  # outcomes in all, where that leaves enough draws
-_CODES = 10**9  # classes; outcomes among more are not drawn
+_SLOPES = 2.0 ** np.arange(-3, 11)  # t of Chernoff's bound, in units of one over the range of the score
+_ENTRIES = 20_000_000  # listed classes of both models up to which the bound is made
 
 
 class SampleCollector(Collector):
@@ -211,59 +209,37 @@ class ArrayLosses:
     def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
         """See `diagnostics.Lost`."""
         lists = self.held.lists
-        pairs = {pair: _PairLosses(self.held.scoring, len(lists[pair[0]])) for pair in sums}
+        heaviest = 1.0 if self.held.weights is None else float(self.held.weights.max())
+        pairs = {pair: _PairLosses(self.held.scoring, heaviest) for pair in sums}
         for (a, b), one in pairs.items():
             one.add(lists[a], lists[b], self.held.weights)
         return {pair: one.result(sums[pair]) for pair, one in pairs.items()}
 
 
 class _PairLosses:
-    """The largest loss of one model against another, and what it would lose if the other one's lists were right."""
+    """The largest loss of one model against another, and how likely its lead is if the other one's lists are right."""
 
-    def __init__(self, scoring: ScoringSpec, cases: int) -> None:
+    def __init__(self, scoring: ScoringSpec, heaviest: float) -> None:
         self.rule, self.penalty, self.most = scoring.rules[0], scoring.penalty, -math.inf
-        self.drawn = np.zeros(min(_DRAWS, max(_LEAST_DRAWS, _DRAWN_CASES // max(cases, 1))))
-        self.known = True
-        self.rng = np.random.default_rng(_SEED)
+        low, high = self.rule.bounds()
+        self.t = _SLOPES / (heaviest * (high - low if math.isfinite(high - low) else 1.0))
+        self.logs = np.zeros(len(self.t))
+        self.entries = 0
 
     def add(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
         """The lists of some cases."""
         how: Any = {"rule": self.rule, "penalty": self.penalty}
         self.most = max(self.most, most_lost(a, b, weights, **how))
-        self.known = self.known and _can_be_drawn(b) and renumbering(a, b) is None
-        for at in range(len(self.drawn) if self.known else 0):
-            y = _drawn_outcomes(b, self.rng)
-            d = subtract(score(a, y, **how), score(b, y, **how))
-            self.drawn[at] += float(np.sum(d if weights is None else d * weights))
+        self.entries += len(a.confidences) + len(b.confidences)
+        if self.entries <= _ENTRIES and not isinstance(b.space, LabelSets):
+            self.logs += log_mean_gain(a, b, self.t, weights, **how)
 
     def result(self, total: float) -> tuple[float, float | None]:
-        """See `diagnostics.Lost`."""
-        beaten = int(np.count_nonzero(self.drawn <= -total))
-        return self.most, (1 + beaten) / (1 + len(self.drawn)) if self.known else None
-
-
-def _can_be_drawn(lists: TopLists) -> bool:
-    space = lists.space
-    return not (isinstance(space, LabelSets) or space.per_case or space.numbered) and space.size <= _CODES
-
-
-def _drawn_outcomes(lists: TopLists, rng: np.random.Generator) -> Codes:
-    """An outcome for each list, with the probabilities that it gives; those of unlisted classes are equal."""
-    n, size, offsets = len(lists), int(lists.space.size), lists.offsets
-    sums = np.cumsum(lists.confidences, dtype=np.float64)
-    start = np.concatenate([[0.0], sums])[offsets[:-1]]
-    at = np.searchsorted(sums, start + rng.random(n), side="right")
-    listed = at < offsets[1:]
-    full = ~listed & (lists.sizes >= size)  # rounding: a list of all classes has no others
-    at[full], listed = offsets[1:][full] - 1, listed | full
-    y = np.zeros(n, np.int64)
-    y[listed] = lists.classes[at[listed]]
-    taken = np.repeat(np.arange(n), lists.sizes) * size + lists.classes
-    rest = np.flatnonzero(~listed)
-    while len(rest):
-        y[rest] = rng.integers(0, size, len(rest))
-        rest = rest[np.isin(rest * size + y[rest], taken)]
-    return y
+        """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
+        if self.entries > _ENTRIES or not self.logs.any():
+            return self.most, None
+        least = float(np.nanmin(self.logs - self.t * total))
+        return self.most, float(f"{math.exp(min(0.0, least)):.3g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +250,6 @@ class FileLosses:
     scoring: ScoringSpec
     scores: Mapping[str, float] = field(default_factory=dict)  # a bound on the scores of each model
     heaviest: float = 1.0  # weight of a case
-    cases: int = 0
 
     def highest(self, name: str) -> float:
         """See `diagnostics.Highest`."""
@@ -300,7 +275,7 @@ class FileLosses:
         sources = [one for one in plan.sources if one.name in names]
         cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
         for way in cases.attempts():
-            found = {pair: _PairLosses(self.scoring, self.cases) for pair in pairs}
+            found = {pair: _PairLosses(self.scoring, self.heaviest) for pair in pairs}
             coder = coder_of(plan)
             common = CommonEncoder(coder.space, coder.integers, coder.sets)
             try:

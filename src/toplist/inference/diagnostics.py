@@ -155,7 +155,7 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
         )
     chance = verdict.pair.by_chance
     if chance is not None:
-        sentence += f" If the probabilities of the second are right, such a lead comes up in {chance:.0%} of samples."
+        sentence += f" If the probabilities of the second are right, up to {chance:.0%} of samples have such a lead."
     sentence += f" Intervals and p values know only of losses that were seen, but for {argument('method', 'bounded')}."
     yield BoardWarning("rare losses", sentence, who)
 

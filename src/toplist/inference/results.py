@@ -140,8 +140,8 @@ class Pair:
     ] = None
     by_chance: Annotated[
         float | None,
-        "How often such a lead, or a larger one, comes up where the probabilities of the model that trails are right, "
-        "by drawn outcomes. Null where the lead is large, or nothing was drawn.",
+        "A bound on how often such a lead comes up where the probabilities of the model that trails are right "
+        "(Chernoff). Null where the lead is large, or lists are too many.",
     ] = None
 
 
