@@ -29,7 +29,9 @@ from toplist.scoring.case_scores import CaseScores
 
 _COLUMNS = 8  # of the truth that are looked at
 _SEED = 20240229
-_SLOPES = 2.0 ** np.arange(-3, 11)  # t of Chernoff's bound, in units of one over the range of the score
+_SLOPES: Floats = 2.0 ** np.arange(
+    -3, 11, dtype=np.float64
+)  # t of Chernoff's bound, in units of one over the range of the score
 _ENTRIES = 20_000_000  # listed classes of both models up to which the bound is made
 
 
@@ -236,9 +238,9 @@ class _PairLosses:
 
     def result(self, total: float) -> tuple[float, float | None]:
         """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
-        if self.entries > _ENTRIES or not self.logs.any():
+        least = float(np.min(self.logs - self.t * total, where=~np.isnan(self.logs), initial=math.inf))
+        if self.entries > _ENTRIES or math.isinf(least) or not self.logs.any():
             return self.most, None
-        least = float(np.nanmin(self.logs - self.t * total))
         return self.most, float(f"{math.exp(min(0.0, least)):.3g}")
 
 

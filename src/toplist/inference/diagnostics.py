@@ -135,7 +135,7 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
         for v in own
         if v.pair.lead is not None
         and v.pair.lead < _UNSEEN
-        and (v.pair.by_chance is None or v.pair.by_chance > 1 - results.level)
+        and (v.pair.lead == 0 or v.pair.by_chance is None or v.pair.by_chance > 1 - results.level)
     ]
     if not small:
         return

@@ -105,7 +105,7 @@ def log_mean_gain(
 
     >>> a, b = TopLists.from_dicts([{0: 0.6}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}], 3)
     >>> log_mean_gain(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()
-    [-0.013594, 0.0, 0.060625]
+    [-0.007355, 0.0, 0.05196]
     """
     rule, out = as_rule(rule), np.zeros(len(t))
     again = renumbering(a, b)
@@ -248,7 +248,7 @@ def _join_sorted(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
 
 
 def _union(mine: _Scores, theirs: _Scores, codes: Codes) -> tuple[Codes, Floats, Floats, Floats]:
-    """The classes that either lists: their cases, both scores, and their confidence in theirs, NaN where it has none."""
+    """The classes that either lists: their cases, both scores, and the confidence in theirs, NaN where it has none."""
     k = len(mine.listed)
     case = np.concatenate([mine.case, theirs.case])
     _, code = np.unique(np.concatenate([mine.lists.classes, codes]), return_inverse=True)
