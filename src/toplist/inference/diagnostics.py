@@ -30,7 +30,7 @@ _UNSEEN = 3.7  # losses: the 97.5 % bound on the mean of a Poisson variable that
 _SETTLED = 10.0  # losses: a lead that is at least that large is not looked at more closely
 _ALL_PAIRS = 10  # models up to which all pairs are looked at, not only those of the leader
 _RIVALS = 10  # of the leader, the first in the table
-_SKEWED = 1 / 6  # skewness of a mean
+_SKEWED = 1 / 5  # skewness of a mean
 _BY_CHANCE = 0.05  # how often the skewness of normal differences is larger, on either side
 _COUNT_LIKE = 9.0  # independent time points
 _ENDS = -0.3  # autocorrelation of the residuals of an autoregression that says that dependence ends
@@ -231,7 +231,7 @@ def skewness(contributions: Floats) -> tuple[float, float]:
 def is_skewed(skew: float, of_mean: float, units: int, tests: int = 1) -> bool:
     """Whether intervals are known to miss too often: more skewness than that of normal units, and not enough of them.
 
-    A mean with a skewness above 1/6, that is n < 36 g^2, in the manner of Cochran (1977), who has 25.
+    A mean with a skewness above 1/5, that is n < 25 g^2 (Cochran 1977).
 
     >>> is_skewed(2.0, 2.0 / math.sqrt(100), 100), is_skewed(1.0, 0.1, 100)
     (True, False)
