@@ -1,10 +1,10 @@
-"""Which network may be the best, and where accuracy and scores rank two networks differently."""
+"""Which networks are in the confidence set of the best, and where accuracy and scores rank two networks differently."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from studies.remarks.markdown import chance, drawn, mean, table
+from studies.remarks.markdown import chance, mean, table
 from studies.remarks.reading import Reading, Row
 
 
@@ -36,13 +36,18 @@ def _best(board: Reading) -> str:
             mean(board.mark(name)["mean"]["value"], 4),
             mean(board.mark(name, "log")["mean"]["value"]),
             mean(board.row(name)["metrics"]["accuracy"]["value"], 4),
-            drawn(p[name]),
+            chance(p[name]),
+            "{} - {}".format(*board.row(name)["rank_interval"]),
             "yes" if name in found["members"] else "",
         ]
         for name in board.names
     ]
-    said = f"The best network under the Brier score is among {len(found['members'])} at {100 * found['level']:.0f} %:"
-    return f"{said}\n\n{table(['network', 'Brier', 'log', 'accuracy', 'p', 'may be the best'], rows)}"
+    said = (
+        f"The confidence set of the best under the Brier score at {100 * found['level']:.0f} % has "
+        f"{len(found['members'])} of {len(rows)} networks:"
+    )
+    header = ["network", "Brier", "log", "accuracy", "adjusted p", "ranks", "in the set"]
+    return f"{said}\n\n{table(header, rows)}"
 
 
 def _brier(board: Reading) -> str:
