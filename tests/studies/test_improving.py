@@ -43,7 +43,7 @@ def test_recalibration_does_not_hurt_what_it_calls_fine(results: Any) -> None:
         assert row["brier"]["after"] <= row["brier"]["before"] + 1e-4, row["name"]
 
 
-def test_every_pool_of_the_networks_surely_beats_the_best_of_them(results: Any) -> None:
+def test_every_pool_of_the_networks_is_significantly_better_than_the_first_of_them(results: Any) -> None:
     found = results["pool"]
     assert found["best"] == min((name for name in found["weights"]), key=lambda name: found["scores"][name])
     for name, difference in found["against best"].items():

@@ -189,7 +189,7 @@ def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(studi
         assert row["scores"]["brier"]["mean"]["low"] == pytest.approx(low, abs=1e-9)
         assert row["scores"]["brier"]["mean"]["high"] == pytest.approx(high, abs=1e-9)
 
-    for name, row in rows(boards["flusight-reject"]["overall"]).items():
+    for name, row in rows(boards["flusight-uniform"]["overall"]).items():
         assert row["cases"] == len(every)
         uniform = 1 - 1 / 28
         filled = [score[name].get(c, uniform) for c in every]
