@@ -78,7 +78,7 @@ def differences(rows: Sequence[Record]) -> Plot[Differences]:
             row["data"],
             row["name"],
             bool(row["miscalibrated"]),
-            *(float(row["difference"][end]) for end in ("value", "low", "high")),
+            *(float(row["difference"][end] or 0) for end in ("value", "low", "high")),  # no interval: no change at all
         )
         for row in rows
     )

@@ -37,7 +37,7 @@ def _best(board: Reading) -> str:
             mean(board.mark(name, "log")["mean"]["value"]),
             mean(board.row(name)["metrics"]["accuracy"]["value"], 4),
             chance(p[name]),
-            "{} - {}".format(*board.row(name)["rank_interval"]),
+            "-".join(map(str, dict.fromkeys(board.row(name)["rank_interval"]))),
             "yes" if name in found["members"] else "",
         ]
         for name in board.names
