@@ -40,7 +40,7 @@ def _recalibration(results: Record) -> str:
                 row["name"],
                 f"{row['confidence']:.3f}",
                 f"{row['hit_rate']:.3f}",
-                f"{row['p']:.3f}",
+                chance(row["p"]),
                 _kinds(row["chosen"]),
                 f"{row['brier']['before']:.4f}",
                 f"{row['brier']['after']:.4f}",
@@ -80,15 +80,14 @@ def _pool(results: Record) -> str:
         for name in found["against best"]
     ]
     best = found["best"]
-    rows.append([f"{best}, the best network", f"{found['scores'][best]:.4f}", f"{found['accuracy'][best]:.4f}", ""])
+    rows.append(
+        [f"{best}, lowest mean of the networks", f"{found['scores'][best]:.4f}", f"{found['accuracy'][best]:.4f}", ""]
+    )
     return table(["pool", "padded Brier", "accuracy", f"against {best}"], rows)
 
 
 def _steps(results: Record) -> str:
-    rows = [
-        [*one["pools"], signed(one, 4), chance(one["adjusted"])]
-        for one in results["pool"]["steps"]
-    ]
+    rows = [[*one["pools"], signed(one, 4), chance(one["adjusted"])] for one in results["pool"]["steps"]]
     return table(["pool", "against", "difference", "adjusted p"], rows)
 
 
