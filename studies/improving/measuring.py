@@ -194,9 +194,7 @@ def _top_beta(judge: Model, coverage: float) -> Record:
 def _among_all(board: tl.Leaderboard, a: str, b: str) -> Record:
     """The difference with its interval and p value for all pairs of the board at once."""
     pair = next(one for one in board.pairwise if one.rule == "brier" and {one.a, one.b} == {a, b})
-    found = pair.simultaneous
-    assert found.low is not None
-    assert found.high is not None
+    found: Any = pair.simultaneous
     low, high = (found.low, found.high) if pair.a == a else (-found.high, -found.low)
     return {"value": board.difference(a, b, "brier").value, "low": low, "high": high, "adjusted": pair.adjusted_p}
 

@@ -52,7 +52,7 @@ def _best(board: Reading) -> str:
 
 def _brier(board: Reading) -> str:
     found = crossed(board, "brier")
-    sure = sum(board.sure(one) for one, _ in found)
+    sure = sum(board.significant(one) for one, _ in found)
     said = (
         f"Accuracy and the Brier score rank {len(found)} of {len(board.pairs())} pairs in opposite ways; the Brier "
         f"difference is significant for {sure or 'none'} of them:"
@@ -61,8 +61,8 @@ def _brier(board: Reading) -> str:
 
 
 def _log(board: Reading) -> str:
-    found = [(one, other) for one, other in crossed(board, "log") if board.sure(one)]
-    sure = sum(board.sure(other) for _, other in found)
+    found = [(one, other) for one, other in crossed(board, "log") if board.significant(one)]
+    sure = sum(board.significant(other) for _, other in found)
     said = (
         f"The logarithmic score significantly contradicts accuracy for {len(found)} pairs, and for {sure} of them the "
         "difference in accuracy is significant as well:"
@@ -71,8 +71,8 @@ def _log(board: Reading) -> str:
 
 
 def _lists(board: Reading) -> str:
-    found = [(one, other) for one, other in crossed(board, "brier") if board.sure(one)]
-    sure = sum(board.sure(other) for _, other in found)
+    found = [(one, other) for one, other in crossed(board, "brier") if board.significant(one)]
+    sure = sum(board.significant(other) for _, other in found)
     alone = sum(other["difference"]["p"] <= 1 - board.record["level"] for _, other in found)
     said = (
         f"Among the {len(board.names)} forms of five models the padded Brier score significantly contradicts accuracy "

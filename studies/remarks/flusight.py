@@ -59,7 +59,7 @@ def _told(own: Reading, low: str, high: str) -> str:
     d = _oriented(pair, low)
     late = {name: share(own.row(name, "passed")["cases"], own.row(name)["cases"]) for name in (low, high)}
     means = {name: mean(own.mark(name)["mean"]["value"]) for name in (low, high)}
-    significant = "significantly" if own.sure(pair) else "not significantly"
+    significant = "significantly" if own.significant(pair) else "not significantly"
     return (
         f"{low} ({late[low]} of its cases after the peak) has a lower own mean than {high} ({late[high]}), "
         f"{means[low]} against {means[high]}; on the {pair['cases']:,} cases of both it is worse by {d['value']:.3f} "
@@ -138,7 +138,7 @@ def _units(boards: Mapping[str, Reading]) -> str:
         errors = [board.pair(a, b)["difference"]["error"] for board in (*others, own)]
         found = [f"{d['value']:+.4f}", *(f"{error:.4f}" for error in errors), f"{d['freedom']:.1f}"]
         rows.append([f"{a} - {b}", *found, chance(d["p"]), chance(pair["adjusted_p"])])
-    counts = [sum(map(board.sure, board.pairs())) for board in (*others, own)]
+    counts = [sum(map(board.significant, board.pairs())) for board in (*others, own)]
     met = sum(pair["adjusted_p"] is not None for pair in own.pairs())
     said = (
         f"Significantly different by Holm's method are {counts[0]} of the {met} pairs with common cases if every case "

@@ -147,7 +147,7 @@ def test_pairs_by_place_are_those_of_plain_numpy(flu: Studied, season: Season) -
     adjusted = holm(p)
     for pair, value in adjusted.items():
         assert board.pair(*pair)["adjusted_p"] == pytest.approx(value, rel=1e-6)
-    assert sum(map(board.sure, board.pairs())) == sum(value <= 0.05 for value in adjusted.values()) == 15
+    assert sum(map(board.significant, board.pairs())) == sum(value <= 0.05 for value in adjusted.values()) == 15
 
 
 def test_both_ways_of_five_teams_are_those_of_plain_numpy(flu: Studied, season: Season) -> None:
@@ -201,7 +201,7 @@ def test_two_teams_change_places_where_only_the_cases_of_both_count(flu: Studied
     assert np.nanmean(difference) > 0
     assert (~np.isnan(difference)).any(axis=1).sum() == 5
     both, places = flu.reading("flusight"), flu.reading("flusight-places")
-    assert places.sure(places.pair(a, b))
+    assert places.significant(places.pair(a, b))
     assert both.pair(a, b)["difference"]["p"] > 0.5
 
 
@@ -212,7 +212,7 @@ def test_relative_skill_ranks_a_team_below_one_with_the_higher_mean_on_the_cases
     ranked = flu.reading("flusight").names
     assert ranked.index(beaten) < ranked.index(better)
     assert np.nanmean(season.of(better) - season.of(beaten)) < -0.2
-    assert not flu.reading("flusight").sure(flu.reading("flusight").pair(beaten, better))
+    assert not flu.reading("flusight").significant(flu.reading("flusight").pair(beaten, better))
 
 
 def test_rounds_after_the_peak_are_easier_for_whoever_follows_the_season(season: Season) -> None:
@@ -236,7 +236,7 @@ def test_weeks_show_no_spread_where_forecast_and_outcomes_stay_the_same(flu: Stu
 
 def test_with_both_ways_two_pairs_are_significant_and_they_rest_on_few_dates(flu: Studied, season: Season) -> None:
     board = flu.reading("flusight")
-    assert {(pair["a"], pair["b"]) for pair in board.pairs() if board.sure(pair)} == {
+    assert {(pair["a"], pair["b"]) for pair in board.pairs() if board.significant(pair)} == {
         ("CU-ensemble", "VTSanghani-PRIME"),
         ("CU-ensemble", "FluSight-base_seasonal"),
     }
@@ -247,8 +247,8 @@ def test_with_both_ways_two_pairs_are_significant_and_they_rest_on_few_dates(flu
         pair = board.pair(name, "VTSanghani-PRIME")
         assert pair["difference"]["p"] < 0.05 < pair["adjusted_p"]
     places, weeks = flu.reading("flusight-places"), flu.reading("flusight-weeks")
-    assert all(places.sure(places.pair(name, "FluSight-ensemble")) for name in first[:2])
-    assert not any(map(weeks.sure, weeks.pairs()))
+    assert all(places.significant(places.pair(name, "FluSight-ensemble")) for name in first[:2])
+    assert not any(map(weeks.significant, weeks.pairs()))
     assert board.record["confidence_set"]["members"] == [*first, "CU-ensemble", "UGuelph-CompositeCurve"]
 
 
