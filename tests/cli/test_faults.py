@@ -115,13 +115,13 @@ def test_an_interrupt_inside_the_engine_is_an_interrupt(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB raises its own errors for it, and Arrow carries the text of a traceback."""
-    from toplist.io import sources
+    from toplist.io import batches
 
     def broken(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sources, "_cast", broken)  # inside the stream that DuckDB reads
+    monkeypatch.setattr(batches, "_as_type", broken)  # inside the stream that DuckDB reads
     code, text = said(*COMMANDS[command])
     assert (code, complaints(text)) == (130, "toplist: stopped.\n")
 

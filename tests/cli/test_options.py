@@ -30,7 +30,7 @@ COMMANDS: dict[str, Any] = {
     **typer.main.get_command(app).commands["recalibrate"].commands,  # type: ignore[attr-defined]
 }
 READING = [name for name in COMMANDS if name != "demo"]
-TRUTHFUL = ["compare", "score", "diagnose", "fit", "pool", "truncate"]
+TRUTHFUL = ["compare", "plan", "score", "diagnose", "fit", "pool", "truncate"]
 OTHERWISE = {"method": "--inference", "n_classes": "--classes"}  # whose flags have another name
 
 

@@ -46,7 +46,7 @@ OPTIONS = [
     ({"baseline": "c"}, "the baseline 'c' is not among the models 'a', 'b'"),
     ({"baseline": 0}, "the baseline 0 is not among"),
     ({"baseline": ["a"]}, "is not among the models"),
-    ({"missing": "drop"}, "missing is one of error, common, pairwise, reject, not 'drop'"),
+    ({"missing": "drop"}, "missing is one of error, common, pairwise, uniform, worst, baseline, not 'drop'"),
     ({"missing": None}, "missing is one of"),
     ({"missing": ["error"]}, "missing is one of"),
     ({"level": 0}, "level is between 0 and 1, not 0"),

@@ -24,7 +24,7 @@ from toplist.inference.diagnostics import (
     variance_ratio,
 )
 from toplist.scoring import bounds
-from toplist.scoring.bounds import highest_score, largest_loss, most_lost
+from toplist.scoring.bounds import highest_score, largest_loss, log_mean_gain, most_lost
 
 CLASSES = 20
 
@@ -82,6 +82,20 @@ def test_a_lead_that_one_unseen_case_could_reverse_is_warned_of() -> None:
             assert (pair.lead or 0) < 3.7
             assert "rare losses" in kinds(board)
     assert wrong >= 5
+
+
+@pytest.mark.parametrize("rule", ["brier", "log", "spherical"])
+@pytest.mark.parametrize("top", [None, 2])
+def test_the_mean_gain_under_the_trailing_model_is_that_of_every_outcome(rule: str, top: int | None) -> None:
+    """By brute force over all outcomes, with their probabilities in the lists of the second."""
+    rng = np.random.default_rng(6)
+    p, q = (rng.dirichlet(np.ones(CLASSES), size=20) for _ in range(2))
+    a, b = (tl.TopLists.from_proba(x, k=top) for x in (p, q))
+    w, t = rng.exponential(size=20), np.array([0.3, 1.0, 2.5])
+    each = [np.array([tl.score(x, np.full(20, c), rule=rule) for c in range(CLASSES)]) for x in (a, b)]
+    chance = b.padded().T
+    means = [(chance * np.exp(s * w * (each[1] - each[0]))).sum(axis=0) for s in t]
+    assert log_mean_gain(a, b, t, w, rule=rule) == pytest.approx(np.log(means).sum(axis=1), rel=1e-9)
 
 
 def test_an_infinite_loss_leaves_a_lead_of_zero_and_says_why() -> None:

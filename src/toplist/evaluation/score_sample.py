@@ -22,11 +22,17 @@ from toplist.io.columns import as_numpy, plain
 from toplist.io.encoding import CommonEncoder
 from toplist.io.lists import lists_of, untimely, weights_of
 from toplist.io.plan import Plan
-from toplist.scoring.bounds import highest_score, most_lost
+from toplist.lists import TopLists
+from toplist.lists.labelsets import LabelSets
+from toplist.scoring.bounds import highest_score, log_mean_gain, most_lost
 from toplist.scoring.case_scores import CaseScores
 
 _COLUMNS = 8  # of the truth that are looked at
 _SEED = 20240229
+_SLOPES: Floats = 2.0 ** np.arange(
+    -3, 11, dtype=np.float64
+)  # t of Chernoff's bound, in units of one over the range of the score
+_ENTRIES = 20_000_000  # listed classes of both models up to which the bound is made
 
 
 class SampleCollector(Collector):
@@ -202,13 +208,40 @@ class ArrayLosses:
         least = rule.bounds()[0]
         return weight * (highest_score(held.lists[name], rule=rule, penalty=held.scoring.penalty) - least)
 
-    def lost(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
         """See `diagnostics.Lost`."""
-        lists, how = self.held.lists, self.held.scoring
-        return {
-            (a, b): most_lost(lists[a], lists[b], self.held.weights, rule=how.rules[0], penalty=how.penalty)
-            for a, b in pairs
-        }
+        lists = self.held.lists
+        heaviest = 1.0 if self.held.weights is None else float(self.held.weights.max())
+        pairs = {pair: _PairLosses(self.held.scoring, heaviest) for pair in sums}
+        for (a, b), one in pairs.items():
+            one.add(lists[a], lists[b], self.held.weights)
+        return {pair: one.result(sums[pair]) for pair, one in pairs.items()}
+
+
+class _PairLosses:
+    """The largest loss of one model against another, and how likely its lead is if the other one's lists are right."""
+
+    def __init__(self, scoring: ScoringSpec, heaviest: float) -> None:
+        self.rule, self.penalty, self.most = scoring.rules[0], scoring.penalty, -math.inf
+        low, high = self.rule.bounds()
+        self.t = _SLOPES / (heaviest * (high - low if math.isfinite(high - low) else 1.0))
+        self.logs = np.zeros(len(self.t))
+        self.entries = 0
+
+    def add(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
+        """The lists of some cases."""
+        how: Any = {"rule": self.rule, "penalty": self.penalty}
+        self.most = max(self.most, most_lost(a, b, weights, **how))
+        self.entries += len(a.confidences) + len(b.confidences)
+        if self.entries <= _ENTRIES and not isinstance(b.space, LabelSets):
+            self.logs += log_mean_gain(a, b, self.t, weights, **how)
+
+    def result(self, total: float) -> tuple[float, float | None]:
+        """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
+        least = float(np.min(self.logs - self.t * total, where=~np.isnan(self.logs), initial=math.inf))
+        if self.entries > _ENTRIES or math.isinf(least) or not self.logs.any():
+            return self.most, None
+        return self.most, float(f"{math.exp(min(0.0, least)):.3g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,39 +257,40 @@ class FileLosses:
         """See `diagnostics.Highest`."""
         return self.heaviest * (self.scores[name] - self.scoring.rules[0].bounds()[0])
 
-    def lost(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        """See `diagnostics.Lost`: of none where absent predictions count as empty lists, or classes differ by case."""
+    def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
+        """See `diagnostics.Lost`: of none where missing predictions are imputed, or classes differ by case."""
         plan = self.plan
-        if plan.space is None or plan.missing == "reject":
+        if plan.space is None or plan.missing in ("uniform", "worst", "baseline"):
             return {}
+        asked = {name for pair in sums for name in pair}
+        everyone = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
+        found: dict[tuple[str, str], _PairLosses] = {}
         if plan.missing == "pairwise":
-            return {pair: most for pair in pairs for most in self._most([pair], pair).values()}
-        asked = {name for pair in pairs for name in pair}
-        everyone = [one.name for one in plan.sources if plan.missing == "common" or one.name in asked]
-        return self._most(pairs, everyone)
+            for pair in sums:
+                found |= self._of([pair], pair)
+        else:
+            found = self._of([*sums], everyone)
+        return {pair: one.result(sums[pair]) for pair, one in found.items()}
 
-    def _most(self, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> dict[tuple[str, str], float]:
-        plan, most = self.plan, dict.fromkeys(pairs, -math.inf)
+    def _of(self, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> dict[tuple[str, str], _PairLosses]:
+        plan, found = self.plan, dict[tuple[str, str], _PairLosses]()
         sources = [one for one in plan.sources if one.name in names]
         cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
         for way in cases.attempts():
-            most, coder = dict.fromkeys(pairs, -math.inf), coder_of(plan)
+            found = {pair: _PairLosses(self.scoring, self.heaviest) for pair in pairs}
+            coder = coder_of(plan)
             common = CommonEncoder(coder.space, coder.integers, coder.sets)
             try:
                 for truth, *batches in way:
                     codes, _ = common.together(batches, [one.names for one in sources])
                     lists = self._lists(sources, batches, codes)
                     weights = None if plan.weight is None else weights_of(truth, plan.weight)
-                    for a, b in pairs:
-                        rule, penalty = self.scoring.rules[0], self.scoring.penalty
-                        here = most_lost(lists[a], lists[b], weights, rule=rule, penalty=penalty)
-                        most[a, b] = max(most[a, b], here)
-                    if min(most.values()) == math.inf:
-                        break
+                    for (a, b), one in found.items():
+                        one.add(lists[a], lists[b], weights)
             except OutOfStepError:
                 continue
             break
-        return most
+        return found
 
     def _lists(self, sources: Sequence[Any], batches: Sequence[Batch], codes: Sequence[Codes]) -> dict[str, Any]:
         plan = self.plan

@@ -71,8 +71,9 @@ class ScoreSample:
 
 Highest = Callable[[str], float]
 """A bound on the loss of a model against any other in any case, times its weight."""
-Lost = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], float]]
-"""For some pairs the most that the first may lose against the second in one case, times its weight."""
+Lost = Callable[[Mapping[tuple[str, str], float]], Mapping[tuple[str, str], tuple[float, float | None]]]
+"""For some pairs with the sums of their differences: the most that the first may lose against the second in one case,
+times its weight, and how often such a sum comes up where the probabilities of the second are right (None: unknown)."""
 
 
 # The lead in largest losses
@@ -100,14 +101,17 @@ def with_leads(
         pair: _in_losses(total, most[pair[0]]) for pair, total in sums.items()
     }
     unsettled = [pair for pair, least in found.items() if least is not None and least < _SETTLED]
-    exact = lost(unsettled) if unsettled else {}
+    exact = lost({pair: sums[pair] for pair in unsettled}) if unsettled else {}
     for pair in unsettled:
-        found[pair] = _in_losses(sums[pair], exact[pair]) if pair in exact else None
+        found[pair] = _in_losses(sums[pair], exact[pair][0]) if pair in exact else None
 
-    def lead(pair: Pair) -> float | None:
-        return found.get((pair.a, pair.b), found.get((pair.b, pair.a))) if pair.rule == results.rules[0] else None
+    def with_lead(pair: Pair) -> Pair:
+        which = (pair.a, pair.b) if (pair.a, pair.b) in found else (pair.b, pair.a)
+        if pair.rule != results.rules[0] or which not in found:
+            return pair
+        return replace(pair, lead=found[which], by_chance=exact[which][1] if which in exact else None)
 
-    return tuple(replace(pair, lead=lead(pair)) for pair in results.pairs)
+    return tuple(map(with_lead, results.pairs))
 
 
 def _in_losses(total: float, most: float) -> float:
@@ -120,10 +124,19 @@ def _in_losses(total: float, most: float) -> float:
 
 
 def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
-    """The leader's lead is so small that a few cases of a kind that was not seen could reverse it."""
+    """The leader's lead is so small that a few cases of a kind that was not seen could reverse it.
+
+    It is not doubtful where it would not come up if the other model's own probabilities were right.
+    """
     leader = results.overall.rows[0].name
     own = [v for v in verdicts(results, results.rules[0]) if v.significant and leader in (v.pair.a, v.pair.b)]
-    small = [(v.pair.lead, v) for v in own if v.pair.lead is not None and v.pair.lead < _UNSEEN]
+    small = [
+        (v.pair.lead, v)
+        for v in own
+        if v.pair.lead is not None
+        and v.pair.lead < _UNSEEN
+        and (v.pair.lead == 0 or v.pair.by_chance is None or v.pair.by_chance > 1 - results.level)
+    ]
     if not small:
         return
     lead, verdict = min(small, key=lambda one: one[0])
@@ -132,15 +145,18 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
     if lead == 0:
         sentence = (
             f"the lead of the first over the second{more} is nothing against what one more case could bring: it gives "
-            "probability zero to a class that the other thinks possible, and would lose infinitely much."
+            "probability zero to a class to which the other gives some, and would lose infinitely much."
         )
     else:
         few = "a single unseen case" if lead < 1 else f"{math.ceil(lead)} unseen cases of that kind"
         sentence = (
             f"the lead of the first over the second adds up to {lead:.2g} of the largest loss that one more case could "
-            f"bring{more}: {few} could reverse it. Intervals and p values know only of losses that were seen, but for "
-            f"{argument('method', 'bounded')}."
+            f"bring{more}: {few} could reverse it."
         )
+    chance = verdict.pair.by_chance
+    if chance is not None:
+        sentence += f" If the probabilities of the second are right, up to {chance:.0%} of samples have such a lead."
+    sentence += f" Intervals and p values know only of losses that were seen, but for {argument('method', 'bounded')}."
     yield BoardWarning("rare losses", sentence, who)
 
 

@@ -216,7 +216,7 @@ def _pair(
         difference,
         p,
         0 if marked else _extra(intervals, which, difference, level),
-        _agreeing(_wide(intervals, which, difference, level), marked=marked),
+        _wide(intervals, which, difference, level),
     )
 
 
@@ -235,21 +235,6 @@ def _wide(intervals: Intervals, which: tuple[int, int, int], difference: Estimat
         many = f"{intervals.draws:,} resamples are too few for an interval that holds for so many pairs at once"
         return replace(difference, low=None, high=None, reason=many)
     return intervals.difference(*which, level)
-
-
-def _agreeing(found: Estimate, *, marked: bool) -> Estimate:
-    """The interval without zero where the difference is significant, and with it where it is not.
-
-    Holm's method may reject where Bonferroni's interval contains zero: it ends at zero there, which is not in it
-    (Strassburger and Bretz 2008, Guilbaud 2008).
-    """
-    if found.low is None or found.high is None:
-        return found
-    if not marked:
-        return replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0))
-    if found.value > 0:
-        return replace(found, low=max(found.low, 0.0))
-    return replace(found, high=min(found.high, 0.0))
 
 
 def _flipped(found: Estimate) -> Estimate:

@@ -123,20 +123,25 @@ class Pair:
     adjusted_p: Annotated[float | None, "p of the difference by Holm's method over all tested pairs under this rule."]
     extra_units: Annotated[
         int | None,
-        "Extra units (cases, clusters) with which the interval for all pairs at once would exclude zero 4 times in 5, "
-        "if the true difference and spread are the observed ones: 0 where the difference is significant; null where "
-        "it cannot be said.",
+        "Extra units (cases, clusters, time points) with which the interval for all pairs at once would exclude zero 4 "
+        "times in 5, if the true difference and spread are the observed ones: 0 where the difference is significant; "
+        "null where it cannot be said.",
     ]
     simultaneous: Annotated[
         Estimate,
-        "The difference with an interval that holds for all tested pairs under this rule at once (Bonferroni). Where "
-        "the difference is significant by Holm's method although that interval contains zero, it ends at zero.",
+        "The difference with an interval that holds for all tested pairs under this rule at once (Bonferroni). "
+        "Holm's method, which tests in steps, may find a difference significant whose interval contains zero.",
     ]
     lead: Annotated[
         float | None,
         "The sum of the weighted differences in units of the largest loss that one more case could bring to the model "
         "that leads: below 1, a single case could reverse the order. From 10 on it may be larger than given here. Null "
         "where there is no significant difference under the first rule, or it was not computed.",
+    ] = None
+    by_chance: Annotated[
+        float | None,
+        "A bound on how often such a lead comes up where the probabilities of the model that trails are right "
+        "(Chernoff). Null where the lead is large, or lists are too many.",
     ] = None
 
 

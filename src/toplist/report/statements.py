@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from toplist.inference.ranking import PairwiseVerdict, holm, verdicts
+from toplist.inference.ranking import PairwiseVerdict, holm, judge, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, SequentialPath
 from toplist.inference.results import SourceSummary as Source
 from toplist.report.numbers import decimals, fixed, rate, small, spans
@@ -248,14 +248,18 @@ def at_once(results: Comparison, section: Group, rule: str) -> str:
     where = f" in {number_of(len(results.groups), 'group')}" if grouped and len(results.groups) > 1 else ""
     if tested < 2:
         return f", with {level} intervals" if tested else ""
-    cut = any(0.0 in (pair.simultaneous.low, pair.simultaneous.high) for pair in own if pair.rule == rule)
-    ends = ", which end at zero where Holm's method finds more than they do" if cut else ""
-    return f", with simultaneous {level} intervals for all {count(tested)} pairs{where}{ends}"
+    return f", with simultaneous {level} intervals for all {count(tested)} pairs{where}"
 
 
 def stars(results: Comparison) -> str:
-    """What a star means."""
-    return f"* marks significant ones (Holm, {percent(results.level)})"
+    """What a star means, and why it may stand beside an interval that contains zero, where it does."""
+    every = [*results.pairs, *(pair for group in results.groups for pair in group.pairs)]
+    both = any(
+        judge(pair, results.level).significant and (pair.simultaneous.low or 0.0) < 0 < (pair.simultaneous.high or 0.0)
+        for pair in every
+    )
+    steps = ", which tests in steps and may find more than the intervals" if both else ""
+    return f"* marks significant ones (Holm, {percent(results.level)}{steps})"
 
 
 # The leader, and whether its lead is significant

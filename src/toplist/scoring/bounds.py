@@ -58,7 +58,7 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
     require_lists(b)
     if len(a) != len(b):
         raise ShapeError(f"{len(a)} lists against {len(b)}.", "Each case needs one of each.")
-    again = _renumbering(a, b)
+    again = renumbering(a, b)
     mine, theirs = _scores(a, rule, penalty), _scores(b, rule, penalty)
     if again is None and (mine.dense or theirs.dense):
         return subtract(mine.spread(), theirs.spread()).max(axis=1)
@@ -88,6 +88,43 @@ def most_lost(
         if most == np.inf:
             break
     return most
+
+
+def log_mean_gain(
+    a: TopLists,
+    b: TopLists,
+    t: Floats,
+    weights: Floats | None = None,
+    *,
+    rule: Any = "brier",
+    penalty: float | None = None,
+) -> Floats:
+    """For each t the sum over cases of log E exp(t w (S(b, Y) - S(a, Y))), where Y has the distribution of b.
+
+    Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one.
+
+    >>> a, b = TopLists.from_dicts([{0: 0.6}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}], 3)
+    >>> log_mean_gain(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()
+    [-0.007355, 0.0, 0.05196]
+    """
+    rule, out = as_rule(rule), np.zeros(len(t))
+    again = renumbering(a, b)
+    for lo in range(0, len(a), _BLOCK):
+        here = slice(lo, min(lo + _BLOCK, len(a)))
+        mine, theirs = _scores(a[here], rule, penalty), _scores(b[here], rule, penalty)
+        codes = theirs.lists.classes if again is None else again[theirs.lists.classes]
+        which, ours, others, confidence = _union(mine, theirs, codes)
+        n, proxy = len(mine.lists), np.broadcast_to(theirs.lists.proxy, len(mine.lists))
+        p = np.where(np.isnan(confidence), proxy[which], confidence)
+        rest = np.maximum(1.0 - np.bincount(which, p, n), 0.0)
+        w = np.ones(n) if weights is None else weights[here]
+        gain, unlisted = w[which] * subtract(others, ours), w * subtract(theirs.unlisted, mine.unlisted)
+        for at, slope in enumerate(t):
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                each = np.where(p > 0, p * np.exp(slope * gain), 0.0)
+                other = np.where(rest > 0, rest * np.exp(slope * unlisted), 0.0)
+                out[at] += float(np.log(np.bincount(which, each, n) + other).sum())
+    return out
 
 
 def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None = None) -> float:
@@ -202,7 +239,17 @@ def _compared(mine: _Scores, theirs: _Scores, codes: Codes, at: Codes, k: int, j
 
 def _join_sorted(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
     """The same for long lists, and for lists of many lengths."""
-    n, k = len(mine.lists), len(mine.listed)
+    which, ours, others, _ = _union(mine, theirs, codes)
+    named = np.bincount(which, minlength=len(mine.lists))
+    apart = mine.lists.checked.rows.size > named
+    out = np.where(apart, subtract(mine.unlisted, theirs.unlisted), -np.inf)
+    np.maximum.at(out, which, subtract(ours, others))
+    return out
+
+
+def _union(mine: _Scores, theirs: _Scores, codes: Codes) -> tuple[Codes, Floats, Floats, Floats]:
+    """The classes that either lists: their cases, both scores, and the confidence in theirs, NaN where it has none."""
+    k = len(mine.listed)
     case = np.concatenate([mine.case, theirs.case])
     _, code = np.unique(np.concatenate([mine.lists.classes, codes]), return_inverse=True)
     key = case * (int(code.max(initial=0)) + 1) + code
@@ -214,14 +261,12 @@ def _join_sorted(mine: _Scores, theirs: _Scores, codes: Codes) -> Floats:
     of_mine = order < k
     ours[place[of_mine]] = mine.listed[order[of_mine]]
     others[place[~of_mine]] = theirs.listed[order[~of_mine] - k]
-    named = np.bincount(which, minlength=n)
-    apart = mine.lists.checked.rows.size > named
-    out = np.where(apart, subtract(mine.unlisted, theirs.unlisted), -np.inf)
-    np.maximum.at(out, which, subtract(ours, others))
-    return out
+    confidence = np.full(len(which), np.nan)
+    confidence[place[~of_mine]] = theirs.lists.confidences[order[~of_mine] - k]
+    return which, ours, others, confidence
 
 
-def _renumbering(a: TopLists, b: TopLists) -> Codes | None:
+def renumbering(a: TopLists, b: TopLists) -> Codes | None:
     """For each code of `b` that of the same class in `a`; None where the codes are the same."""
     ours, theirs = a.space, b.space
     if np.any(ours.as_floats[1] != theirs.as_floats[1]):
