@@ -112,10 +112,10 @@ def _draw(data: Differences, theme: Theme) -> Figure:
     for i, group in enumerate(groups):
         write(page, 8, head + y + 12, group, color=theme["ink"], fontsize=SIZE)
         y += gap
-        for _, name, sure, value, low, high in (row for row in data.rows if row[0] == group):
+        for _, name, miscalibrated, value, low, high in (row for row in data.rows if row[0] == group):
             write(page, 16, head + y + height / 2, name, color=theme["ink"], fontsize=SMALL)
             look: dict[str, Any] = {"color": theme.cycle(i), "clip_on": False}
-            face = theme.cycle(i) if sure else theme["paper"]
+            face = theme.cycle(i) if miscalibrated else theme["paper"]
             ends = [max(low, scale.low), min(high, scale.high)]
             axes.plot(ends, [y + height / 2] * 2, linewidth=1.4, **look)
             axes.plot([value], [y + height / 2], marker=marker(i), markersize=5, markerfacecolor=face, **look)

@@ -112,8 +112,8 @@ def test_the_logarithmic_score_and_accuracy_are_opposed_and_both_significant_for
     errors = {name: 1 - plain.hits(p, labels) for name, p in distributions.items()}
     found = opposed(logs, errors)
     same(nets.reading("cifar10"), "log", found)
-    sure = {pair for pair, (by_score, _, by_accuracy) in found.items() if max(by_score, by_accuracy) <= 0.05}
-    assert sure == {("densenet121", "vgg19_bn"), ("densenet169", "vgg19_bn"), ("mobilenet_v2", "resnet34")}
+    significant = {pair for pair, (by_score, _, by_accuracy) in found.items() if max(by_score, by_accuracy) <= 0.05}
+    assert significant == {("densenet121", "vgg19_bn"), ("densenet169", "vgg19_bn"), ("mobilenet_v2", "resnet34")}
 
 
 def forms(name: str, p: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
@@ -142,12 +142,12 @@ def test_a_bare_label_is_right_more_often_and_has_a_significantly_worse_padded_b
         {name: 1 - plain.hits(p, labels) for name, p in rows.items()},
     )
     same(nets.reading("cifar10-lists"), "brier", found)
-    sure = {pair: values for pair, values in found.items() if values[0] <= 0.05}
-    assert len(sure) == 12
-    by_score, alone, by_accuracy = sure["googlenet", "vgg19_bn-mode"]
+    significant = {pair: values for pair, values in found.items() if values[0] <= 0.05}
+    assert len(significant) == 12
+    by_score, alone, by_accuracy = significant["googlenet", "vgg19_bn-mode"]
     assert by_score < 0.01
     assert alone < 0.01
-    assert all(values[2] > 0.05 for values in sure.values()), "no difference in accuracy is significant"
+    assert all(values[2] > 0.05 for values in significant.values()), "no difference in accuracy is significant"
     assert by_accuracy > 0.4
 
 
