@@ -15,7 +15,7 @@ def remark(boards: Mapping[str, Reading]) -> str:
 
 
 def crossed(board: Reading, rule: str) -> list[tuple[Row, Row]]:
-    """Pairs that the rule ranks one way and accuracy the other, with what each says; the least p value by the rule first."""
+    """Pairs that the rule ranks one way and accuracy the other, with what each says; least p value first."""
     errors = {(pair["a"], pair["b"]): pair for pair in board.pairs("zero-one")}
     both = [(pair, errors[pair["a"], pair["b"]]) for pair in board.pairs(rule)]
     found = [(one, other) for one, other in both if _value(one) * _value(other) < 0]
@@ -52,19 +52,19 @@ def _best(board: Reading) -> str:
 
 def _brier(board: Reading) -> str:
     found = crossed(board, "brier")
-    significant = sum(board.significant(one) for one, _ in found)
+    count = sum(board.significant(one) for one, _ in found)
     said = (
         f"Accuracy and the Brier score rank {len(found)} of {len(board.pairs())} pairs in opposite ways; the Brier "
-        f"difference is significant for {significant or 'none'} of them:"
+        f"difference is significant for {count or 'none'} of them:"
     )
     return f"{said}\n\n{_table(found, 'Brier')}"
 
 
 def _log(board: Reading) -> str:
     found = [(one, other) for one, other in crossed(board, "log") if board.significant(one)]
-    significant = sum(board.significant(other) for _, other in found)
+    count = sum(board.significant(other) for _, other in found)
     said = (
-        f"The logarithmic score significantly contradicts accuracy for {len(found)} pairs, and for {significant} of them the "
+        f"The logarithmic score significantly contradicts accuracy for {len(found)} pairs, and for {count} of them the "
         "difference in accuracy is significant as well:"
     )
     return f"{said}\n\n{_table(found, 'log')}"
@@ -72,11 +72,11 @@ def _log(board: Reading) -> str:
 
 def _lists(board: Reading) -> str:
     found = [(one, other) for one, other in crossed(board, "brier") if board.significant(one)]
-    significant = sum(board.significant(other) for _, other in found)
+    count = sum(board.significant(other) for _, other in found)
     alone = sum(other["difference"]["p"] <= 1 - board.record["level"] for _, other in found)
     said = (
         f"Among the {len(board.names)} forms of five models the padded Brier score significantly contradicts accuracy "
-        f"for {len(found)} pairs; the difference in accuracy is significant for {significant or 'none'} of them, and for "
+        f"for {len(found)} pairs; the difference in accuracy is significant for {count or 'none'} of them, and for "
         f"{alone} if each is tested alone:"
     )
     return f"{said}\n\n{_table(found, 'Brier')}"

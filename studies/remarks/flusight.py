@@ -77,7 +77,7 @@ def _months(cases: Reading) -> str:
 
 
 def turned(own: Reading) -> list[tuple[Row, bool, bool]]:
-    """Pairs that the own means, or the relative skills, order otherwise than the cases of both do; least p value first."""
+    """Pairs that the own means, or the relative skills, order otherwise than the cases of both; least p value first."""
     found = []
     for pair in own.pairs():
         value = pair["difference"]["value"]
