@@ -245,13 +245,13 @@ class Intervals:
     def effective_units(self, rule: int, a: int, b: int | None = None) -> float | None:
         """How many cases of equal weight, or clusters of equal size, those of a difference (or mean) count like.
 
-        One more than the degrees of freedom that they leave a variance. None for units in time, and for less than two.
+        One more than the degrees of freedom that they leave a variance of independent units. None for less than two.
         """
         estimand = Mean(a) if b is None else Difference(a, b)
         if self._count(rule, estimand) < 2:
             return None
         if self.method in TIMED or (self.matrix is not None and self.matrix.ordered and not self._timeless):
-            return None
+            return self.balance(rule, a, b)
         other = replace(self, method="t")
         with np.errstate(invalid="ignore"):
             if other._by_sums:
@@ -481,6 +481,10 @@ class Intervals:
             persistence = max(persistence, self._persistence(rule))
         error, freedom = cosine_error(series, there, usual_waves(count, self.horizon), persistence)
         return error, min(freedom, balance)
+
+    def clusters_count_like(self, rule: int, a: int, b: int | None = None) -> float:
+        """How many clusters of equal weight those beside time points count like; infinite where there are none."""
+        return self._across.balance(rule, a, b) if self.two_way else math.inf
 
     def balance(self, rule: int = 0, a: int = 0, b: int | None = None) -> float:
         """How many units of equal weight the units of two models count like, whatever the method."""
