@@ -277,7 +277,7 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         remedy = "More time points help." if results.time is not None else f"Use {drawn}, or more {results.unit}s."
         more = f" (and those to {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
         sentence = (
-            f"their differences{more} are skewed, with skewness {skew:.2g} over only {_many(results)}: t intervals "
+            f"their differences{more} are skewed, with skewness {skew:.2g} over {_many(results)}: t intervals "
             f"then miss more often than their level says, nearly always on the side of the long tail. {remedy}"
         )
         out.warnings.append(BoardWarning("skewed differences", sentence, (leader, rival)))
