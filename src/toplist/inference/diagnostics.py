@@ -169,7 +169,7 @@ def few_units(results: Comparison, clusters: int = 0, clusters_like: float = mat
     """Cases, clusters or time points that are, or count like, fewer than thirty; `clusters` are beside time points."""
     everyone = tuple(row.name for row in results.overall.rows)
     like = min(_count_like(results), float(results.units))
-    if results.units < 2:
+    if not any(score.mean.low is not None for row in results.overall.rows for score in row.scores.values()):
         return  # there are no intervals to doubt
     counting = f", which count like {like:.2g}" if like < 0.95 * results.units else ""
     holds = "and they hold less exactly than their level says"
