@@ -172,7 +172,7 @@ def test_a_missing_prediction_is_an_empty_list_if_uniform_ones_are_asked_for(tmp
 
 @pytest.mark.parametrize("rules", [["brier", "log"], ["log", "brier"]], ids=str)
 def test_pairwise_comparisons_are_those_of_common_cases(rules: list[str], tmp_path: Path) -> None:
-    """Brute force on the subsets: means, simultaneous differences to the leader, skill over the reference, relative skill, ranks."""
+    """Brute force on the subsets: means, simultaneous differences to the leader, skill, relative skill, ranks."""
     world = World(6, 150)
     holes(world, 4)
     world.write(tmp_path, seed=5)
