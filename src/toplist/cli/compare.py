@@ -131,6 +131,10 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
     hit = [gate.describe(board) for gate in gates if gate.holds(board)]
     for line in hit:
         typer.echo(f"toplist: {visible(line)}.", err=True)
+    for gate in gates:
+        why = gate.untested(board)
+        if why is not None and not gate.holds(board):
+            typer.echo(f"toplist: warning: not tested, {visible(gate.text)}: {visible(why)}.", err=True)
     if hit:
         raise typer.Exit(GATE)
 
@@ -198,6 +202,7 @@ class Gate:
 
     def _standing(self, board: Leaderboard) -> tuple[bool, bool, float | None, float | None]:
         """Whether a is worse, whether it is better, and the ends of the interval of their difference."""
+        from toplist.inference.intervals import SAME
         from toplist.inference.ranking import judge
 
         pair = self._pair(board)
@@ -206,6 +211,8 @@ class Gate:
         infinite = [board[name].scores[pair.rule].infinite for name in (self.a, self.b)]
         if any(infinite):
             return infinite[0] > infinite[1], infinite[0] < infinite[1], None, None
+        if pair.difference.reason == SAME:
+            return False, False, 0.0, 0.0
         low, high = pair.simultaneous.low, pair.simultaneous.high
         if pair.a != self.a and low is not None and high is not None:
             low, high = -high, -low
@@ -217,6 +224,14 @@ class Gate:
         if self.margin:
             worse, better = low is not None and low > self.margin, high is not None and high < -self.margin
         return worse, better, low, high
+
+    def untested(self, board: Leaderboard) -> str | None:
+        """Why the two could not be tested; None where they were, or are one model."""
+        pair = self._pair(board)
+        if pair is None or pair.adjusted_p is not None or self._standing(board)[3] is not None:
+            return None
+        infinite = any(board[name].scores[pair.rule].infinite for name in (self.a, self.b))
+        return None if infinite else pair.difference.reason or "there is no p value"
 
     def _equivalence(self, board: Leaderboard) -> Equivalence:
         from toplist.evaluation.planning import equivalent
@@ -247,7 +262,9 @@ class Gate:
         if low is None or high is None:
             return f"{self.text}: {value}, no interval ({pair.difference.reason})"
         ends = " to ".join(fixed(end, digits, signed=True) for end in (low, high))
-        found = f"{value}, {level} interval {ends}, adjusted p {small(pair.adjusted_p)}"
+        tested = sum(one.rule == pair.rule and one.adjusted_p is not None for one in board.pairwise)
+        kind = f"simultaneous {level} interval for all {tested:,} pairs" if tested > 1 else f"{level} interval"
+        found = f"{value}, {kind} {ends}, adjusted p {small(pair.adjusted_p)}"
         if pair.lead is not None:
             found += f", {pair.lead:.2g} times the largest loss that one more case could bring"
         return f"{self.text}: {found}"

@@ -26,7 +26,7 @@ def bell_mccaffrey(shares: Floats, rest: Floats) -> float:
     (19.0, 3.6)
     """
     a = np.sort(shares * shares / rest)
-    return 1.0 / (float(shares @ shares) + 2 * float(a[1:] @ np.cumsum(a)[:-1]))
+    return 1.0 / (math.fsum(shares * shares) + 2 * float(a[1:] @ np.cumsum(a)[:-1]))
 
 
 def of_weights(sums: Sequence[float]) -> tuple[float, float]:

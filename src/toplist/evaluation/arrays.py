@@ -252,6 +252,9 @@ def _grouping(values: Any, n: int, what: str) -> Grouping | None:
     array = as_array(values, what)
     if array.ndim != 1 or len(array) != n:
         raise ShapeError(f"{what} needs one value per case: {n}.")
+    blank = np.array([value is None or value != value for value in array.tolist()]) if what == "cluster" else None
+    if blank is not None and blank.any():
+        raise TopListError(f"cluster has no value for case {int(np.argmax(blank))}.")
     if array.dtype == object or (array.dtype.kind == "f" and np.isnan(array).any()):
         array = np.array([None if value is None or value != value else str(value) for value in array], object)
     if array.dtype.kind in "UO":

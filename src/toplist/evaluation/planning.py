@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from toplist._arguments import as_number, as_probability, as_whole
+from toplist._arguments import as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.inference.intervals import estimate
+from toplist.inference.intervals import SAME, estimate
 from toplist.inference.power import (
     POWER,
     detectable,
@@ -213,10 +213,7 @@ def plan(
     (True, True)
     """
     chosen, at = _rule(board, rule)
-    smallest = as_number(smallest, "smallest", 0, math.inf)
-    power = as_probability(power, "power")
-    if not smallest > 0:
-        raise TopListError("the smallest difference of interest is above zero.")
+    smallest, power = _above_zero(smallest, "the smallest difference of interest"), as_probability(power, "power")
     results, names = board.comparison, board._spec.names
     own = [pair for pair in results.pairs if pair.rule == chosen]
     if not own:
@@ -256,7 +253,7 @@ def plan(
                 found.error,
                 detectable(found.error, found.freedom, level, power),
                 needed(found),
-                needed(pessimistic(found)),
+                None if math.isinf(found.freedom) else needed(pessimistic(found)),
             )
         )
     return SamplePlan(chosen, smallest, power, results.level, tested, results.unit, tuple(rows))
@@ -311,14 +308,16 @@ def equivalent(
     (True, True)
     """
     chosen, _ = _rule(board, rule)
-    margin = as_number(margin, "margin", 0, math.inf)
-    if not margin > 0:
-        raise TopListError("a margin is above zero.")
+    margin = _above_zero(margin, "a margin")
     results = board.comparison
     found = board.difference(a, b, chosen)
     every = max(1, sum(pair.rule == chosen and pair.difference.p is not None for pair in results.pairs))
     tested = every if pairs is None else as_whole(pairs, "pairs", 1)
     two, one = two_one_sided(found, margin), one_sided(found, margin)
+    if found.reason == SAME:
+        two = one = 0.0  # the same predictions are equal within any margin
+    elif two is None and not found.reason:
+        found = replace(found, reason=_NO_ERROR)
     if found.error is not None and found.freedom is not None and two is not None:
         found = estimate(found.value, found.error, found.freedom, 1 - 2 * (1 - results.level) / tested)
 
@@ -326,6 +325,12 @@ def equivalent(
         return None if p is None else min(1.0, tested * p)
 
     return Equivalence(chosen, a, b, margin, found, results.level, tested, adjusted(two), adjusted(one))
+
+
+def _above_zero(value: float, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise TopListError(f"{what} is a finite number above zero, not {value!r}.")
+    return float(value)
 
 
 def _rule(board: Leaderboard, rule: str | None) -> tuple[str, int]:

@@ -156,54 +156,58 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
     chance = verdict.pair.by_chance
     if chance is not None:
         sentence += f" If the probabilities of the second are right, up to {chance:.0%} of samples have such a lead."
-    sentence += f" Intervals and p values know only of losses that were seen, but for {argument('method', 'bounded')}."
+    able = results.unit == "case" and not results.weighted and results.rules[0] != "log"
+    bounded = f", but for {argument('method', 'bounded')}" if able else ""
+    sentence += f" Intervals and p values know only of losses that were seen{bounded}."
     yield BoardWarning("rare losses", sentence, who)
 
 
 # Units that are few, or of unequal weight
 
 
-def few_units(
-    results: Comparison, tally: Aggregates, names: Sequence[str], clusters: int = 0
-) -> Iterator[BoardWarning]:
-    """Clusters, time points or weights that count like fewer than thirty; `clusters` are those beside time points."""
+def few_units(results: Comparison, clusters: int = 0, clusters_like: float = math.inf) -> Iterator[BoardWarning]:
+    """Cases, clusters or time points that are, or count like, fewer than thirty; `clusters` are beside time points."""
     everyone = tuple(row.name for row in results.overall.rows)
-    like = _count_like(results)
-    if results.unit != "case" and (results.units < _FEW or (results.unit == "cluster" and like < _FEW)):
-        unequal = results.unit == "cluster" and like < 0.95 * results.units
-        counting = f", which count like {like:.2g}" if unequal else ""
+    like = min(_count_like(results), float(results.units))
+    if results.units < 2:
+        return  # there are no intervals to doubt
+    counting = f", which count like {like:.2g}" if like < 0.95 * results.units else ""
+    holds = "and they hold less exactly than their level says"
+    if results.unit == "case" and results.units < _FEW:
+        yield BoardWarning(
+            "few cases",
+            f"intervals and p values rest on {results.units:,} cases{counting}: with fewer than {_FEW} they hold only "
+            "where differences are not skewed, which so few cases cannot show.",
+            everyone,
+        )
+    elif results.unit == "case" and results.weighted and like < _FEW:
+        yield BoardWarning(
+            "dominant weights",
+            f"the weights of the {results.units:,} cases are so unequal that they count like {like:.2g} of equal "
+            "weight: intervals and p values rest on these few.",
+            everyone,
+        )
+    elif results.unit != "case" and like < _FEW:
         shaky = "the degrees of freedom are few" if results.unit == "cluster" else "dependence in time is hard to see"
         yield BoardWarning(
             f"few {results.unit}s",
             f"intervals and p values rest on {results.units:,} {results.unit}s{counting}: with fewer than {_FEW}, "
-            f"{shaky}, and they hold less exactly than their level says.",
+            f"{shaky}, {holds}.",
             everyone,
         )
-    if 0 < clusters < _FEW:
+    if clusters > 1 and clusters_like < _FEW:
+        counting = f", which count like {clusters_like:.2g}" if clusters_like < 0.95 * clusters else ""
         yield BoardWarning(
             "few clusters",
-            f"intervals and p values rest on {clusters:,} clusters beside the time points: with fewer than {_FEW}, the "
-            "degrees of freedom are few, and they hold less exactly than their level says.",
+            f"intervals and p values rest on {clusters:,} clusters beside the time points{counting}: with fewer than "
+            f"{_FEW}, the degrees of freedom are few, {holds}.",
             everyone,
         )
-    if results.weighted and results.unit == "case":
-        a = names.index(everyone[0])
-        w, squares = (tally.sums[name][0, a, a] for name in ("w", "ww"))
-        count = float(w * w / (squares * UNIT)) if squares else math.inf
-        if count < _FEW <= results.units:
-            yield BoardWarning(
-                "dominant weights",
-                f"the weights of the {results.units:,} cases are so unequal that they count like {count:.2g} of equal "
-                "weight: intervals and p values rest on these few.",
-                everyone,
-            )
 
 
 def _count_like(results: Comparison) -> float:
     """How many units of equal size tell as much about the first two models."""
-    if results.effective_units is not None:
-        return results.effective_units
-    return next((p.difference.freedom + 1 for p in results.pairs if p.difference.freedom is not None), math.inf)
+    return math.inf if results.effective_units is None else results.effective_units
 
 
 # Skewness
@@ -269,11 +273,12 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
             doubtful.append((abs(of_mean), skew, rival))
     if doubtful:
         _, skew, rival = max(doubtful)
+        drawn = argument("method", "wild" if results.weighted or results.unit == "cluster" else "bootstrap")
+        remedy = "More time points help." if results.time is not None else f"Use {drawn}, or more {results.unit}s."
         more = f" (and those to {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
         sentence = (
             f"their differences{more} are skewed, with skewness {skew:.2g} over only {_many(results)}: t intervals "
-            f"then miss more often than their level says, nearly always on the side of the long tail. Use "
-            f"{argument('method', 'bootstrap')}, or more cases."
+            f"then miss more often than their level says, nearly always on the side of the long tail. {remedy}"
         )
         out.warnings.append(BoardWarning("skewed differences", sentence, (leader, rival)))
     return out
@@ -375,7 +380,8 @@ def dependence_in_time(results: Comparison, parts: Mapping[str, Floats], method:
         r = float(autocorrelations(parts[rival], lag)[-1])
         sentence = (
             f"their differences have the correlation {r:.2f} at a distance of {lag} time points, as in seasons: "
-            "intervals that take dependence to fade with time are then much too short. Make one time point of each "
+            "intervals that take dependence to fade with time may then be much too short, unless the season is the "
+            "same in all years and the cases cover whole years. Make one time point of each "
             f"season with {argument('time')}, or more seasons."
         )
         out.warnings.append(BoardWarning("seasonal", sentence, (leader, rival)))
@@ -469,13 +475,16 @@ def diagnose(
     results: Comparison, intervals: Intervals, names: Sequence[str], sample: ScoreSample | None
 ) -> tuple[tuple[Diagnostic, ...], tuple[BoardWarning, ...]]:
     """What was measured about the leader's differences, and what makes the intervals doubtful."""
-    tally = intervals.tally
     unseen = rare_losses(results) if intervals.method != "bounded" else ()
     across = None if intervals.matrix is None else intervals.matrix.clusters
     clusters = 0 if across is None else len(np.unique(across))
-    found = [_Found([], [*unseen, *few_units(results, tally, names, clusters)])]
+    first = [names.index(row.name) for row in results.overall.rows[:2]]
+    like = intervals.clusters_count_like(0, *first)
+    found = [_Found([], [*unseen, *few_units(results, clusters, like)])]
     parts = _parts(results, intervals, names, sample)
     share = 1.0 if sample is None or results.unit != "case" else sample.share
+    if results.unit == "case" and results.weighted and results.effective_units:
+        share *= results.units / results.effective_units  # the mean is as skewed as that of so few
     if intervals.method in ("t", "normal", *TIMED):
         found.append(skewed_differences(results, parts, share))
     if intervals.matrix is not None and intervals.matrix.ordered and intervals.method not in ("t", "normal"):
@@ -504,7 +513,7 @@ def _parts(
         rival = pair.b if pair.a == leader else pair.a
         a, b = names.index(leader), names.index(rival)
         if results.unit == "case" and sample is not None:
-            c, w = sample.contributions(a, b)
+            c, w = replace(sample, weights=None).contributions(a, b)  # a weight is no skewness
             out[rival] = c[w > 0]
         elif intervals.matrix is not None and (intervals.matrix.units is not None or intervals.matrix.ordered):
             units, estimand = intervals.unit_sums(0), Difference(a, b)

@@ -245,13 +245,13 @@ class Intervals:
     def effective_units(self, rule: int, a: int, b: int | None = None) -> float | None:
         """How many cases of equal weight, or clusters of equal size, those of a difference (or mean) count like.
 
-        One more than the degrees of freedom that they leave a variance. None for units in time, and for less than two.
+        One more than the degrees of freedom that they leave a variance of independent units. None for less than two.
         """
         estimand = Mean(a) if b is None else Difference(a, b)
         if self._count(rule, estimand) < 2:
             return None
         if self.method in TIMED or (self.matrix is not None and self.matrix.ordered and not self._timeless):
-            return None
+            return self.balance(rule, a, b)
         other = replace(self, method="t")
         with np.errstate(invalid="ignore"):
             if other._by_sums:
@@ -383,7 +383,7 @@ class Intervals:
         parts = np.array(
             [((below * n - above * d) << low) / below**2 for n, d in zip(*estimand.parts(clusters), strict=True)]
         )
-        return float((parts * parts) @ (1 / rest)), bell_mccaffrey(shares, rest)
+        return math.fsum(parts * parts / rest), bell_mccaffrey(shares, rest)  # in no order
 
     def _count(self, rule: int, estimand: Ratio) -> int:
         if self.tally.clusters:
@@ -447,14 +447,7 @@ class Intervals:
         """The standard error of a sum of contributions and its degrees of freedom; none where one has all weight."""
         count = int(np.count_nonzero(weighty))
         if self.method in TIMED:
-            series, there = _between(parts, weighty)
-            if self.method == "hac":
-                error = long_run_error(series, usual_lag(count, self.horizon))
-                return error / small_sample_factor(count, self.horizon), count - 1
-            persistence = autocorrelation(series, there)
-            if isinstance(estimand, Difference):
-                persistence = max(persistence, self._persistence(rule))
-            return cosine_error(series, there, usual_waves(count, self.horizon), persistence)
+            return self._in_time(rule, estimand, parts, weighty)
         parts, weights = parts[weighty], estimand.weights(self.unit_sums(rule))[weighty]
         usual = math.sqrt(count / (count - 1) * float(parts @ parts)), float(count - 1)
         if self.method == "normal" or np.ptp(weights) <= _ROUNDING * float(weights.max()):
@@ -467,6 +460,38 @@ class Intervals:
         if not rest.min():
             return 0.0, 0.0
         return math.sqrt(float((parts * parts) @ (1 / rest))), bell_mccaffrey(shares, rest)
+
+    def _in_time(self, rule: int, estimand: Estimand, parts: Floats, weighty: Bools) -> tuple[float, float]:
+        """The same of time points that depend on each other; unequal ones count for less than their number."""
+        count, weights = int(np.count_nonzero(weighty)), estimand.weights(self.unit_sums(rule))
+        shares = weights / weights.sum()
+        if not (1 - shares).min():
+            return 0.0, 0.0
+        balance = math.inf
+        if np.ptp(weights[weighty]) > _ROUNDING * float(weights.max()):
+            average = 1 / count
+            parts = parts * np.sqrt((1 - average) / (1 - shares))
+            balance = bell_mccaffrey(shares[weighty], 1 - shares[weighty])
+        series, there = _between(parts, weighty)
+        if self.method == "hac":
+            error = long_run_error(series, usual_lag(count, self.horizon))
+            return error / small_sample_factor(count, self.horizon), min(count - 1, balance)
+        persistence = autocorrelation(series, there)
+        if isinstance(estimand, Difference):
+            persistence = max(persistence, self._persistence(rule))
+        error, freedom = cosine_error(series, there, usual_waves(count, self.horizon), persistence)
+        return error, min(freedom, balance)
+
+    def clusters_count_like(self, rule: int, a: int, b: int | None = None) -> float:
+        """How many clusters of equal weight those beside time points count like; infinite where there are none."""
+        return self._across.balance(rule, a, b) if self.two_way else math.inf
+
+    def balance(self, rule: int = 0, a: int = 0, b: int | None = None) -> float:
+        """How many units of equal weight the units of two models count like, whatever the method."""
+        units = self.unit_sums(rule) if self.matrix is not None else self._cluster_sums(rule)[1]
+        weights = np.asarray(units.w(a, a if b is None else b), np.float64)
+        shares = weights[weights > 0] / weights.sum()
+        return bell_mccaffrey(shares, 1 - shares) + 1 if len(shares) > 1 else float(len(shares))
 
     def _persistence(self, rule: int) -> float:
         """The mean first autocorrelation of all differences.

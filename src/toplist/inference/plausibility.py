@@ -90,7 +90,7 @@ def warnings(
         *perfect(results, tally, names),
         *(worse_than_uniform(results) if others else ()),
         *below_chance(results, tally, names, size, others),
-        *same(results, tally, names),
+        *(same(results, tally, names) if results.missing not in ("worst", "baseline") else ()),
         *beaten_leader(results),
         *leader_with_few_cases(results),
         *little_mass(results, tally, names),
@@ -179,7 +179,12 @@ def below_chance(
     level, found = _RARE / max(1, len(names)), []
     for row in results.overall.rows:
         n = _cases(tally, names.index(row.name))
-        n = min(n, results.units) if results.unit != "case" else n
+        independent = results.pairs[0].difference.freedom if results.pairs else None  # in time fewer than time points
+        n = (
+            n
+            if results.unit == "case"
+            else min(n, results.units, results.units if independent is None else independent)
+        )
         accuracy = row.metrics["accuracy"].value
         if row.name in others and n > 0 and accuracy < 1 / size and _at_most(accuracy * n, n, 1 / size) < level:
             sentence = (
@@ -254,5 +259,7 @@ def little_mass(results: Comparison, tally: Aggregates, names: Sequence[str]) ->
         "in more than half of the cases less than half of the mass is listed: are the confidences probabilities, and "
         "the lists long enough?"
     )
+    filled = {one.name for one in results.sources if one.filled}  # whose missing predictions are empty lists
     thin = [name for name in rows if 2 * s["thin"][names.index(name)] > s["weight"][names.index(name)]]
+    thin = [name for name in thin if name not in filled]
     return _merged("little mass", dict.fromkeys(thin, sentence))

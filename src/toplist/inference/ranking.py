@@ -388,7 +388,7 @@ def _relative(tally: Aggregates, r: int, a: int, inference: Intervals, unranked:
     if any(x[a, b] == 0 < x[b, a] for b in met):
         return Estimate(0.0, reason="a mean of zero has no ratio with an interval")
     others = tuple(b for b in met if x[a, b] and x[b, a])
-    if not others:
-        return None
+    if not others or (len(x) > 1 and others == (a,)):
+        return None  # no other model has a case of it
     value = math.exp(math.fsum(math.log(x[a, b] / x[b, a]) for b in others) / len(others))
     return inference.relative(r, a, value, others)

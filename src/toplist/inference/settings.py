@@ -174,6 +174,8 @@ class InferenceSettings:
         named = f" by {self.cluster}" if self.cluster else ""
         if self.method in TIMED:
             kind = "Diebold-Mariano" if self.cluster is None else "two-way"
+            if effective is not None and effective < 0.99 * units:
+                many += f", counting like {_number(effective)},"
             over = many if self.cluster is None else f"{clusters:,} clusters{named} and {many}"
             return f"{weights}{kind} t intervals over {over} in {self._sequence}, with {self._variance(units)}"
         over = f" over {many}{named}" if self.weighted or self.cluster is not None else ""

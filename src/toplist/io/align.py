@@ -158,8 +158,8 @@ class AlignedCases:
             remedy = f"To take the cases that all have, pass {common}."
             if len(self.choices) > 2:
                 remedy = (
-                    f"Choose what to do about it: {common} (cases that all have), pairwise (relative skill) or reject "
-                    "(an absent prediction is the empty list)."
+                    f"Choose what to do about it: {common} (cases that all have), pairwise (relative skill), or "
+                    "uniform, worst or baseline (what a missing prediction counts as)."
                 )
             hint = next(filter(None, map(join.hint, apart)), "")
             raise AlignmentError(f"{'; '.join(lines)}.{hint} {remedy}")

@@ -209,25 +209,25 @@ def reasons(section: Group, *, detail: bool = False) -> tuple[str, ...]:
 
 def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> list[Sentence]:
     """Why intervals are missing, each reason once; of differences for the first rule, in detail for all."""
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    found: dict[tuple[str, bool], tuple[dict[str, None], dict[str, None]]] = {}
     for row in section.rows:
         own = list(row.scores.values())
-        marks = [(mark, mark.mean) for mark in own]
-        marks += [(mark, mark.difference) for mark in own[: None if detail else 1] if mark.difference is not None]
-        for mark, estimate in marks:
+        marks = [(mark, mark.mean, False) for mark in own]
+        marks += [(mark, mark.difference, True) for mark in own[: None if detail else 1] if mark.difference is not None]
+        for mark, estimate, to_leader in marks:
             why = "" if _has_interval(estimate) else stripped(estimate.reason)
-            if why:
-                who, rules = found.setdefault(why, ({}, {}))
+            if why and not (to_leader and row.name in found.get((why, False), ({}, {}))[0]):
+                who, rules = found.setdefault((why, to_leader), ({}, {}))
                 who[row.name] = rules[mark.rule] = None
     every, all_rules = len(section.rows), {mark.rule for row in section.rows for mark in row.scores.values()}
     return [
         sentence(
-            "No interval for ",
-            *(["any model"] if len(who) == every > 1 else series(shown[one] for one in who)),
+            f"No interval for {'the difference to the leader of ' if to_leader else ''}",
+            *(["any model"] if len(who) == every - to_leader > 1 else series(shown[one] for one in who)),
             "" if len(rules) == len(all_rules) else f" under {listed(map(scores, rules))}",
             f": {why}.",
         )
-        for why, (who, rules) in found.items()
+        for (why, to_leader), (who, rules) in found.items()
     ]
 
 
@@ -455,7 +455,7 @@ def needed(more: int | None, results: Comparison) -> str:
     else:  # two digits: it is a guess
         about = round(more, 2 - len(str(more))) if more >= 100 else more
         would = f"about {count(about)} more {noun(about, results.unit)} would make it significant 4 times in 5"
-    return f"if the true difference is the observed one, {would}"
+    return f"if the true difference and spread are the observed ones, {would}"
 
 
 def tally(results: Comparison, rule: str) -> str:
