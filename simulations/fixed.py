@@ -244,7 +244,7 @@ def _clusters() -> Iterable[Trial]:
             _default(),
             _other(ALONE, "t", "fails", "cluster"),
             share=0.5,
-            harmless=groups == 100,
+            harmless=groups == 100 and shape == "normal",
         )
         yield _clustered(
             kind, shape, groups, _other("bootstrap", "bootstrap", "short"), share=0.125, more=", resampled"

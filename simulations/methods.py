@@ -21,6 +21,7 @@ LEAD = 3.7  # largest losses that are still possible at 97.5% where none was see
 # What a comparison warns of where its own intervals and tests may not hold
 CAUTIONS = frozenset(
     {
+        "few cases",
         "few clusters",
         "few time points",
         "dominant weights",

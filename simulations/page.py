@@ -272,9 +272,9 @@ a difference should be significant in the wrong direction 2.5% of the time at mo
 Settings are chosen to break the methods, too: every row that was measured is here.
 
 - *below*, *above*: the shares of intervals that end below the true value, and that begin above it;
-- *warned*: the share of data sets for which the leaderboard warns that its intervals or tests may not hold: few or
-  unequal clusters, few time points, strong autocorrelation, dominant weights, skewed differences, rare losses,
-  dependence that the method ignores;
+- *warned*: the share of data sets for which the leaderboard warns that its intervals or tests may not hold: few
+  cases, few or unequal clusters, few time points, strong autocorrelation, dominant weights, skewed
+  differences, rare losses, dependence that the method ignores;
 - the last column: "holds" means that the error rate is not above what it should be by more than three Monte Carlo
   errors; otherwise it has the measured rate, in bold where it is above {room} for a claim of 5% (in proportion for
   others), and then whether nine data sets in ten have a warning. "Without" is the share of data sets about which

@@ -58,7 +58,7 @@ def _teams() -> tl.Leaderboard:
     weeks = Path("weeks.txt").read_text(encoding="utf-8").split()
     return tl.compare(
         {path.stem: path for path in sorted(Path("teams").iterdir())},
-        tl.Truth("truth.csv", cluster="location"),
+        tl.Truth("truth.csv", cluster="location", time="reference_date"),
         space=tl.ClassSpace(labels=weeks),
         missing="pairwise",
         read=tl.ReadOptions(normalize=True),

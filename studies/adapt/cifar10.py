@@ -18,8 +18,7 @@ SHORTENED = ("densenet121", "googlenet", "vgg19_bn", "resnet_orig", "cleanlab")
 # What accuracy says is tested like the scores: the zero-one rule is its complement.
 _RULES = "--rule brier --rule log --rule zero-one"
 BOARDS = {
-    "cifar10": f"nets/*.parquet --truth truth.csv {_RULES} "
-    "--report cifar10.html --title 'CIFAR-10: fourteen networks'",
+    "cifar10": f"nets/*.parquet --truth truth.csv {_RULES} --report cifar10.html --title 'CIFAR-10: fourteen networks'",
     # The rows of this classifier are off one by up to 2e-7, more than rounding in double precision can be.
     "cifar10-lists": f"lists/* --truth truth.csv --normalize-only cleanlab {_RULES}",
 }

@@ -17,17 +17,18 @@ OFTEN = ("FluSight-base_seasonal", "FluSight-ensemble", "PSI-PROF", "PSI-PROF_be
 # Single precision leaves the sums off one by up to 5e-8, and text does not say that it was single precision.
 _READ = "--truth truth.csv --classes weeks.txt --normalize"
 _PAIRWISE = f"teams/*.csv {_READ} --missing pairwise"
+_BOTH = "--cluster location --time reference_date"
 BOARDS = {
-    # The outcome of a state is the same in every week, so its weeks are no independent cases: a state is the unit.
-    "flusight": f"{_PAIRWISE} --cluster location --group peak "
-    "--report flusight.html --title 'FluSight 2024/25: peak week'",
+    # The outcome of a state is the same in every week, and a week is as difficult for all states: both are units.
+    "flusight": f"{_PAIRWISE} {_BOTH} --group peak --report flusight.html --title 'FluSight 2024/25: peak week'",
     # The same with other units, to see what depends on that choice.
+    "flusight-places": f"{_PAIRWISE} --cluster location",
+    "flusight-weeks": f"{_PAIRWISE} --time reference_date",
     "flusight-cases": f"{_PAIRWISE} --group month",
-    "flusight-weeks": f"{_PAIRWISE} --time reference_date --inference hac",
     # Not one case has all seven teams; with these five there are 848.
-    "flusight-common": f"{' '.join(f'teams/{name}.csv' for name in OFTEN)} {_READ} --missing common --cluster location "
+    "flusight-common": f"{' '.join(f'teams/{name}.csv' for name in OFTEN)} {_READ} --missing common {_BOTH} "
     "--report flusight-common.html --title 'FluSight 2024/25: peak week, rounds of five teams'",
-    "flusight-reject": f"teams/*.csv {_READ} --missing reject --cluster location",
+    "flusight-uniform": f"teams/*.csv {_READ} --missing uniform {_BOTH}",
 }
 
 

@@ -26,18 +26,19 @@ NETWORKS = "CIFAR-10"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The lists of one model; cases of one cluster depend on each other, others do not."""
+    """The lists of one model; cases of one cluster depend on each other, and those of neighbouring times."""
 
     data: str
     name: str
     lists: tl.TopLists
     y: NDArray[np.int64]
     clusters: NDArray[Any] | None = None
+    times: NDArray[Any] | None = None
 
     def part(self, at: NDArray[np.bool_]) -> Model:
         """Some of its cases."""
-        clusters = None if self.clusters is None else self.clusters[at]
-        return Model(self.data, self.name, self.lists[at], self.y[at], clusters)
+        clusters, times = (None if one is None else one[at] for one in (self.clusters, self.times))
+        return Model(self.data, self.name, self.lists[at], self.y[at], clusters, times)
 
     def halves(self) -> tuple[Model, Model]:
         """To learn from, and to be judged on; a cluster stays whole."""
@@ -59,7 +60,8 @@ def models(folder: Path) -> Iterator[Model]:
             elif data == "FluSight":
                 for team in np.unique(found["model"]).tolist():
                     at = found["model"] == team
-                    yield Model(data, team, _lists(found["probs"][at]), y[at], found["location"][at])
+                    units = found["location"][at], found["reference_date"][at]
+                    yield Model(data, team, _lists(found["probs"][at]), y[at], *units)
             else:
                 yield Model(data, _NAMES[data], _lists(found["probs"]), y)
 

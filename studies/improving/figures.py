@@ -78,11 +78,17 @@ def differences(rows: Sequence[Record]) -> Plot[Differences]:
             row["data"],
             row["name"],
             bool(row["miscalibrated"]),
-            *(float(row["difference"][end]) for end in ("value", "low", "high")),
+            *_ends(row["difference"]),
         )
         for row in rows
     )
     return Plot(Differences(made), _draw)
+
+
+def _ends(difference: Record) -> tuple[float, float, float]:
+    """The value and its interval, of no width where there is none."""
+    value, low, high = (difference[end] for end in ("value", "low", "high"))
+    return value, *((value, value) if low is None else (low, high))
 
 
 def _draw(data: Differences, theme: Theme) -> Figure:
@@ -91,11 +97,12 @@ def _draw(data: Differences, theme: Theme) -> Figure:
     tall = gap * len(groups) + height * len(data.rows)
     foot = [
         "after recalibration less before, with 95 % intervals; left of the line is better",
-        "filled: the test calls the model miscalibrated; open: it does not",
+        "filled: the test calls the model miscalibrated; open: it does not; bars at the edge go on beyond it",
     ]
     figure = sheet(head + tall + 26 + LINE * len(foot) + 14, theme)
     page = cover(figure, theme)
-    scale = axis([0.0, *(end for row in data.rows for end in row[3:])], ticks=6)
+    reach = 1.2 * max(abs(row[3]) for row in data.rows)
+    scale = axis([0.0, *(min(max(end, -reach), reach) for row in data.rows for end in row[3:])], ticks=6)
     axes = panel(figure, theme, left, head, WIDTH - left - 24, tall)
     axes.set_xlim(scale.low, scale.high)
     axes.set_ylim(tall, 0)
@@ -105,11 +112,12 @@ def _draw(data: Differences, theme: Theme) -> Figure:
     for i, group in enumerate(groups):
         write(page, 8, head + y + 12, group, color=theme["ink"], fontsize=SIZE)
         y += gap
-        for _, name, sure, value, low, high in (row for row in data.rows if row[0] == group):
+        for _, name, miscalibrated, value, low, high in (row for row in data.rows if row[0] == group):
             write(page, 16, head + y + height / 2, name, color=theme["ink"], fontsize=SMALL)
             look: dict[str, Any] = {"color": theme.cycle(i), "clip_on": False}
-            face = theme.cycle(i) if sure else theme["paper"]
-            axes.plot([low, high], [y + height / 2] * 2, linewidth=1.4, **look)
+            face = theme.cycle(i) if miscalibrated else theme["paper"]
+            ends = [max(low, scale.low), min(high, scale.high)]
+            axes.plot(ends, [y + height / 2] * 2, linewidth=1.4, **look)
             axes.plot([value], [y + height / 2], marker=marker(i), markersize=5, markerfacecolor=face, **look)
             y += height
     note(page, theme, foot)

@@ -27,6 +27,12 @@ DRAWS = 999
 FOLDS = 5
 LEVEL = 0.05
 COVERAGES = (0.9, 0.95, 0.99)
+# Pairs of pools: what the first one has more than the second.
+STEPS = (
+    ("fitted weights", "equal weights"),
+    ("equal weights, of recalibrated members", "equal weights"),
+    ("fitted weights, then recalibrated", "fitted weights"),
+)
 
 
 def measure(models: Sequence[Model]) -> Record:
@@ -51,7 +57,7 @@ def recalibration(one: Model) -> Record:
     test = calibration_test(one.lists, one.y, draws=DRAWS, seed=SEED, clusters=one.clusters)
     gap = calibration_bias(one.lists, one.y, clusters=one.clusters)
     after, chosen = recalibrated(one)
-    board = tl.compare({"before": one.lists, "after": after}, tl.Truth(one.y, cluster=one.clusters))
+    board = tl.compare({"before": one.lists, "after": after}, tl.Truth(one.y, cluster=one.clusters, time=one.times))
     before, better = (decompose(lists, one.y) for lists in (one.lists, after))
     return {
         "data": one.data,
@@ -119,7 +125,8 @@ def pool(networks: Sequence[Model]) -> Record:
         "best": best,
         "scores": {row.name: row.scores["brier"].mean.value for row in board},
         "accuracy": {row.name: row.metrics["accuracy"].value for row in board},
-        "against best": {name: _difference(board, name, best) for name in pools},
+        "against best": {name: _among_all(board, name, best) for name in pools},
+        "steps": [_among_all(board, *pair) | {"pools": pair} for pair in STEPS],
         "weights": dict(zip(fitted.names, map(float, fitted.weights), strict=True)),
         "members": found.mean,
         "gain": found.gain,
@@ -182,6 +189,14 @@ def _top_beta(judge: Model, coverage: float) -> Record:
     """As many classes as it takes to list the mass, without any correction."""
     lists = judge.lists.truncate(mass=coverage)
     return {"covered": tl.coverage(lists, judge.y), "size": float(lists.sizes.mean())}
+
+
+def _among_all(board: tl.Leaderboard, a: str, b: str) -> Record:
+    """The difference with its interval and p value for all pairs of the board at once."""
+    pair = next(one for one in board.pairwise if one.rule == "brier" and {one.a, one.b} == {a, b})
+    found: Any = pair.simultaneous
+    low, high = (found.low, found.high) if pair.a == a else (-found.high, -found.low)
+    return {"value": board.difference(a, b, "brier").value, "low": low, "high": high, "adjusted": pair.adjusted_p}
 
 
 def _difference(board: tl.Leaderboard, a: str, b: str) -> Mapping[str, float | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from studies import documents
 from studies.folder import ROOT
-from studies.remarks.markdown import table
+from studies.remarks.markdown import chance, signed, table
 
 Record = Mapping[str, Any]
 PAGE = ROOT / "docs" / "gallery.md"
@@ -40,11 +40,11 @@ def _recalibration(results: Record) -> str:
                 row["name"],
                 f"{row['confidence']:.3f}",
                 f"{row['hit_rate']:.3f}",
-                f"{row['p']:.3f}",
+                chance(row["p"]),
                 _kinds(row["chosen"]),
                 f"{row['brier']['before']:.4f}",
                 f"{row['brier']['after']:.4f}",
-                _signed(row["difference"]),
+                signed(row["difference"], 4),
             ]
         )
         seen.add(row["data"])
@@ -76,12 +76,19 @@ def _parts(results: Record) -> str:
 def _pool(results: Record) -> str:
     found = results["pool"]
     rows = [
-        [name, f"{found['scores'][name]:.4f}", f"{found['accuracy'][name]:.4f}", _signed(found["against best"][name])]
+        [name, f"{found['scores'][name]:.4f}", f"{found['accuracy'][name]:.4f}", signed(found["against best"][name], 4)]
         for name in found["against best"]
     ]
     best = found["best"]
-    rows.append([f"{best}, the best network", f"{found['scores'][best]:.4f}", f"{found['accuracy'][best]:.4f}", ""])
+    rows.append(
+        [f"{best}, lowest mean of the networks", f"{found['scores'][best]:.4f}", f"{found['accuracy'][best]:.4f}", ""]
+    )
     return table(["pool", "padded Brier", "accuracy", f"against {best}"], rows)
+
+
+def _steps(results: Record) -> str:
+    rows = [[*one["pools"], signed(one, 4), chance(one["adjusted"])] for one in results["pool"]["steps"]]
+    return table(["pool", "against", "difference", "adjusted p"], rows)
 
 
 def _gain(results: Record) -> str:
@@ -107,7 +114,7 @@ def _truncation(results: Record) -> str:
             str(row["chosen"]),
             f"{row['brier']['all']:.4f}",
             f"{row['brier']['cut']:.4f}",
-            _signed(row["difference"]),
+            signed(row["difference"], 4),
         ]
         for row in results["truncation"]
     ]
@@ -138,14 +145,11 @@ def _conformal(results: Record) -> str:
     return table(header, rows)
 
 
-def _signed(found: Record) -> str:
-    return f"{found['value']:+.4f} [{found['low']:+.4f}, {found['high']:+.4f}]"
-
-
 TABLES: Mapping[str, Callable[[Record], str]] = {
     "recalibration": _recalibration,
     "parts": _parts,
     "pool": _pool,
+    "steps": _steps,
     "gain": _gain,
     "weights": _weights,
     "truncation": _truncation,

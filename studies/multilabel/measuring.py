@@ -96,12 +96,14 @@ def compared(board: tl.Leaderboard, lists: Mapping[str, tl.TopLists], y: tl.mult
 
 def crossing(pairs: Iterable[Record]) -> list[Record]:
     """Pairs that the padded Brier score significantly ranks one way, and set accuracy or instance F1 the other."""
-    sure = [pair for pair in pairs if pair["brier"]["adjusted"] is not None and pair["brier"]["adjusted"] <= LEVEL]
-    return [pair for pair in sure if contradicted(pair, "zero-one") or contradicted(pair, "f1")]
+    significant = [
+        pair for pair in pairs if pair["brier"]["adjusted"] is not None and pair["brier"]["adjusted"] <= LEVEL
+    ]
+    return [pair for pair in significant if contradicted(pair, "zero-one") or contradicted(pair, "f1")]
 
 
 def contradicted(pair: Record, by: str) -> bool:
-    """Whether a metric, looked at alone, is sure that the second is better."""
+    """Whether a metric, looked at alone, says that the second is significantly better."""
     return bool(pair[by]["value"] > 0 and pair[by]["p"] <= LEVEL)
 
 

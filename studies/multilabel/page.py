@@ -80,7 +80,7 @@ def _main(results: Record) -> str:
                 ]
             )
     header = ["data", "method", "padded Brier", f"against {REFERENCE}", "padded log", "set accuracy"]
-    return table([*header, "F1", "F1, own set", "invalid", "may be best"], rows)
+    return table([*header, "F1", "F1, own set", "invalid", "in the set"], rows)
 
 
 def _lengths(results: Record) -> str:

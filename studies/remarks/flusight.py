@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import combinations
 
-from studies.remarks.markdown import chance, drawn, mean, share, signed, table
+from studies.remarks.markdown import chance, mean, share, signed, table
 from studies.remarks.reading import Reading, Row
 
 STEADY = "PSI-PROF"  # missed no round
@@ -17,7 +16,7 @@ def remark(boards: Mapping[str, Reading]) -> str:
     """Own means against relative skill and common cases; the season; pairs that turn; errors by unit; infinities."""
     own, common, cases = boards["flusight"], boards["flusight-common"], boards["flusight-cases"]
     parts = [_means(own, common), _why(own), _months(cases), _turned(own), _units(boards), _infinite(own)]
-    return "\n\n".join([*parts, _best(common)])
+    return "\n\n".join([*parts, _best(boards)])
 
 
 def _means(own: Reading, common: Reading) -> str:
@@ -46,11 +45,11 @@ def _means(own: Reading, common: Reading) -> str:
 def _why(own: Reading) -> str:
     """The paragraph: easier rounds, and two pairs that they put in the wrong order."""
     ahead, passed = (mean(own.mark(STEADY, group=group)["mean"]["value"]) for group in ("ahead", "passed"))
-    sure, unsure = (_told(own, *names) for names in TURNED)
+    first, second = (_told(own, *names) for names in TURNED)
     return (
         f"Why the mean over a team's own rounds misleads: {STEADY}, which missed no round, has a mean Brier score of "
         f"{ahead} while the peak of a state is ahead and of {passed} once it has passed, so such a mean says first of "
-        f"all which rounds these were. {sure} {unsure}"
+        f"all which rounds these were. {first} {second}"
     )
 
 
@@ -60,7 +59,7 @@ def _told(own: Reading, low: str, high: str) -> str:
     d = _oriented(pair, low)
     late = {name: share(own.row(name, "passed")["cases"], own.row(name)["cases"]) for name in (low, high)}
     means = {name: mean(own.mark(name)["mean"]["value"]) for name in (low, high)}
-    significant = "significantly" if own.sure(pair) else "not significantly"
+    significant = "significantly" if own.significant(pair) else "not significantly"
     return (
         f"{low} ({late[low]} of its cases after the peak) has a lower own mean than {high} ({late[high]}), "
         f"{means[low]} against {means[high]}; on the {pair['cases']:,} cases of both it is worse by {d['value']:.3f} "
@@ -78,7 +77,7 @@ def _months(cases: Reading) -> str:
 
 
 def turned(own: Reading) -> list[tuple[Row, bool, bool]]:
-    """Pairs that the own means, or the relative skills, order otherwise than the cases of both do; surest first."""
+    """Pairs that the own means, or the relative skills, order otherwise than the cases of both; least p value first."""
     found = []
     for pair in own.pairs():
         value = pair["difference"]["value"]
@@ -128,24 +127,25 @@ def _oriented(pair: Row, first: str) -> dict[str, float]:
 
 
 def _units(boards: Mapping[str, Reading]) -> str:
-    own, cases, weeks = boards["flusight"], boards["flusight-cases"], boards["flusight-weeks"]
+    own, *others = (boards[f"flusight{unit}"] for unit in ("", "-cases", "-places", "-weeks"))
     shown = [pair for a, b in combinations(own.names[:3], 2) for pair in [own.pair(a, b)]]
     shown += [pair for pair, by_mean, _ in turned(own) if by_mean]
-    shown += [own.pair("CU-ensemble", "FluSight-base_seasonal"), own.pair("PSI-PROF_beta", "VTSanghani-PRIME")]
+    shown += [own.pair("CU-ensemble", "FluSight-base_seasonal"), own.pair("CU-ensemble", "VTSanghani-PRIME")]
+    shown += [own.pair("PSI-PROF_beta", "VTSanghani-PRIME")]
     rows = []
     for pair in shown:
-        a, b = pair["a"], pair["b"]
-        alone, state, week = (board.pair(a, b)["difference"]["error"] for board in (cases, own, weeks))
-        both = math.sqrt(max(0.0, state**2 + week**2 - alone**2))
-        d = pair["difference"]["value"]
-        rows.append([f"{a} - {b}", f"{d:+.4f}", *(f"{error:.4f}" for error in (alone, state, week, both))])
-    counts = [sum(map(board.sure, board.pairs())) for board in (cases, own, weeks)]
+        a, b, d = pair["a"], pair["b"], pair["difference"]
+        errors = [board.pair(a, b)["difference"]["error"] for board in (*others, own)]
+        found = [f"{d['value']:+.4f}", *(f"{error:.4f}" for error in errors), f"{d['freedom']:.1f}"]
+        rows.append([f"{a} - {b}", *found, chance(d["p"]), chance(pair["adjusted_p"])])
+    counts = [sum(map(board.significant, board.pairs())) for board in (*others, own)]
     met = sum(pair["adjusted_p"] is not None for pair in own.pairs())
     said = (
         f"Significantly different by Holm's method are {counts[0]} of the {met} pairs with common cases if every case "
-        f"is a unit, {counts[1]} if a state is the unit, {counts[2]} if a week is. Standard errors of some differences:"
+        f"is a unit, {counts[1]} if a place is, {counts[2]} if a week is, and {counts[3]} if both are. Standard errors "
+        "of some differences, and with both units the degrees of freedom, p, and p adjusted for all pairs:"
     )
-    header = ["difference", "Brier", "by case", "by state", "by week", "both"]
+    header = ["difference", "Brier", "by case", "by place", "by week", "both", "df", "p", "adjusted p"]
     return f"{said}\n\n{table(header, rows)}"
 
 
@@ -159,11 +159,11 @@ def _infinite(own: Reading) -> str:
     return table(header, rows)
 
 
-def _best(common: Reading) -> str:
-    found = common.record["confidence_set"]
-    level = f"{100 * found['level']:.0f} %"
-    p = ", ".join(f"{name} {drawn(found['p'][name])}" for name in common.names)
+def _best(boards: Mapping[str, Reading]) -> str:
+    own, common = boards["flusight"].record["confidence_set"], boards["flusight-common"].record["confidence_set"]
+    out = [f"{name} ({chance(own['p'][name])})" for name in boards["flusight"].names if name not in own["members"]]
     return (
-        f"On the {found['cases']:,} cases of the five teams that took part most often, the best one is among "
-        f"{' and '.join(found['members'])} at {level}; p values: {p}."
+        f"The confidence set of the best at {100 * own['level']:.0f} % has {len(own['members'])} of the teams; out are "
+        f"{' and '.join(out)}, with their adjusted p values. On the {common['cases']:,} cases of the five teams that "
+        f"took part most often it has {len(common['members'])} of {len(common['p'])}."
     )

@@ -51,15 +51,6 @@ def chance(p: float | None) -> str:
     return "<0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
-def drawn(p: float) -> str:
-    """A p value that is a share of a thousand draws.
-
-    >>> drawn(0.0), drawn(0.0140), drawn(1.0)
-    ('<0.001', '0.014', '1.000')
-    """
-    return f"{p:.3f}" if p else "<0.001"
-
-
 def share(part: float, whole: float) -> str:
     """Of a hundred.
 

@@ -44,7 +44,7 @@ class Reading:
         """These two, in the order of the table."""
         return next(pair for pair in self.pairs(rule) if {pair["a"], pair["b"]} == {a, b})
 
-    def sure(self, pair: Row) -> bool:
+    def significant(self, pair: Row) -> bool:
         """Whether the difference has an adjusted p value of at most one minus the level."""
         p = pair["adjusted_p"]
         return p is not None and p <= 1 - self.record["level"] + 1e-12

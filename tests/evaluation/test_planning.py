@@ -100,12 +100,14 @@ def test_models_that_differ_are_not_equivalent_and_the_worse_one_is_inferior() -
     assert tl.equivalent(board, "sharp", "blurred", 0.001).noninferior
 
 
-def test_equality_of_the_same_predictions_is_not_tested() -> None:
+def test_the_same_predictions_are_equal_within_any_margin_and_resampled_boards_say_why_not() -> None:
     made, y = models()
     board = tl.compare({"a": made["sharp"], "b": made["sharp"]}, y, rules="brier")
-    found = tl.equivalent(board, "a", "b", 0.1)
+    assert tl.equivalent(board, "a", "b", 1e-9).equivalent
+    drawn = tl.compare(made, y, rules="brier", inference="bootstrap")
+    found = tl.equivalent(drawn, "sharp", "blurred", 0.1)
     assert found.p is None
     assert not found.equivalent
-    assert "cannot be tested" in str(found)
+    assert "cannot be tested: its intervals do not come from a standard error" in str(found)
     with pytest.raises(tl.TopListError, match="margin"):
         tl.equivalent(board, "a", "b", 0.0)

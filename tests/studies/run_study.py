@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-for library in ("pyarrow", "duckdb", "typer", "rich", "arch", "jinja2", "matplotlib"):
+for library in ("pyarrow", "duckdb", "typer", "rich", "jinja2", "matplotlib"):
     pytest.importorskip(library, reason="the command, its files and its report are extras")
 
 from studies import folder  # noqa: E402

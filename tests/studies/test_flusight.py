@@ -14,6 +14,7 @@ from tests.studies import pages, plain
 from tests.studies.run_study import DATA, Studied, Studying
 
 Scores = NDArray[np.float64]
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -87,52 +88,131 @@ def test_relative_skills_and_their_intervals_follow_from_leaving_weight_on_place
     error = np.sqrt(53 / 52 * (np.array(slopes) ** 2).sum(axis=0))
     quantile = 2.0066468050616857  # of Student's t with 52 degrees of freedom, at 0.975
     for team, value, spread in zip(season.teams, values, error, strict=True):
-        mark = flu.reading("flusight").mark(team)
+        mark = flu.reading("flusight-places").mark(team)
         assert mark["relative"]["value"] == pytest.approx(np.exp(value), abs=1e-9)
         assert mark["relative"]["low"] == pytest.approx(np.exp(value - quantile * spread), abs=1e-6)
         assert mark["relative"]["high"] == pytest.approx(np.exp(value + quantile * spread), abs=1e-6)
 
 
-def clustered_p(difference: Scores) -> tuple[float, float]:
-    """The mean over places and dates that are there, and its p value with places as units."""
-    from scipy.stats import t
-
+def influences(difference: Scores) -> tuple[float, Scores]:
+    """The mean over the dates and places that are there, and the part that each of these has in its error."""
     there = ~np.isnan(difference)
     mean = difference[there].mean()
-    sums = np.where(there, difference - mean, 0.0).sum(axis=0)
-    error = np.sqrt(53 / 52 * (sums**2).sum()) / there.sum()
-    return mean, 2 * t.sf(abs(mean / error), 52)
+    return mean, np.where(there, difference - mean, 0.0) / there.sum()
 
 
-def test_two_teams_change_places_surely_where_only_the_cases_of_both_count(flu: Studied, season: Season) -> None:
+def place_variance(parts: Scores) -> float:
+    """Of a mean, with the 53 places as units, which all have as many cases."""
+    return float(53 / 52 * (parts.sum(axis=0) ** 2).sum())
+
+
+def autocorrelation(series: Scores) -> float:
+    """The first one, without its bias (Kendall 1954), at most 1 - 4 / n."""
+    n = len(series)
+    raw = (series[1:] * series[:-1]).sum() / (series**2).sum()
+    return float(min((n * raw + 1) / (n - 4), 1 - 4 / n))
+
+
+def week_variance(series: Scores, r: float) -> tuple[float, int]:
+    """Of a mean, from prewhitened cosines over consecutive dates, and how many cosines there are."""
+    n = len(series)
+    waves, middle = max(2, int(0.4 * n ** (2 / 3))), np.pi * (np.arange(n) + 0.5) / n
+    assert r > 1 / np.sqrt(n)
+    squares = []
+    for j in range(1, waves + 1):
+        spectrum = (1 - 2 * r * np.cos(np.pi * j / n) + r**2) / (1 - r) ** 2
+        squares.append(2 * spectrum * (series * np.cos(j * middle)).sum() ** 2)
+    return float(np.mean(squares)), waves
+
+
+def holm(p: dict[Pair, float]) -> dict[Pair, float]:
+    adjusted, most = {}, 0.0
+    for place, pair in enumerate(sorted(p, key=p.__getitem__)):
+        most = max(most, min(1.0, (len(p) - place) * p[pair]))
+        adjusted[pair] = most
+    return adjusted
+
+
+def test_pairs_by_place_are_those_of_plain_numpy(flu: Studied, season: Season) -> None:
+    from scipy.stats import t
+
     p = {}
+    board = flu.reading("flusight-places")
     for a, b in combinations(season.teams, 2):
         difference = season.of(a) - season.of(b)
         if not np.isnan(difference).all():  # two teams never met: there is nothing to test
-            p[a, b] = clustered_p(difference)
-    adjusted, most = {}, 0.0
-    for place, pair in enumerate(sorted(p, key=lambda pair: p[pair][1])):
-        most = max(most, min(1.0, (len(p) - place) * p[pair][1]))
-        adjusted[pair] = most
-    pair = ("UGuelph-CompositeCurve", "VTSanghani-PRIME")
-    own = [np.nanmean(season.of(team)) for team in pair]
-    assert own[0] < own[1]
-    assert p[pair][0] > 0
-    assert adjusted[pair] < 0.001
-    board = flu.reading("flusight")
-    assert sum(map(board.sure, board.pairs())) == sum(value <= 0.05 for value in adjusted.values())
-    found = board.pair(*pair)
-    assert abs(found["difference"]["value"]) == pytest.approx(p[pair][0], abs=1e-9)
-    assert found["adjusted_p"] == pytest.approx(adjusted[pair], rel=1e-6)
+            mean, parts = influences(difference)
+            p[a, b] = 2 * t.sf(abs(mean) / np.sqrt(place_variance(parts)), 52)
+            assert abs(board.pair(a, b)["difference"]["value"]) == pytest.approx(abs(mean), abs=1e-9)
+    adjusted = holm(p)
+    for pair, value in adjusted.items():
+        assert board.pair(*pair)["adjusted_p"] == pytest.approx(value, rel=1e-6)
+    assert sum(map(board.significant, board.pairs())) == sum(value <= 0.05 for value in adjusted.values()) == 15
 
 
-def test_relative_skill_ranks_a_team_below_one_that_it_beats(flu: Studied, season: Season) -> None:
+def test_both_ways_of_five_teams_are_those_of_plain_numpy(flu: Studied, season: Season) -> None:
+    """CR2 over places plus prewhitened cosines over dates, Satterthwaite's degrees of freedom, Holm, the set."""
+    from scipy.stats import t
+
+    board = flu.reading("flusight-common")
+    common = ~np.isnan([season.of(name) for name in board.names]).any(axis=(0, 2))
+    assert common.sum() == 16
+    found = {(a, b): influences((season.of(a) - season.of(b))[common]) for a, b in combinations(board.names, 2)}
+    own = {pair: autocorrelation(parts.sum(axis=1)) for pair, (_, parts) in found.items()}
+    p, worse = {}, {}
+    for (a, b), (mean, parts) in found.items():
+        by_week, waves = week_variance(parts.sum(axis=1), max(own[a, b], float(np.mean(list(own.values())))))
+        by_place = place_variance(parts)
+        freedom = (by_place + by_week) ** 2 / (by_place**2 / 52 + by_week**2 / waves)
+        p[a, b] = 2 * t.sf(abs(mean) / np.sqrt(by_place + by_week), freedom)
+        worse[a, b] = b if mean < 0 else a
+        difference, simultaneous = (board.pair(a, b)[key] for key in ("difference", "simultaneous"))
+        assert difference["value"] == pytest.approx(mean, abs=1e-9)
+        assert difference["error"] == pytest.approx(np.sqrt(by_place + by_week), rel=1e-6)
+        assert difference["freedom"] == pytest.approx(freedom, rel=1e-6)
+        for estimate, tail in ((difference, 0.025), (simultaneous, 0.025 / len(found))):
+            half = t.isf(tail, freedom) * np.sqrt(by_place + by_week)
+            assert estimate["low"] == pytest.approx(max(mean - half, -2), rel=1e-6)
+            assert estimate["high"] == pytest.approx(min(mean + half, 2), rel=1e-6)
+    adjusted = holm(p)
+    for pair, value in adjusted.items():
+        assert board.pair(*pair)["adjusted_p"] == pytest.approx(value, rel=1e-6)
+    least = {name: min([1.0, *(adjusted[q] for q in p if worse[q] == name)]) for name in board.names}
+    best: Any = board.record["confidence_set"]
+    assert best["p"] == pytest.approx(least, rel=1e-6)
+    assert set(best["members"]) == {name for name, value in least.items() if value > 0.05} == set(board.names)
+    assert best["cases"] == 53 * common.sum()
+
+
+def test_the_variance_of_both_ways_is_that_of_places_plus_that_of_weeks(flu: Studied) -> None:
+    both, places, weeks = (flu.reading(f"flusight{unit}") for unit in ("", "-places", "-weeks"))
+    tested = [pair for pair in both.pairs() if pair["adjusted_p"] is not None]
+    assert len(tested) == 20
+    for pair in tested:
+        alone = [board.pair(pair["a"], pair["b"])["difference"]["error"] for board in (places, weeks)]
+        assert pair["difference"]["error"] == pytest.approx(np.hypot(*alone), rel=1e-9)
+
+
+def test_two_teams_change_places_where_only_the_cases_of_both_count(flu: Studied, season: Season) -> None:
+    """Significantly if places alone are drawn anew, and not if weeks are, too."""
+    a, b = "UGuelph-CompositeCurve", "VTSanghani-PRIME"
+    assert np.nanmean(season.of(a)) < np.nanmean(season.of(b))
+    difference = season.of(a) - season.of(b)
+    assert np.nanmean(difference) > 0
+    assert (~np.isnan(difference)).any(axis=1).sum() == 5
+    both, places = flu.reading("flusight"), flu.reading("flusight-places")
+    assert places.significant(places.pair(a, b))
+    assert both.pair(a, b)["difference"]["p"] > 0.5
+
+
+def test_relative_skill_ranks_a_team_below_one_with_the_higher_mean_on_the_cases_of_both(
+    flu: Studied, season: Season
+) -> None:
     beaten, better = "FluSight-base_seasonal", "UGuelph-CompositeCurve"
     ranked = flu.reading("flusight").names
-    mean, p = clustered_p(season.of(better) - season.of(beaten))
     assert ranked.index(beaten) < ranked.index(better)
-    assert mean < 0
-    assert p < 1e-6
+    assert np.nanmean(season.of(better) - season.of(beaten)) < -0.2
+    assert not flu.reading("flusight").significant(flu.reading("flusight").pair(beaten, better))
 
 
 def test_rounds_after_the_peak_are_easier_for_whoever_follows_the_season(season: Season) -> None:
@@ -148,22 +228,40 @@ def test_weeks_show_no_spread_where_forecast_and_outcomes_stay_the_same(flu: Stu
     name = "FluSight-base_seasonal"
     weekly = np.nanmean(season.of(name)[~np.isnan(season.of(name)).all(axis=1)], axis=1)
     assert np.ptp(weekly) < 1e-6
-    by_week, by_place = (flu.reading(board).mark(name)["mean"] for board in ("flusight-weeks", "flusight"))
-    assert by_week["high"] - by_week["low"] < 1e-6
+    by_week, by_place = (flu.reading(f"flusight-{unit}").mark(name)["mean"] for unit in ("weeks", "places"))
+    assert by_week["low"] is None
+    assert by_week["reason"].startswith("no spread")
     assert by_place["high"] - by_place["low"] > 0.02
 
 
-def test_errors_by_place_and_week_together_leave_the_first_three_apart_by_chance(flu: Studied) -> None:
-    boards = [flu.reading(f"flusight{unit}") for unit in ("", "-weeks", "-cases")]
-    for pair in combinations(("PSI-PROF_beta", "PSI-PROF", "FluSight-ensemble"), 2):
-        place, week, case = (board.pair(*pair)["difference"]["error"] for board in boards)
-        assert abs(boards[0].pair(*pair)["difference"]["value"]) < 1.96 * np.sqrt(place**2 + week**2 - case**2)
+def test_with_both_ways_two_pairs_are_significant_and_they_rest_on_few_dates(flu: Studied, season: Season) -> None:
+    board = flu.reading("flusight")
+    assert {(pair["a"], pair["b"]) for pair in board.pairs() if board.significant(pair)} == {
+        ("CU-ensemble", "VTSanghani-PRIME"),
+        ("CU-ensemble", "FluSight-base_seasonal"),
+    }
+    for other, dates in (("VTSanghani-PRIME", 4), ("FluSight-base_seasonal", 5)):
+        assert (~np.isnan(season.of("CU-ensemble") - season.of(other))).any(axis=1).sum() == dates
     first = ("PSI-PROF_beta", "PSI-PROF", "FluSight-ensemble")
-    for pair in (("CU-ensemble", "FluSight-base_seasonal"), *((name, "VTSanghani-PRIME") for name in first)):
-        assert all(board.sure(board.pair(*pair)) for board in boards)
-    weeks = boards[1]
-    for name in {*weeks.names} - {"UGuelph-CompositeCurve"}:
-        assert not weeks.sure(weeks.pair(name, "UGuelph-CompositeCurve"))
+    for name in first:
+        pair = board.pair(name, "VTSanghani-PRIME")
+        assert pair["difference"]["p"] < 0.05 < pair["adjusted_p"]
+    places, weeks = flu.reading("flusight-places"), flu.reading("flusight-weeks")
+    assert all(places.significant(places.pair(name, "FluSight-ensemble")) for name in first[:2])
+    assert not any(map(weeks.significant, weeks.pairs()))
+    assert board.record["confidence_set"]["members"] == [*first, "CU-ensemble", "UGuelph-CompositeCurve"]
+
+
+def test_each_board_warns_of_what_its_page_says(flu: Studied) -> None:
+    both, places = (flu.reading(name).record["warnings"] for name in ("flusight", "flusight-places"))
+    lacking = {name for one in both if one["kind"] == "missing cases differ" for name in one["models"]}
+    assert lacking == {"CU-ensemble", "VTSanghani-PRIME"}
+    assert "few time points" in {one["kind"] for one in both}
+    (ignored,) = (one for one in places if one["kind"] == "ignored dependence")
+    assert ignored["models"] == ["PSI-PROF_beta", "UGuelph-CompositeCurve"]
+    for words in ("'reference_date'", "would be 15 times as large"):
+        assert words in ignored["sentence"]
+    assert "would be 15 times as large" in pages.flat(pages.page("flusight.md"))
 
 
 def test_zeros_on_what_happened_are_counted_and_two_places_have_most_of_the_late_ones(
@@ -181,24 +279,6 @@ def test_zeros_on_what_happened_are_counted_and_two_places_have_most_of_the_late
     in_may = [date.startswith("2025-05") for date in season.dates]
     scores = season.of("PSI-PROF")[in_may]
     assert scores[:, two].sum() > 0.99 * scores.sum()
-
-
-def test_the_confidence_set_of_five_teams_is_that_of_arch_on_means_of_places(flu: Studied, season: Season) -> None:
-    from arch.bootstrap import MCS
-
-    board = flu.reading("flusight-common")
-    found: Any = board.record["confidence_set"]
-    names = sorted(board.names)
-    scores = np.stack([season.of(name) for name in names])
-    common = ~np.isnan(scores).any(axis=(0, 2))
-    assert found["cases"] == 53 * common.sum()
-    test = MCS(scores[:, common].mean(axis=1).T, size=0.05, reps=1000, block_size=1, bootstrap="stationary", seed=0)
-    test.compute()
-    # What is drawn does not follow the rows of a file, so that the two agree up to what 1,000 draws of each leave open.
-    for i, p in test.pvalues["Pvalue"].items():
-        assert found["p"][names[i]] == pytest.approx(p, abs=4 * np.sqrt(2 * p * (1 - p) / 1000) + 0.004)
-    assert set(found["members"]) == {names[i] for i in test.included} == {"PSI-PROF_beta", "PSI-PROF"}
-    assert flu.reading("flusight").record["confidence_set"] is None
 
 
 @pytest.mark.parametrize("page", ["flusight.html", "flusight-common.html"])

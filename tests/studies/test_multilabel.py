@@ -96,6 +96,24 @@ def test_reranking_is_better_than_binary_relevance_on_every_data_set(results: An
         assert low < high < 0, name
 
 
+def test_the_confidence_set_has_the_methods_that_no_other_one_is_significantly_better_than(results: Any) -> None:
+    """By Holm's method from the p values of the pairs."""
+    for name, found in results.items():
+        p = sorted(pair["brier"]["p"] for pair in found["pairs"])
+        adjusted = np.maximum.accumulate([min(1.0, (len(p) - i) * one) for i, one in enumerate(p)])
+        worse = set()
+        for pair in found["pairs"]:
+            brier = pair["brier"]
+            assert brier["adjusted"] == pytest.approx(adjusted[p.index(brier["p"])], rel=1e-6)
+            if brier["adjusted"] <= 0.05:
+                worse.add(pair["b"] if brier["value"] < 0 else pair["a"])
+        assert len(p) == 15
+        assert set(found["set"]) == set(found["metrics"]) - worse, name
+    assert {name: found["set"] for name, found in results.items() if len(found["set"]) > 1} == {
+        "yeast": ["BR-rerank", "powerset"]
+    }
+
+
 def test_a_longer_list_is_not_worse_by_much(results: Any) -> None:
     """True lists gain with length; what is learnt is near enough to true for that to show."""
     for found in results.values():

@@ -158,6 +158,13 @@ def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(studi
         same(row, p[team == name], y[team == name])
         assert row["missing"] == len(every) - row["cases"]
 
+    quantile = 2.0066468050616857  # of Student's t with 52 degrees of freedom, at 0.975
+    for name, row in rows(boards["flusight-places"]["overall"]).items():
+        mine = team == name
+        low, high = plain.clustered(plain.brier(p, y)[mine], original["location"][mine], quantile)
+        assert row["scores"]["brier"]["mean"]["low"] == pytest.approx(low, abs=1e-9)
+        assert row["scores"]["brier"]["mean"]["high"] == pytest.approx(high, abs=1e-9)
+
     # The relative score: the geometric mean of ratios of means on the cases of both, its own ratio of one included.
     for name, row in own.items():
         ratios = [
@@ -179,17 +186,11 @@ def test_flu_teams_are_scored_on_their_own_rounds_on_common_ones_or_on_all(studi
     common = rows(boards["flusight-common"]["overall"])
     shared = sorted(set.intersection(*(cases[name] for name in common)))
     assert boards["flusight-common"]["compared"] == len(shared) == 848
-    place = np.array([c.partition(" ")[2] for c in shared])
-    quantile = 2.0066468050616857  # of Student's t with 52 degrees of freedom, at 0.975
-    assert len(set(place)) == 53
     for name, row in common.items():
         mine = (team == name) & np.isin(case, shared)
         same(row, p[mine], y[mine])
-        low, high = plain.clustered(np.array([score[name][c] for c in shared]), place, quantile)
-        assert row["scores"]["brier"]["mean"]["low"] == pytest.approx(low, abs=1e-9)
-        assert row["scores"]["brier"]["mean"]["high"] == pytest.approx(high, abs=1e-9)
 
-    for name, row in rows(boards["flusight-reject"]["overall"]).items():
+    for name, row in rows(boards["flusight-uniform"]["overall"]).items():
         assert row["cases"] == len(every)
         uniform = 1 - 1 / 28
         filled = [score[name].get(c, uniform) for c in every]

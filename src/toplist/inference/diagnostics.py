@@ -30,7 +30,7 @@ _UNSEEN = 3.7  # losses: the 97.5 % bound on the mean of a Poisson variable that
 _SETTLED = 10.0  # losses: a lead that is at least that large is not looked at more closely
 _ALL_PAIRS = 10  # models up to which all pairs are looked at, not only those of the leader
 _RIVALS = 10  # of the leader, the first in the table
-_SKEWED = 1 / 6  # skewness of a mean
+_SKEWED = 1 / 5  # skewness of a mean
 _BY_CHANCE = 0.05  # how often the skewness of normal differences is larger, on either side
 _COUNT_LIKE = 9.0  # independent time points
 _ENDS = -0.3  # autocorrelation of the residuals of an autoregression that says that dependence ends
@@ -169,7 +169,7 @@ def few_units(results: Comparison, clusters: int = 0, clusters_like: float = mat
     """Cases, clusters or time points that are, or count like, fewer than thirty; `clusters` are beside time points."""
     everyone = tuple(row.name for row in results.overall.rows)
     like = min(_count_like(results), float(results.units))
-    if results.units < 2:
+    if not any(score.mean.low is not None for row in results.overall.rows for score in row.scores.values()):
         return  # there are no intervals to doubt
     counting = f", which count like {like:.2g}" if like < 0.95 * results.units else ""
     holds = "and they hold less exactly than their level says"
@@ -231,7 +231,7 @@ def skewness(contributions: Floats) -> tuple[float, float]:
 def is_skewed(skew: float, of_mean: float, units: int, tests: int = 1) -> bool:
     """Whether intervals are known to miss too often: more skewness than that of normal units, and not enough of them.
 
-    A mean with a skewness above 1/6, that is n < 36 g^2, in the manner of Cochran (1977), who has 25.
+    A mean with a skewness above 1/5, that is n < 25 g^2 (Cochran 1977).
 
     >>> is_skewed(2.0, 2.0 / math.sqrt(100), 100), is_skewed(1.0, 0.1, 100)
     (True, False)
@@ -277,7 +277,7 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         remedy = "More time points help." if results.time is not None else f"Use {drawn}, or more {results.unit}s."
         more = f" (and those to {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
         sentence = (
-            f"their differences{more} are skewed, with skewness {skew:.2g} over only {_many(results)}: t intervals "
+            f"their differences{more} are skewed, with skewness {skew:.2g} over {_many(results)}: t intervals "
             f"then miss more often than their level says, nearly always on the side of the long tail. {remedy}"
         )
         out.warnings.append(BoardWarning("skewed differences", sentence, (leader, rival)))

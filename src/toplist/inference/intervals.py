@@ -426,18 +426,21 @@ class Intervals:
         if self.method in TIMED and self.horizon >= max(count, 2):
             return Estimate(value, reason=f"{count} {unit}s are too few for a horizon of {self.horizon}")
         noise = _ROUNDING * estimand.size(units)
-        if float(np.abs(parts).max()) <= noise:
+        constant = float(np.abs(parts).max()) <= noise
+        if constant and not self.two_way:
             return Estimate(value, reason=NO_SPREAD.format(unit))
-        error, freedom = self._spread(rule, estimand, parts, weighty)
+        error, freedom = (0.0, 1.0) if constant else self._spread(rule, estimand, parts, weighty)
         if not freedom:
             return Estimate(value, reason=f"one {unit} has all the weight")
-        if error <= noise:
+        if error <= noise and not constant:
             return Estimate(value, reason=f"{count} {unit}s are too few to tell how they depend on each other")
         freedom = min(freedom, own - 1)
         if self.two_way:
             clustered = self._of_clusters(rule, estimand)
             if isinstance(clustered, str):
                 return Estimate(value, reason=clustered)
+            if constant and clustered[0] <= noise:
+                return Estimate(value, reason=NO_SPREAD.format(unit))
             freedom = satterthwaite((error**2, freedom), (clustered[0] ** 2, clustered[1]))
             error = math.hypot(error, clustered[0])
         freedom = math.inf if self.method == "normal" else freedom

@@ -461,7 +461,7 @@ def draw_pairs(data: Pairs, theme: Theme) -> Figure:
     side = min(44.0, (WIDTH - left - 8) / count)
     size = side * count
     units = f"numbers in units of {10.0**unit:g}; " * (written and unit != 0)
-    foot = [f"mean {scored(data.rule)} score, row minus column; blue: the row is better"]
+    foot = [f"mean {scored(data.rule)} score, row minus column; blue: the row has the lower mean"]
     foot.append(f"{units}dot: significantly different (Holm, {percent(data.level)})")
     figure, axes, page = frame(theme, left, WIDTH - left - size, top, size, foot, below=60)
     axes.set_xlim(-0.5, count - 0.5)
