@@ -43,7 +43,7 @@ def close(a: Any, b: Any) -> bool:
 @few
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 30), penalty=st.sampled_from(PENALTIES), weighted=st.booleans())
 def test_every_shape_is_scored_as_it_would_be_alone(seed: int, n: int, penalty: Any, weighted: bool) -> None:
-    """Means, intervals, unpenalised means, differences to the leader; accuracy and its kin."""
+    """Means, intervals, unpenalised means, simultaneous differences to the leader; accuracy and its kin."""
     made, y = predictions(seed, n)
     w = np.random.default_rng(seed).exponential(size=n) if weighted else None
     board = tl.compare(
@@ -54,7 +54,11 @@ def test_every_shape_is_scored_as_it_would_be_alone(seed: int, n: int, penalty: 
     leader = next(iter(board)).name
     invalid = any(row.invalid for row in board)
     pays = 0.0 if not invalid else 0.01 if penalty is None else penalty  # by default, of infinitely many classes
-    for name, one in lists.items():
+    brutes = {
+        rule: Brute.of([tl.score(one, y, rule=rule, penalty=penalty) for one in lists.values()], weights=w)
+        for rule in ("brier", "log", "spherical")
+    }
+    for a, (name, one) in enumerate(lists.items()):
         row = board[name]
         assert row.metrics["accuracy"].value == pytest.approx(tl.accuracy(one, y, sample_weight=w), abs=1e-12)
         assert row.metrics["coverage"].value == pytest.approx(tl.coverage(one, y, sample_weight=w), abs=1e-12)
@@ -68,11 +72,9 @@ def test_every_shape_is_scored_as_it_would_be_alone(seed: int, n: int, penalty: 
                 tl.top_k_error(one, y, k=k, sample_weight=w), abs=1e-12
             )
         for mark in row.scores.values():
-            brute = Brute.of(
-                [tl.score(lists[who], y, rule=mark.rule, penalty=penalty) for who in (name, leader)], weights=w
-            )
-            want, most = brute.mean(0), {"brier": 2.0, "log": math.inf, "spherical": 1.0}[mark.rule] + pays
-            assert mark.infinite == brute.infinite(0)
+            brute = brutes[mark.rule]
+            want, most = brute.mean(a), {"brier": 2.0, "log": math.inf, "spherical": 1.0}[mark.rule] + pays
+            assert mark.infinite == brute.infinite(a)
             if isinstance(want, tuple):
                 assert agrees(mark.mean, want, 1e-10, (0.0, most))
             else:
@@ -80,7 +82,7 @@ def test_every_shape_is_scored_as_it_would_be_alone(seed: int, n: int, penalty: 
             free = np.average(tl.score(one, y, rule=mark.rule, penalty=0), weights=w)
             assert mark.unpenalised == pytest.approx(free, rel=1e-10)
             assert (mark.difference is None) == (name == leader)
-            behind = brute.difference(0, 1)
+            behind = brute.simultaneous(a, [*lists].index(leader))
             if mark.difference is not None and isinstance(behind, tuple):
                 assert agrees(mark.difference, behind, 1e-9, (-most, most))
             if isinstance(want, tuple):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,12 @@ class Brute:
         if above or below:
             return math.nan if above and below else math.inf if above else -math.inf
         return self._interval(x - y, at, level)
+
+    def simultaneous(self, a: int, b: int, *, level: float = 0.95) -> tuple[float, float] | float:
+        """The difference by Bonferroni's method: with an interval that holds at once with those of all tested pairs."""
+        pairs = [self.difference(*pair) for pair in combinations(range(len(self.scores)), 2)]
+        tested = sum(isinstance(one, tuple) and not math.isnan(one[1]) for one in pairs)
+        return self.difference(a, b, level=1 - (1 - level) / max(tested, 1))
 
     def _interval(self, d: Any, at: Any, level: float) -> tuple[float, float]:
         return interval(d, self.weights[at], None if self.clusters is None else self.clusters[at], level=level)

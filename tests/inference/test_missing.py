@@ -70,9 +70,28 @@ def test_differences_of_adjusted_means_have_the_cluster_robust_error_of_statsmod
     assert math.sqrt(float(np.square(other.parts - one.parts).sum())) == pytest.approx(float(theirs), rel=1e-6)
 
 
+@few
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_the_order_of_cases_shows_in_no_digit_of_an_adjusted_mean(seed: int, weighted: bool, clustered: bool) -> None:
+    """Neither in its value nor in what clusters or cases contribute; what the codes of clusters are does not either."""
+    scores, rng = np.round(holes(seed), 1), np.random.default_rng(seed)
+    w = rng.integers(1, 4, len(scores)) / 3 if weighted else None
+    units = rng.integers(0, 8, len(scores)) if clustered else None
+    order, renamed = rng.permutation(len(scores)), rng.permutation(8)
+    one = adjusted_means(matrix(scores, weights=w, units=units), 0)
+    w = None if w is None else w[order]
+    units = None if units is None else renamed[units][order]
+    for a, b in zip(one, adjusted_means(matrix(scores[order], weights=w, units=units), 0), strict=True):
+        assert a is not None
+        assert b is not None
+        assert (a.estimate, a.parts.tolist(), a.shares.tolist()) == (b.estimate, b.parts.tolist(), b.shares.tolist())
+
+
 def test_without_missing_predictions_adjusted_means_are_means() -> None:
+    """Contributions come in an order of their own, so that the order of cases does not show in any digit."""
     scores = holes(1, share=0.0)
     found = adjusted_means(matrix(scores), 0)
+    scores = scores[np.lexsort(scores.T)]
     for a, one in enumerate(found):
         assert one is not None
         assert one.estimate == pytest.approx(scores[:, a].mean(), abs=1e-12)

@@ -79,7 +79,7 @@ def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Comparison) -> N
 def test_notes_say_how_many_pairs_differ_significantly_and_what_it_would_take() -> None:
     """Under the first rule; not where there is one pair alone, and not where the first two differ significantly."""
     assert "9 of 10 pairs are significantly different under the Brier score (Holm, 95%)." in said(example())
-    chance = "gradient boosting: no significant difference; if the true difference is the observed one, about 23,000"
+    chance = "no significant difference; if the true difference and spread are the observed ones, about 23,000"
     assert chance in said(example())
     first, *others = example().pairs
     one = replace(example(), pairs=(first,))

@@ -56,6 +56,10 @@ def adjusted_means(matrix: ScoreMatrix, rule: int) -> list[AdjustedMean | None]:
     without cases, and for all where models do not share cases, so that nothing compares them.
     """
     scores = matrix.scores[:, rule]
+    if matrix.units is not None or not matrix.ordered:  # the order in which cases come shows in no digit
+        columns = scores.T if matrix.weights is None else (*scores.T, matrix.weights)
+        matrix = matrix.some(np.lexsort(columns))
+        scores = matrix.scores[:, rule]
     cases = ~np.isnan(scores).all(axis=1)
     w = (np.ones(len(scores)) if matrix.weights is None else matrix.weights) * cases
     there = ~np.isnan(scores) & (w > 0)[:, None]
@@ -87,12 +91,13 @@ def adjusted_means(matrix: ScoreMatrix, rule: int) -> list[AdjustedMean | None]:
 
 
 def _codes(matrix: ScoreMatrix, kept: NDArray[np.bool_]) -> tuple[NDArray[np.intp], int]:
-    """The number of the unit of each case, in the order of the codes, and how many units there are."""
+    """The number of the unit of each case, by time or else by its first case, and how many units there are."""
     if matrix.units is None:
         codes = np.flatnonzero(kept)
         return codes, len(kept)
-    found, codes = np.unique(matrix.units, return_inverse=True)
-    return codes[kept], len(found)
+    _, first, codes = np.unique(matrix.units, return_index=True, return_inverse=True)
+    rank = np.arange(len(first)) if matrix.ordered else np.argsort(np.argsort(first))
+    return rank[codes][kept], len(first)
 
 
 @dataclass(slots=True)

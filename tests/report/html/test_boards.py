@@ -65,7 +65,7 @@ def test_stars_bold_rows_and_rank_intervals_of_the_page_follow_from_the_pairs() 
     every = leaderboard.groups(found, shown(found))
     rows = [*found.overall.rows, *(row for section in found.groups for row in section.rows)]
     cells = [*column(board, "difference"), *column(every, "difference")]
-    ranks = [*column(board, "rank interval"), *column(every, "rank interval")]
+    ranks = [*column(board, "#"), *column(every, "rank")]
     marks = []
     for pairs, section in ((found.pairs, found.overall), *((one.pairs, one) for one in found.groups)):
         own = [v for v in (judge(p, found.level) for p in pairs if p.rule == "brier") if v.significant]
@@ -77,7 +77,8 @@ def test_stars_bold_rows_and_rank_intervals_of_the_page_follow_from_the_pairs() 
     assert {True, False} == set(marks[1:5])
     for cell, row in zip(ranks, rows, strict=True):
         low, high = row.rank_interval or (0, 0)
-        assert str(cell.text) == (f"{low}" if low == high else f"{low}-{high}")
+        assert (cell.text, cell.value) == (str(row.rank), row.rank)
+        assert cell.below == (f"{low}" if low == high else f"{low}-{high}")
     assert board.leaders == {i for i, row in enumerate(found.overall.rows) if (row.rank_interval or (0, 0))[0] == 1}
 
 

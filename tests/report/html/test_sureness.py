@@ -260,14 +260,14 @@ def test_the_first_lines_do_not_hide_that_the_leader_has_infinite_scores() -> No
     )
 
 
-def test_what_it_takes_is_said_under_the_condition_that_the_true_difference_is_the_observed_one() -> None:
+def test_what_it_takes_is_said_under_the_condition_that_true_difference_and_spread_are_the_observed_ones() -> None:
     def told(more: int | None, **changes: Any) -> str:
         found = replace(BASE[2], pairs=(paired("A", "B", 0.3, more),), **changes)
         (said,) = statements.undecided(found, shown(found), "brier")
         return str(said)
 
     start = "A and B: no significant difference (-0.010, between -0.030 and +0.010 at 95%; adjusted p 0.300)."
-    given = f"{start} If the true difference is the observed one, "
+    given = f"{start} If the true difference and spread are the observed ones, "
     assert told(None) == start
     assert told(1) == f"{given}about 1 more case would make it significant 4 times in 5."
     assert told(4123) == f"{given}about 4,100 more cases would make it significant 4 times in 5."

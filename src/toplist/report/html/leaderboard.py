@@ -25,16 +25,16 @@ def leaderboard(results: Comparison, shown: Shown) -> Grid:
     """Who came where."""
     rows = results.overall.rows
     firsts = [row.scores[results.rules[0]] for row in rows]
-    columns = [*_places(rows, shown)]
+    columns = [_ranks(results, rows, "#"), _models(rows, shown)]
     if len({row.cases for row in rows}) > 1:
-        means = "they differ: scores, skill and accuracy are over each model's own cases"
+        means = "they differ: scores and accuracy are over each model's own cases"
         columns.append((Head("cases", means=means), [counted(row.cases) for row in rows]))
     columns += _relative(results, rows)
     for i, rule in enumerate(results.rules):
         columns.append(_scores(rows, rule))
         if not i:
-            columns += [*_difference(results, results.overall, _shared(results)), *_ranks(results, rows)]
-    if any(score.skill is not None for score in firsts):
+            columns += _difference(results, results.overall, _shared(results))
+    if results.missing != "pairwise" and any(score.skill is not None for score in firsts):
         means = "1 minus the mean score over that of the empty list; 1 is perfect, 0 is no better"
         columns.append((Head("skill", means=means), estimated([score.skill for score in firsts], digits=3)))
     if results.baseline is not None:
@@ -56,7 +56,8 @@ def known(results: Comparison, shown: Shown) -> Grid:
     same, invalid = alike(results), any(row.invalid for row in rows)
     metrics = [one for one in shown_metrics(results) if one.k != 1 and (invalid or one.name != "invalid_rate")]
     told = ", ".join(f"{one.heading} {same[one.heading]}" for one in metrics if one.heading in same)
-    columns = [*_places(rows, shown), *(_metric(one, rows) for one in metrics if one.heading not in same)]
+    columns = [(Head("#"), [counted(row.rank) for row in rows]), _models(rows, shown)]
+    columns += (_metric(one, rows) for one in metrics if one.heading not in same)
     if invalid:
         firsts = [row.scores[results.rules[0]] for row in rows]
         digits = decimals(score.mean for score in firsts)
@@ -81,8 +82,7 @@ def groups(results: Comparison, shown: Shown) -> Grid:
     columns: list[Column] = [
         (Head(label, "name"), [named(called[section.group or ""]) for section, _ in pairs]),
         (Head("model", "text"), [named(shown[row.name]) for row in rows]),
-        (Head("rank"), [counted(row.rank) for row in rows]),
-        *_ranks(results, rows),
+        _ranks(results, rows, "rank"),
         (Head("cases"), [counted(row.cases) for row in rows]),
         *_relative(results, rows),
         _scores(rows, results.rules[0]),
@@ -93,11 +93,8 @@ def groups(results: Comparison, shown: Shown) -> Grid:
     return grid("group-scores", f"Every model in every group, by {label}", columns)
 
 
-def _places(rows: Sequence[ModelRow], shown: Shown) -> list[Column]:
-    return [
-        (Head("#"), [counted(row.rank) for row in rows]),
-        (Head("model", "name"), [named(shown[row.name]) for row in rows]),
-    ]
+def _models(rows: Sequence[ModelRow], shown: Shown) -> Column:
+    return Head("model", "name"), [named(shown[row.name]) for row in rows]
 
 
 def _metric(metric: Metric, rows: Sequence[ModelRow]) -> Column:
@@ -165,19 +162,19 @@ def _group_differences(results: Comparison) -> list[Column]:
     return _difference(results, every)
 
 
-def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
-    known = [row.rank_interval for row in rows]
-    if not any(known):
-        return []
+def _ranks(results: Comparison, rows: Sequence[ModelRow], head: str) -> Column:
+    """Ranks, with their intervals below."""
+    cells = [counted(row.rank) for row in rows]
+    if not any(row.rank_interval for row in rows):
+        return Head(head), cells
     means = (
-        "1 plus the number of models that are significantly better, to the number of models less those that are "
-        f"significantly worse; at {percent(results.level)} all true ranks are in their intervals at once"
+        "below it, the rank interval: 1 plus the number of models that are significantly better, to the number of "
+        f"models less those that are significantly worse; at {percent(results.level)} all true ranks are in their "
+        "intervals at once"
     )
-    cells = [
-        Cell(text, value=None if one is None else one[0] + one[1] / 1e6)
-        for text, one in zip(rank_intervals(rows), known, strict=True)
+    return Head(head, means=means), [
+        replace(cell, below=text) for cell, text in zip(cells, rank_intervals(rows), strict=True)
     ]
-    return [(Head("rank interval", means=means), cells)]
 
 
 def _chosen(results: Comparison) -> list[Column]:
