@@ -331,7 +331,7 @@ def test_the_page_shows_warnings_before_the_contents(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     tl.compare({"<b>": [{"owl": 0.7}] * 3}, ["Owl"] * 3, space=10).report(path)
     text = path.read_text()
-    assert text.index("This leaderboard may not be right") < text.index('<nav class="contents"')
+    assert text.index("<p>Warnings</p>") < text.index('<nav class="contents"')
     assert "no outcome is ever listed; &#x27;Owl&#x27; (outcome)" in text
     assert "&lt;b&gt;" in text
 
