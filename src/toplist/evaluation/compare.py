@@ -30,7 +30,7 @@ from toplist.evaluation.stream import (
 )
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.diagnostics import ScoreSample, diagnose, with_leads
-from toplist.inference.intervals import Intervals
+from toplist.inference.intervals import IntervalsOf
 from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
@@ -358,18 +358,13 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     return Leaderboard(results, tallies, terms, sure, scored.cases, settings.seed, inputs)
 
 
-def _intervals(scoring: ScoringSpec, scored: _Scored) -> Callable[[Hashable, Aggregates], Intervals]:
+def _intervals(scoring: ScoringSpec, scored: _Scored) -> IntervalsOf:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
     settings, panel = scored.settings, scored.panel
     invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
     ever = invalid or settings.method == "bounded"  # which is about all cases there may be, not about these alone
     bounds = tuple(_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
-
-    def intervals(group: Hashable, tally: Aggregates) -> Intervals:
-        matrix = panel if panel is None or group is None else panel.group(group)
-        return Intervals(tally, settings.level, settings.method, matrix, bounds, settings.horizon, settings.seed)
-
-    return intervals
+    return IntervalsOf(settings, panel, bounds)
 
 
 def _of_files(

@@ -343,11 +343,8 @@ class Scores(Collector):
         (scored,) = sheets
         columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
         columns |= {name: as_arrow(score) for name, score in zip(self.rules, scored.scores, strict=True)}
-        columns["hit"] = as_arrow(scored.metrics["accuracy"].astype(np.float64))
-        columns["listed"] = as_arrow(scored.metrics["coverage"].astype(np.float64))
-        columns["size"] = as_arrow(scored.metrics["mean_length"].astype(np.int64))
-        columns["mass"] = as_arrow(scored.metrics["mean_mass"])
-        columns["valid"] = as_arrow(scored.invalid == 0)
+        for name, metric in scored.metrics.items():  # yes and no may be shares in the next batch, where classes tie
+            columns[name] = as_arrow(metric if metric.dtype.kind in "iu" else metric.astype(np.float64))
         for name in self.keep:
             columns[name if name not in columns else f"{name}_"] = truth.extra[name]
         return need("pyarrow").table(columns)

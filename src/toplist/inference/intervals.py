@@ -8,7 +8,7 @@ that cutting an interval off at the bounds misses it no more often.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations
@@ -35,7 +35,7 @@ from toplist.inference.long_run_variance import (
 from toplist.inference.missing import AdjustedMean, adjusted_means
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import ScoreMatrix, UnitSums
-from toplist.inference.settings import DRAWN, DRAWS, TIMED, IntervalMethod
+from toplist.inference.settings import DRAWN, DRAWS, TIMED, InferenceSettings, IntervalMethod
 
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
@@ -589,6 +589,21 @@ class Intervals:
     @property
     def _unit(self) -> str:
         return "case" if self._timeless or self.matrix is None else self.matrix.unit
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalsOf:
+    """Makes the intervals of a group of cases, or of all (None), from their sums."""
+
+    settings: InferenceSettings
+    matrix: ScoreMatrix | None
+    bounds: tuple[tuple[float, float], ...]
+
+    def __call__(self, group: Hashable, tally: Aggregates) -> Intervals:
+        """The intervals of these sums."""
+        how, matrix = self.settings, self.matrix
+        matrix = matrix if matrix is None or group is None else matrix.group(group)
+        return Intervals(tally, how.level, how.method, matrix, self.bounds, how.horizon, how.seed)
 
 
 @dataclass(frozen=True, slots=True)
