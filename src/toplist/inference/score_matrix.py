@@ -74,7 +74,8 @@ class ScoreMatrix:
         empty = np.broadcast_to(self.empty[:, rule], len(scores))
         units = self.units
         if units is not None or not self.ordered:
-            at, units = _order(_keys(scores, w, empty), units, timed=self.ordered)
+            keys = _keys(scores, w, empty)
+            at, units = _order(keys, _own(scores, keys), units, timed=self.ordered)
             scores, w, empty = scores[at], w[at], empty[at]
         fine = np.isfinite(scores)
         count, codes = len(scores), None
@@ -114,6 +115,15 @@ def _keys(scores: Floats, *columns: Floats) -> Keys:
     return mixed
 
 
+def _own(scores: Floats, keys: Keys) -> Keys:
+    """What tells cases with the same key apart: which model has which score, models in the order of all they have."""
+    own = _mix(keys[:, None] ^ np.where(np.isnan(scores), np.nan, scores + 0.0).view(np.uint64))
+    mixed = np.zeros(len(scores), np.uint64)
+    for a in np.argsort(own.sum(axis=0), kind="stable"):
+        mixed = _mix(mixed ^ own[:, a])
+    return mixed
+
+
 def _mix(x: Keys) -> Keys:
     """Every bit of the result depends on all bits (the finalizer of SplitMix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -121,19 +131,20 @@ def _mix(x: Keys) -> Keys:
     return x ^ (x >> np.uint64(31))
 
 
-def _order(keys: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:
+def _order(keys: Keys, own: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:
     """Cases by unit and key, and the numbers of their units: by time, or else by the least key of their cases.
 
+    Where keys are the same, what is their own decides; of clusters, what all their cases have.
     Neighbours are then no more alike than others, so that they may be taken together.
     """
     if units is None:
-        return np.argsort(keys, kind="stable"), None
-    at = np.lexsort((keys, units))
+        return np.lexsort((own, keys)), None
+    at = np.lexsort((own, keys, units))
     starts = np.flatnonzero(np.diff(units[at], prepend=units[at][:1] - 1))
     sizes = np.diff(starts, append=len(at))
     rank = np.arange(len(starts))
     if not timed:
-        rank[np.argsort(keys[at][starts], kind="stable")] = np.arange(len(starts))
+        rank[np.lexsort((np.add.reduceat(own[at], starts), keys[at][starts]))] = np.arange(len(starts))
     return at, np.repeat(rank, sizes)
 
 
