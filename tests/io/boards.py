@@ -40,12 +40,15 @@ def numbers(board: Leaderboard) -> dict[str, dict[str, Any]]:
     for section in [board.to_dict()["overall"], *board.to_dict()["groups"]]:
         for row in section["rows"]:
             scores = {rule: {k: v for k, v in one.items() if k != "difference"} for rule, one in row["scores"].items()}
-            out[f"{section['group']}/{row['name']}"] = {**row, "name": None, "rank": None, "scores": scores}
+            own = {key: value for key, value in row.items() if key not in ("name", "rank", "rank_interval")}
+            out[f"{section['group']}/{row['name']}"] = {**own, "scores": scores}
     return out
 
 
 def agree(board: Leaderboard) -> dict[str, Any]:
-    """The numbers that all models share: bit by bit, or it is an error."""
+    """The numbers that all models share: bit by bit, or it is an error. They share a rank, which may be any."""
+    for section in (board.comparison.overall, *board.groups):
+        assert {(row.rank, row.rank_interval) for row in section.rows} == {(1, (1, len(section.rows)))}
     seen: dict[str, dict[str, Any]] = {}
     for key, row in numbers(board).items():
         group, name = key.split("/", 1)
