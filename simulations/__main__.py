@@ -47,7 +47,10 @@ def main() -> None:
     asked = parser.parse_args()
     at_once, always = measure(asked.draws, asked.seed, asked.workers)
     if asked.write is not None:
-        asked.write.write_text(page(at_once, always, seed=asked.seed), encoding="utf-8")
+        asked.write.write_text(
+            page(at_once, always, seed=asked.seed, draws=None if asked.draws == DRAWS else asked.draws),
+            encoding="utf-8",
+        )
 
 
 if __name__ == "__main__":

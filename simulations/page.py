@@ -97,9 +97,11 @@ def verdict(row: Row) -> str:
     return said
 
 
-def page(fixed: Sequence[tuple[str, Row]], always: Sequence[Row], *, seed: int) -> str:
+def page(fixed: Sequence[tuple[str, Row]], always: Sequence[Row], *, seed: int, draws: int | None = None) -> str:
     """The whole page; rows at a fixed time come with their section."""
     command = "python -m simulations --write docs/coverage.md"
+    if draws is not None:
+        command += f" --draws {draws}"
     if seed:
         command += f" --seed {seed}"
     sections = dict.fromkeys(name for name, _ in fixed)
