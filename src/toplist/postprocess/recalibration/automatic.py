@@ -71,7 +71,7 @@ def cross_fitted(
     -----
     Their mean score is that of new cases, for a fit to as many cases as there are in the other folds. An interval that
     takes the cases as independent is too narrow, as folds share the cases that they are fitted to: at 95% that of the
-    gain missed 5 to 21% of the time with 50 to 200 cases. That of `select_recalibrator` is wider and missed at most 5%.
+    gain missed 5 to 21% of the time with 50 to 200 cases. That of `select_recalibrator` is wider and missed 0 to 7%.
 
     Examples
     --------
