@@ -271,6 +271,10 @@ def test_groups_and_clusters_are_numbers_text_or_anything_that_has_a_name() -> N
         board = tl.compare(made, tl.Truth(y, group=by), space=M)
         assert [one.group for one in board.groups] == names
         assert [one.cases for one in board.groups] == [3, 3]
+        if "(blank)" in names:
+            with pytest.raises(tl.TopListError, match="cluster has no value for case"):
+                tl.compare(made, tl.Truth(y, cluster=by), space=M)
+            continue
         clustered = tl.compare(made, tl.Truth(y, cluster=by), space=M)
         assert len(clustered._aggregates[None].clusters) == 2
 

@@ -233,7 +233,7 @@ def is_skewed(skew: float, of_mean: float, units: int, tests: int = 1) -> bool:
 
     A mean with a skewness above 1/5, that is n < 25 g^2 (Cochran 1977).
 
-    >>> is_skewed(2.0, 2.0 / math.sqrt(100), 100), is_skewed(1.0, 0.1, 100)
+    >>> is_skewed(3.0, 3.0 / math.sqrt(100), 100), is_skewed(1.0, 0.1, 100)
     (True, False)
     """
     if units < 3:

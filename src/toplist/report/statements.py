@@ -240,7 +240,7 @@ def at_once(results: Comparison, section: Group, rule: str) -> str:
     >>> from toplist import compare
     >>> found = compare({"a": [0, 1], "b": [1, 1], "c": [0, 0]}, [0, 1], space=3).comparison
     >>> at_once(found, found.overall, "brier")
-    ', with simultaneous 95% intervals for all 2 pairs'
+    ', with simultaneous 95% intervals for all 3 pairs'
     """
     level, grouped = percent(results.level), section.group is not None
     own = [pair for one in results.groups for pair in one.pairs] if grouped else results.pairs
