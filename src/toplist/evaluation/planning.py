@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 from toplist._arguments import as_probability, as_whole
 from toplist.errors import TopListError
@@ -32,31 +32,54 @@ _NO_ERROR = "its intervals do not come from a standard error"
 
 @dataclass(frozen=True, slots=True)
 class PairPlan:
-    """How many units one pair of models needs."""
+    """How many units one pair of models needs; where there are no numbers, the reason."""
 
-    a: Annotated[str, "The one that stands higher in the pilot."]
-    b: Annotated[str, "The other."]
-    units: Annotated[int, "Units of the pilot."]
-    error: Annotated[float | None, "Standard error of the difference in the pilot; null where there is none."]
-    detectable: Annotated[float | None, "The smallest true difference that so many units find with this power."]
-    needed: Annotated[int | None, "Units that find the smallest difference of interest with this power."]
-    needed_high: Annotated[
-        int | None, "The same if the spread is as large as the pilot allows at 80 % confidence (one-sided)."
-    ]
-    reason: Annotated[str, "Why there are no numbers; empty where there are."] = ""
+    a: str  # the one that stands higher in the pilot
+    b: str
+    units: int  # of the pilot
+    error: float | None  # standard error of the difference in the pilot
+    detectable: float | None  # the smallest true difference that so many units find with this power
+    needed: int | None  # units that find the smallest difference of interest with this power
+    needed_high: int | None  # the same if the spread is at the upper end of its one-sided 80 % interval
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """How many units find a smallest difference of interest, from the spread in a pilot."""
+    """How many units find a smallest difference of interest, from the spread in a pilot; made by `plan`.
 
-    rule: Annotated[str, "The scoring rule."]
-    smallest: Annotated[float, "The smallest difference of interest."]
-    power: Annotated[float, "How often a difference of this size is significant."]
-    level: Annotated[float, "The level of confidence."]
-    tested: Annotated[int, "Pairs that are tested together, by Holm's method."]
-    unit: Annotated[str, "What is counted: case, cluster or time point."]
-    pairs: Annotated[tuple[PairPlan, ...], "Every two models of the pilot."]
+    Attributes
+    ----------
+    rule : str
+        The scoring rule.
+    smallest : float
+        The smallest difference of interest.
+    power : float
+        How often a true difference of this size is significant.
+    level : float
+        The level of confidence.
+    tested : int
+        Pairs that are tested together, by Holm's method.
+    unit : str
+        What is counted: case, cluster or time point.
+    pairs : tuple of PairPlan
+        Every two models of the pilot.
+
+    Examples
+    --------
+    >>> pair = PairPlan("a", "b", 100, 0.01, 0.028, 787, 870)
+    >>> found = SamplePlan("brier", 0.01, 0.8, 0.95, 1, "case", (pair,))
+    >>> found.needed, found.needed_high
+    (787, 870)
+    """
+
+    rule: str
+    smallest: float
+    power: float
+    level: float
+    tested: int
+    unit: str
+    pairs: tuple[PairPlan, ...]
 
     @property
     def needed(self) -> int | None:
@@ -113,19 +136,41 @@ class SamplePlan:
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Two models under one rule: are they equal within a margin (two one-sided tests; Schuirmann 1987)?"""
+    """Whether two models are equal within a margin (two one-sided tests; Schuirmann 1987); made by `equivalent`.
 
-    rule: Annotated[str, "The scoring rule."]
-    a: Annotated[str, "The first model."]
-    b: Annotated[str, "The second model."]
-    margin: Annotated[float, "The largest difference that counts as none."]
-    difference: Annotated[
-        Estimate, "Mean score of a minus that of b; equal within the margin where the interval is inside it."
-    ]
-    level: Annotated[float, "The level of confidence of the verdicts."]
-    tested: Annotated[int, "Pairs that were looked at; the p values are multiplied by it."]
-    p: Annotated[float | None, "That the difference is not within the margin; null where there is no test."]
-    noninferior_p: Annotated[float | None, "That a is worse than b by the margin or more; null without a test."]
+    Attributes
+    ----------
+    rule, a, b : str
+        The scoring rule and the two models.
+    margin : float
+        The largest difference that counts as none.
+    difference : Estimate
+        Mean score of a minus that of b; equal within the margin where its interval is inside it.
+    level : float
+        The level of confidence of the verdicts.
+    tested : int
+        Pairs that were looked at; the p values are multiplied by it.
+    p : float or None
+        Of the hypothesis that the difference is not within the margin; None where there is no test.
+    noninferior_p : float or None
+        Of the hypothesis that a is worse than b by the margin or more; None where there is no test.
+
+    Examples
+    --------
+    >>> found = Equivalence("brier", "a", "b", 0.01, Estimate(0.001, -0.002, 0.004), 0.95, 1, 0.001, 0.001)
+    >>> found.equivalent, found.noninferior
+    (True, True)
+    """
+
+    rule: str
+    a: str
+    b: str
+    margin: float
+    difference: Estimate
+    level: float
+    tested: int
+    p: float | None
+    noninferior_p: float | None
 
     @property
     def equivalent(self) -> bool:
