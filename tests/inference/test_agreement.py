@@ -1,4 +1,4 @@
-"""The same numbers as scipy, statsmodels, arch and scikit-learn give for the same scores."""
+"""The same numbers as scipy, statsmodels and scikit-learn give for the same scores."""
 
 from __future__ import annotations
 
