@@ -14,7 +14,7 @@ from toplist._files import need
 from toplist._typing import Codes, Floats
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.stream import Collector, ScoringSpec, coder_of
-from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, ScoreSample, TruthColumn
+from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample, TruthColumn
 from toplist.inference.settings import InferenceSettings
 from toplist.io.align import AlignedCases, OutOfStepError
 from toplist.io.batches import Batch
@@ -32,7 +32,7 @@ _SEED = 20240229
 _SLOPES: Floats = 2.0 ** np.arange(
     -3, 11, dtype=np.float64
 )  # t of Chernoff's bound, in units of one over the range of the score
-_ENTRIES = 20_000_000  # listed classes of both models up to which the bound is made
+_ENTRIES = 2_000_000  # listed classes of both models up to which the bound is made
 
 
 class SampleCollector(Collector):
@@ -215,6 +215,8 @@ class ArrayLosses:
         pairs = {pair: _PairLosses(self.held.scoring, heaviest) for pair in sums}
         for (a, b), one in pairs.items():
             one.add(lists[a], lists[b], self.held.weights)
+            if sums[a, b] < UNSEEN * one.most:
+                one.add_gain(lists[a], lists[b], self.held.weights)
         return {pair: one.result(sums[pair]) for pair, one in pairs.items()}
 
 
@@ -232,9 +234,12 @@ class _PairLosses:
         """The lists of some cases."""
         how: Any = {"rule": self.rule, "penalty": self.penalty}
         self.most = max(self.most, most_lost(a, b, weights, **how))
+
+    def add_gain(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
+        """The same for how likely the lead is, as long as lists are not too many."""
         self.entries += len(a.confidences) + len(b.confidences)
         if self.entries <= _ENTRIES and not isinstance(b.space, LabelSets):
-            self.logs += log_mean_gain(a, b, self.t, weights, **how)
+            self.logs += log_mean_gain(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
 
     def result(self, total: float) -> tuple[float, float | None]:
         """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
@@ -287,6 +292,7 @@ class FileLosses:
                     weights = None if plan.weight is None else weights_of(truth, plan.weight)
                     for (a, b), one in found.items():
                         one.add(lists[a], lists[b], weights)
+                        one.add_gain(lists[a], lists[b], weights)
             except OutOfStepError:
                 continue
             break

@@ -26,7 +26,7 @@ from toplist.inference.settings import TIMED
 SAMPLED = 100_000  # cases that are looked at one by one; of more, as many at random
 MOST_VALUES = 10_000  # of a column by which cases may depend on each other
 _FEW = 30  # units
-_UNSEEN = 3.7  # losses: the 97.5 % bound on the mean of a Poisson variable that was zero
+UNSEEN = 3.7  # losses: the 97.5 % bound on the mean of a Poisson variable that was zero
 _SETTLED = 10.0  # losses: a lead that is at least that large is not looked at more closely
 _ALL_PAIRS = 10  # models up to which all pairs are looked at, not only those of the leader
 _RIVALS = 10  # of the leader, the first in the table
@@ -134,14 +134,14 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
         (v.pair.lead, v)
         for v in own
         if v.pair.lead is not None
-        and v.pair.lead < _UNSEEN
+        and v.pair.lead < UNSEEN
         and (v.pair.lead == 0 or v.pair.by_chance is None or v.pair.by_chance > 1 - results.level)
     ]
     if not small:
         return
     lead, verdict = min(small, key=lambda one: one[0])
     who = (str(verdict.better), str(verdict.worse))
-    more = f" (and over {len(small) - 1} more to less than {_UNSEEN:g})" if len(small) > 1 else ""
+    more = f" (and over {len(small) - 1} more to less than {UNSEEN:g})" if len(small) > 1 else ""
     if lead == 0:
         sentence = (
             f"the lead of the first over the second{more} is nothing against what one more case could bring: it gives "
