@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,13 @@ from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopList, TopLists, as_lists, require_lists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.validation import row_sums
-from toplist.scoring.rules import Log, Rule, as_rule
+from toplist.scoring.rules import Brier, Log, Rule, as_rule
 from toplist.scoring.scores import BatchCases, default_penalty, penalise
 
 Codes = NDArray[Any]
 _BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
 _COMPARED = 1 << 10  # classes of one list times those of the other, up to which all are compared with all
+_WHOLE = 1e-6  # of the mass of a distribution that may be missing
 _SHAPES = 32  # pairs of lengths up to which lists are taken by their lengths
 
 
@@ -77,10 +79,14 @@ def most_lost(
     >>> round(most_lost(a, b), 6), round(most_lost(a, b, np.array([1.0, 3.0])), 6)
     (0.26, 0.765)
     """
-    most = -np.inf
+    most, rule = -np.inf, as_rule(rule)
+    closed = _closed_form(rule) if _complete(a) and _complete(b) and renumbering(a, b) is None else None
     for lo in range(0, len(a), _BLOCK):
         here = slice(lo, min(lo + _BLOCK, len(a)))
-        found = largest_loss(a[here], b[here], rule=rule, penalty=penalty)
+        if closed is not None:
+            found = closed(*(x.confidences.reshape(len(x), -1) for x in (a[here], b[here])))
+        else:
+            found = largest_loss(a[here], b[here], rule=rule, penalty=penalty)
         if weights is not None:
             counted = weights[here] > 0
             found = found[counted] * weights[here][counted]
@@ -88,6 +94,28 @@ def most_lost(
         if most == np.inf:
             break
     return most
+
+
+def _complete(lists: TopLists) -> bool:
+    """Whether every list is a distribution over all classes, in their order."""
+    return lists.checked.rows.classes is None and len(lists) > 0 and bool((np.abs(lists.rest) < _WHOLE).all())
+
+
+def _closed_form(rule: Rule) -> Callable[[Floats, Floats], Floats] | None:
+    """The largest losses of distributions (n, m), where a formula has them."""
+
+    def brier(p: Floats, q: Floats) -> Floats:
+        squares = np.einsum("ij,ij->i", p, p, dtype=np.float64) - np.einsum("ij,ij->i", q, q, dtype=np.float64)
+        found: Floats = squares + 2 * np.subtract(q, p, dtype=np.float64).max(axis=1)
+        return found
+
+    def log(p: Floats, q: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.divide(q, p, dtype=np.float64)
+            found: Floats = np.log(np.where(np.isnan(ratio), 1.0, ratio).max(axis=1))
+        return found
+
+    return log if type(rule) is Log else brier if type(rule) is Brier else None
 
 
 def log_mean_gain(
