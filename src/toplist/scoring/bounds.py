@@ -111,11 +111,13 @@ def _closed_form(rule: Rule) -> Callable[[Floats, Floats], Floats] | None:
 
     def log(p: Floats, q: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.divide(q, p, dtype=np.float64)
-            found: Floats = np.log(np.where(np.isnan(ratio), 1.0, ratio).max(axis=1))
+            ratio = np.divide(q, p, dtype=np.float64).max(axis=1)
+            if np.isnan(ratio).any():  # a class has no probability in either
+                ratio = np.fmax.reduce(np.divide(q, p, dtype=np.float64), axis=1)
+            found: Floats = np.log(ratio)
         return found
 
-    return log if type(rule) is Log else brier if type(rule) is Brier else None
+    return log if type(rule) is Log else brier if isinstance(rule, Brier) and not rule.scale_by_half else None
 
 
 def log_mean_gain(
