@@ -244,7 +244,7 @@ class _PairLosses:
     def result(self, total: float) -> tuple[float, float | None]:
         """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
         least = float(np.min(self.logs - self.t * total, where=~np.isnan(self.logs), initial=math.inf))
-        if self.entries > _ENTRIES or math.isinf(least) or not self.logs.any():
+        if total >= UNSEEN * self.most or self.entries > _ENTRIES or math.isinf(least) or not self.logs.any():
             return self.most, None
         return self.most, float(f"{math.exp(min(0.0, least)):.3g}")
 
