@@ -128,12 +128,12 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
     print_board(board, json=options.json, detail=options.detail)
     for path in options.output:
         board.write(path)
-    hit = [gate.describe(board) for gate in gates if gate.holds(board)]
-    for line in hit:
-        typer.echo(f"toplist: {visible(line)}.", err=True)
+    hit = [gate for gate in gates if gate.holds(board)]
+    for gate in hit:
+        typer.echo(f"toplist: {visible(gate.describe(board))}.", err=True)
     for gate in gates:
-        why = gate.untested(board)
-        if why is not None and not gate.holds(board):
+        why = None if gate in hit else gate.untested(board)
+        if why is not None:
             typer.echo(f"toplist: warning: not tested, {visible(gate.text)}: {visible(why)}.", err=True)
     if hit:
         raise typer.Exit(GATE)

@@ -20,8 +20,8 @@ from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.intervals import Intervals
-from toplist.inference.power import POWER, extra_units
-from toplist.inference.ranking import ComparisonSpec, confidence_set, judge
+from toplist.inference.power import POWER
+from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, judge
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
@@ -90,12 +90,15 @@ class Leaderboard:
         Interval and p value are those of this pair alone, for two models that were chosen before looking; those that
         hold for all pairs at once are in `pairwise`.
         """
+        return self._intervals.difference(*self._places(a, b, rule))
+
+    def _places(self, a: str, b: str, rule: str | None) -> tuple[int, int, int]:
+        """Where a rule and two models stand among those that were compared."""
         names, rules = self._spec.names, self._spec.rules
-        for name, known, what in ((a, names, "model"), (b, names, "model"), (rule or rules[0], rules, "rule")):
-            if name not in known:
-                raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, known))}.")
-        at = rules.index(rule or rules[0])
-        return self._intervals.difference(at, names.index(a), names.index(b))
+        for name in (a, b):
+            require_known(name, names, "model")
+        chosen = require_known(rule or rules[0], rules, "rule")
+        return rules.index(chosen), names.index(a), names.index(b)
 
     @property
     def pairwise(self) -> tuple[Pair, ...]:
@@ -113,20 +116,16 @@ class Leaderboard:
         own = [pair for pair in self.pairwise if pair.rule == chosen]
         if any(judge(pair, level).significant for pair in own if {pair.a, pair.b} == {a, b}):
             return 0
-        units = self._intervals.units(self._spec.rules.index(chosen), *map(self._spec.names.index, (a, b)))
         tested = sum(pair.adjusted_p is not None for pair in own)
-        if self._intervals.two_way:
-            return None
-        level, timed = 1 - (1 - level) / max(1, tested), self._intervals.method == "ewc"
-        return extra_units(found, units, level, power=power, timed=timed)
+        return extra_of(self._intervals, self._places(a, b, rule), found, 1 - (1 - level) / max(1, tested), power)
 
     def confidence_set(self, rule: str | None = None, *, level: float | None = None) -> ConfidenceSet:
         """The models that no other one is significantly better than, by Holm's method over all pairs under the rule.
 
         The best model is left out of such a set with at most the probability one minus the level.
         """
-        if rule is not None and rule not in self._spec.rules:
-            raise TopListError(f"{rule!r} is no rule here: there are {', '.join(map(repr, self._spec.rules))}.")
+        if rule is not None:
+            require_known(rule, self._spec.rules, "rule")
         return confidence_set(self.comparison, rule, None if level is None else as_probability(level, "level"))
 
     @cached_property
@@ -281,3 +280,10 @@ class Leaderboard:
             raise TopListError(f"a leaderboard is written as {', '.join(made)}, not {suffix or 'without a suffix'}.")
         require_apart([path], self._inputs)
         write_bytes(path, made[suffix]().encode("utf-8"))
+
+
+def require_known(name: str, known: tuple[str, ...], what: str) -> str:
+    """The name of a model or rule that is on the board."""
+    if name not in known:
+        raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, known))}.")
+    return name

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from toplist._arguments import as_probability, as_whole
 from toplist.errors import TopListError
-from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.leaderboard import Leaderboard, require_known
+from toplist.inference.diagnostics import FEW
 from toplist.inference.intervals import SAME, estimate
 from toplist.inference.power import (
     POWER,
@@ -18,14 +20,13 @@ from toplist.inference.power import (
     required_units,
     two_one_sided,
 )
-from toplist.inference.results import Estimate
+from toplist.inference.results import Estimate, Pair
 from toplist.report.export import to_plain
 from toplist.report.numbers import NOTHING, decimals, fixed, small
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import Column, TextTable, count, listed, number_of, percent, plain
 
 SCHEMA = "toplist.plan/1"
-_FEW = 30  # units; with fewer, intervals are not to be relied upon
 _TWO_WAY = "more clusters and more time points are different things: plan for one of them"
 _NO_ERROR = "its intervals do not come from a standard error"
 
@@ -124,12 +125,12 @@ class SamplePlan:
         high = "" if self.needed_high is None else f" ({count(self.needed_high)} if the spread is at its upper limit)"
         found = f"{number_of(self.needed, self.unit)}{high} would find {by}, if that is the true difference"
         assumed = f"{self.unit}s like those of the pilot, with the same spread and the same dependence"
-        few = self.needed < _FEW
+        few = self.needed < FEW
         return [
             f"{found}, {self.power:.0%} of the time at {level}, {family}.",
             f"This assumes {assumed}. The upper limit of the spread has a confidence of 80%.",
             "detectable is the smallest true difference that the pilot itself would have found as often.",
-            *([f"{_FEW - 1} {self.unit}s or fewer are too few for such intervals: plan for more."] if few else []),
+            *([f"{FEW - 1} {self.unit}s or fewer are too few for such intervals: plan for more."] if few else []),
             *lacking,
         ]
 
@@ -257,51 +258,29 @@ def plan(
     >>> found.needed > 200, found.pairs[0].detectable > 0.01
     (True, True)
     """
-    chosen, at = _rule(board, rule)
     smallest, power = _above_zero(smallest, "the smallest difference of interest"), as_probability(power, "power")
-    results, names = board.comparison, board._spec.names
+    results, intervals = board.comparison, board._intervals
+    chosen = require_known(rule or results.rules[0], results.rules, "rule")
     own = [pair for pair in results.pairs if pair.rule == chosen]
     if not own:
         raise TopListError("a plan needs a pilot of at least two models.")
-    count = len(names) if models is None else as_whole(models, "models", 2)
-    tested = count * (count - 1) // 2
+    many = len(board) if models is None else as_whole(models, "models", 2)
+    tested = many * (many - 1) // 2
     level = 1 - (1 - results.level) / tested
-    rows = []
-    for pair in own:
-        found = pair.difference
-        units = board._intervals.units(at, names.index(pair.a), names.index(pair.b))
-        if board._intervals.two_way or found.error is None or found.freedom is None:
-            rows.append(
-                PairPlan(
-                    pair.a,
-                    pair.b,
-                    units,
-                    None,
-                    None,
-                    None,
-                    None,
-                    found.reason or (_TWO_WAY if board._intervals.two_way else _NO_ERROR),
-                )
-            )
-            continue
 
-        def needed(found: Estimate, units: int = units) -> int | None:
-            return required_units(
-                found, units, smallest, level=level, power=power, timed=board._intervals.method == "ewc"
-            )
-
-        rows.append(
-            PairPlan(
-                pair.a,
-                pair.b,
-                units,
-                found.error,
-                detectable(found.error, found.freedom, level, power),
-                needed(found),
-                None if math.isinf(found.freedom) else needed(pessimistic(found)),
-            )
+    def planned(pair: Pair) -> PairPlan:
+        found, units = pair.difference, intervals.units(*board._places(pair.a, pair.b, chosen))
+        if intervals.two_way or found.error is None or found.freedom is None:
+            why = found.reason or (_TWO_WAY if intervals.two_way else _NO_ERROR)
+            return PairPlan(pair.a, pair.b, units, None, None, None, None, why)
+        needed = partial(
+            required_units, units=units, smallest=smallest, level=level, power=power, timed=intervals.method == "ewc"
         )
-    return SamplePlan(chosen, smallest, power, results.level, tested, results.unit, tuple(rows))
+        high = None if math.isinf(found.freedom) else needed(pessimistic(found))
+        least = detectable(found.error, found.freedom, level, power)
+        return PairPlan(pair.a, pair.b, units, found.error, least, needed(found), high)
+
+    return SamplePlan(chosen, smallest, power, results.level, tested, results.unit, tuple(map(planned, own)))
 
 
 def equivalent(
@@ -352,9 +331,9 @@ def equivalent(
     >>> found.equivalent, found.noninferior
     (True, True)
     """
-    chosen, _ = _rule(board, rule)
     margin = _above_zero(margin, "a margin")
     results = board.comparison
+    chosen = rule or results.rules[0]
     found = board.difference(a, b, chosen)
     every = max(1, sum(pair.rule == chosen and pair.difference.p is not None for pair in results.pairs))
     tested = every if pairs is None else as_whole(pairs, "pairs", 1)
@@ -376,11 +355,3 @@ def _above_zero(value: float, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise TopListError(f"{what} is a finite number above zero, not {value!r}.")
     return float(value)
-
-
-def _rule(board: Leaderboard, rule: str | None) -> tuple[str, int]:
-    rules = board.comparison.rules
-    chosen = rules[0] if rule is None else rule
-    if chosen not in rules:
-        raise TopListError(f"{chosen!r} is no rule here: there are {', '.join(map(repr, rules))}.")
-    return chosen, rules.index(chosen)

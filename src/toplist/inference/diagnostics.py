@@ -25,7 +25,7 @@ from toplist.inference.settings import TIMED
 
 SAMPLED = 100_000  # cases that are looked at one by one; of more, as many at random
 MOST_VALUES = 10_000  # of a column by which cases may depend on each other
-_FEW = 30  # units
+FEW = 30  # units
 UNSEEN = 3.7  # losses: the 97.5 % bound on the mean of a Poisson variable that was zero
 _SETTLED = 10.0  # losses: a lead that is at least that large is not looked at more closely
 _ALL_PAIRS = 10  # models up to which all pairs are looked at, not only those of the leader
@@ -173,34 +173,34 @@ def few_units(results: Comparison, clusters: int = 0, clusters_like: float = mat
         return  # there are no intervals to doubt
     counting = f", which count like {like:.2g}" if like < 0.95 * results.units else ""
     holds = "and they hold less exactly than their level says"
-    if results.unit == "case" and results.units < _FEW:
+    if results.unit == "case" and results.units < FEW:
         yield BoardWarning(
             "few cases",
-            f"intervals and p values rest on {results.units:,} cases{counting}: with fewer than {_FEW} they hold only "
+            f"intervals and p values rest on {results.units:,} cases{counting}: with fewer than {FEW} they hold only "
             "where differences are not skewed, which so few cases cannot show.",
             everyone,
         )
-    elif results.unit == "case" and results.weighted and like < _FEW:
+    elif results.unit == "case" and results.weighted and like < FEW:
         yield BoardWarning(
             "dominant weights",
             f"the weights of the {results.units:,} cases are so unequal that they count like {like:.2g} of equal "
             "weight: intervals and p values rest on these few.",
             everyone,
         )
-    elif results.unit != "case" and like < _FEW:
+    elif results.unit != "case" and like < FEW:
         shaky = "the degrees of freedom are few" if results.unit == "cluster" else "dependence in time is hard to see"
         yield BoardWarning(
             f"few {results.unit}s",
-            f"intervals and p values rest on {results.units:,} {results.unit}s{counting}: with fewer than {_FEW}, "
+            f"intervals and p values rest on {results.units:,} {results.unit}s{counting}: with fewer than {FEW}, "
             f"{shaky}, {holds}.",
             everyone,
         )
-    if clusters > 1 and clusters_like < _FEW:
+    if clusters > 1 and clusters_like < FEW:
         counting = f", which count like {clusters_like:.2g}" if clusters_like < 0.95 * clusters else ""
         yield BoardWarning(
             "few clusters",
             f"intervals and p values rest on {clusters:,} clusters beside the time points{counting}: with fewer than "
-            f"{_FEW}, the degrees of freedom are few, {holds}.",
+            f"{FEW}, the degrees of freedom are few, {holds}.",
             everyone,
         )
 

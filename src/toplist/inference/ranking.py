@@ -14,7 +14,7 @@ from typing import Literal
 
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.intervals import NO_CASES, Intervals, same_scores
-from toplist.inference.power import extra_units
+from toplist.inference.power import POWER, extra_units
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
 from toplist.scoring.case_scores import metrics_for
 
@@ -215,16 +215,18 @@ def _pair(
         int(tally.sums["cases"][a, b]),
         difference,
         p,
-        0 if marked else _extra(intervals, which, difference, level),
+        0 if marked else extra_of(intervals, which, difference, level),
         _wide(intervals, which, difference, level),
     )
 
 
-def _extra(intervals: Intervals, which: tuple[int, int, int], difference: Estimate, level: float) -> int | None:
+def extra_of(
+    intervals: Intervals, which: tuple[int, int, int], difference: Estimate, level: float, power: float = POWER
+) -> int | None:
     """How many units more would make a difference significant; not where clusters and time points are both units."""
     if intervals.two_way:
         return None
-    return extra_units(difference, intervals.units(*which), level, timed=intervals.method == "ewc")
+    return extra_units(difference, intervals.units(*which), level, power=power, timed=intervals.method == "ewc")
 
 
 def _wide(intervals: Intervals, which: tuple[int, int, int], difference: Estimate, level: float) -> Estimate:
