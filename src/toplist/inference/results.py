@@ -339,6 +339,101 @@ class PredictionType:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictionView:
+    """One prediction of one case, as it is shown to people."""
+
+    model: str
+    score: float  # under the first rule
+    right: float  # whether the top-1 prediction is the true class; ties share; nan where the truth is a distribution
+    listed: tuple[tuple[str, float], ...]  # the most confident classes, most confident first, at most three
+    true: float | None  # the probability of the true class, listed or padded; None where the truth is a distribution
+    size: int  # listed classes
+    rest: float  # unlisted probability
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """A case with its true class and what one model or two predicted."""
+
+    case: str
+    outcome: str
+    predictions: tuple[PredictionView, ...]
+    right: float = 0.0  # how many of the models that predict the case have the true class first; ties share
+    models: int = 0  # how many models predict the case
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """A class that is predicted first where another one is true."""
+
+    true: str
+    predicted: str
+    cases: int
+    share: float  # of the cases of the true class
+    confidence: float  # mean confidence in the predicted class in these cases
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Mean scores under the first rule by model and by group of cases: true classes, or values of a column."""
+
+    by: str  # "true class", or the name of the column
+    groups: tuple[str, ...]  # hardest first; in order where they are numbers or dates
+    cases: tuple[int, ...]  # of each group
+    models: tuple[str, ...]  # in the order of the table
+    means: tuple[tuple[float, ...], ...]  # by group and model; infinite where any score is, nan without cases
+    accuracy: tuple[tuple[float, ...], ...]  # by group and model
+    differences: tuple[tuple[float, ...], ...]  # by group and model: mean difference to the average of the models
+    significant: tuple[tuple[bool, ...], ...]  # whether that difference is (Holm over all cells)
+    axis: tuple[float, ...] = ()  # where the groups lie, if they are numbers or dates (days since 1970-01-01)
+    dates: bool = False  # whether they are dates
+    left_out: int = 0  # groups that are not given, because there are too many
+    reversals: tuple[tuple[str, str], ...] = ()  # (group, model) where a model is significantly better than the leader
+
+
+@dataclass(frozen=True, slots=True)
+class PairCases:
+    """Two models case by case, on the cases of both, under the first rule."""
+
+    a: str  # the baseline if one was named, else the leader
+    b: str
+    cases: int
+    both_right: int
+    only_a_right: int  # broken, where a is the baseline
+    only_b_right: int  # fixed, where a is the baseline
+    both_wrong: int
+    a_better: int  # cases with a lower score of a
+    b_better: int
+    equal: int
+    turning: int  # cases most in favour of the better one without which the difference would be gone
+    for_a: tuple[CaseView, ...]  # the largest advantages of a, each with the predictions of a and b
+    for_b: tuple[CaseView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that the results suggest to do next, with what it is expected to gain."""
+
+    kind: str  # recalibrate, pool, truncate, floor, plan, diagnose or label
+    models: tuple[str, ...]  # whom it is about
+    title: str  # "Recalibrate {0}": {0} stands for the first model, {1} for the second, {} for all in a row
+    reason: str  # what was measured, in a sentence without a full stop, with the same places for names
+    gain: Estimate | None = None  # change of the mean score under the first rule that was measured, below zero better
+    command: str = ""  # for a shell, on the files that were read
+    code: str = ""  # for Python, where the predictions were in memory
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate (`--fail-if`) found."""
+
+    text: str  # as it was typed
+    failed: bool
+    sentence: str  # with the numbers that decide it
+    tested: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class WorstCase:
     """A case that cost much."""
 
@@ -369,3 +464,5 @@ class ModelDetails:
     costly: tuple[WorstCase, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing
     issues: tuple[Issue, ...] = ()  # data quality of the validated lists
+    worst: tuple[CaseView, ...] = ()  # the largest scores, each with one prediction; will replace costly
+    confusions: tuple[Confusion, ...] = ()  # most frequent first, at most 10; empty where the truth is a distribution

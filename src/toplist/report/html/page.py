@@ -10,13 +10,26 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import load, require_place, write_bytes
-from toplist.inference.results import Comparison, ConfidenceSet, FileRecord, Group, ModelDetails, Pair
+from toplist.inference.results import (
+    Action,
+    Breakdown,
+    Comparison,
+    ConfidenceSet,
+    FileRecord,
+    GateResult,
+    Group,
+    ModelDetails,
+    Pair,
+    PairCases,
+)
 from toplist.report import plot, statements
 from toplist.report.html import leaderboard, tables
 from toplist.report.plot import STYLE, Plot
 from toplist.report.text import Shown, kind, names, plain, stripped, visible
 
 if TYPE_CHECKING:
+    from toplist.calibration.decomposition import Decomposition
+    from toplist.calibration.reliability_curve import Reliability
     from toplist.calibration.testing import CalibrationVerdict
     from toplist.inference.score_difference import Decided
 
@@ -86,6 +99,18 @@ class Page:
         Pairs where accuracy says otherwise, with the cases that decide.
     judged : mapping of str to CalibrationVerdict, default {}
         The test of calibration, by model.
+    curves : mapping of str to Reliability, default {}
+        Isotonic curves with a band, of the models whose panels are drawn.
+    decompositions : mapping of str to Decomposition, default {}
+        What the score of each model is made of.
+    breakdowns : tuple of Breakdown, default ()
+        Mean scores by true class, then by the groups that were asked for.
+    against : tuple of PairCases, default ()
+        The leader, or the baseline, against other models, case by case.
+    actions : tuple of Action, default ()
+        What to do next.
+    gates : tuple of GateResult, default ()
+        What the gates found.
 
     """
 
@@ -95,6 +120,12 @@ class Page:
     title: str = "Comparison of predictions"
     decided: tuple[Decided, ...] = ()
     judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)
+    curves: Mapping[str, Reliability] = field(default_factory=dict)
+    decompositions: Mapping[str, Decomposition] = field(default_factory=dict)
+    breakdowns: tuple[Breakdown, ...] = ()
+    against: tuple[PairCases, ...] = ()
+    actions: tuple[Action, ...] = ()
+    gates: tuple[GateResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
