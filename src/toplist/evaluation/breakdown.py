@@ -75,10 +75,8 @@ class BreakdownMaker:
         order[[places[key] for key in keys]] = np.arange(len(keys))
         codes = order[_codes(self.panel.groups, len(self.panel))]
         rows = [{row.name: row for row in one.rows} for one in groups]
-        means, accuracy = (
-            np.array([[value(each[name]) for name in self.models] for each in rows])
-            for value in (lambda row: row.scores[rule].mean.value, lambda row: row.metrics["accuracy"].value)
-        )
+        means = np.array([[each[name].scores[rule].mean.value for name in self.models] for each in rows])
+        accuracy = np.array([[each[name].metrics["accuracy"].value for name in self.models] for each in rows])
         cases = np.array([one.cases for one in groups])
         axis, dates = positions(keys)
         chosen = _hardest(means, cases, keys)
@@ -219,8 +217,9 @@ class BreakdownMaker:
             if key not in samples:
                 samples = {key: _Sample.of(np.flatnonzero(fine), codes, self._weights, groups, self.intervals.method)}
             value, p, faint = samples[key].test(x, y, self._range)
-            value, p = np.where(infinite, np.nan, value), np.where(infinite, np.nan, p)
-            asked = faint & ~infinite if self._plain else ~infinite & (samples[key].cases > 1)
+            value = np.where(infinite, np.nan, value)
+            p = np.where(infinite | (not self._plain), np.nan, p)
+            asked = ~infinite & (faint if self._plain else samples[key].cases >= FEWEST)
             made.append((value, p, asked, samples[key]))
         if not self._plain or any(asked.any() for _, _, asked, _ in made):
             self._ask(scores, pairs, codes, made)
@@ -250,7 +249,7 @@ class BreakdownMaker:
         for column in matrix.scores[:, 0].T:
             there = ~np.isnan(column)
             filled = np.where(there, column, 0.0)[None]
-            known = {"mean_mass": np.ones(len(at)), "invalid_rate": np.zeros(len(at), np.int8)}
+            known: dict[str, NDArray[Any]] = {"mean_mass": np.ones(len(at)), "invalid_rate": np.zeros(len(at), bool)}
             sheets.append(CaseScores((self.results.rules[0],), filled, filled, empty, known))
             present.append(there)
         sums = tally(sheets, present=present, weights=matrix.weights)[None]
@@ -286,7 +285,7 @@ class _Sample:
         """Some cases with positive weights."""
         own, w = codes[at], weights[at]
         cases = np.bincount(own, minlength=groups)
-        total = np.bincount(own, w, groups)
+        total = np.bincount(own, w, groups).astype(np.float64)
         enough = np.maximum(cases - 1, 1)
         factor, freedom = cases / enough, enough.astype(np.float64)
         if method == "normal":

@@ -160,12 +160,12 @@ class CaseDetails:
         pairs = [_Pair.of(self, first, other) for other in others]
         wanted: dict[str, set[int]] = {}
         for pair in pairs:
-            for name in (pair.a, pair.b):
+            for name in (pair.counts.a, pair.counts.b):
                 wanted.setdefault(name, set()).update(pair.places)
         shown = {name: dict(zip(each, self.views(name, each), strict=True)) for name, each in _in_order(wanted)}
 
         def case(pair: _Pair, place: int) -> CaseView:
-            one, other = (shown[name][place] for name in (pair.a, pair.b))
+            one, other = (shown[name][place] for name in (pair.counts.a, pair.counts.b))
             right, models = self.counted([place])[0]
             return replace(one, predictions=one.predictions + other.predictions, right=right, models=models)
 
@@ -194,9 +194,7 @@ def _in_order(wanted: Mapping[str, set[int]]) -> list[tuple[str, list[int]]]:
 class _Pair:
     """Two models on the cases of both: counts, and the places of the cases that are shown."""
 
-    a: str
-    b: str
-    counts: tuple[int, ...]  # the whole numbers of `PairCases`, in their order
+    counts: PairCases  # without the cases that are shown
     for_a: tuple[int, ...]
     for_b: tuple[int, ...]
 
@@ -216,21 +214,21 @@ class _Pair:
         if details.classes is not None:
             first, second = (details.right[both, column] >= RIGHT for column in at)
             rights = np.bincount(3 - 2 * first - second, minlength=4).tolist()
-        better = [int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))]
-        counts = (len(both), *rights, *better, len(both) - sum(better), turning(d))
+        better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
+        counts = PairCases(a, b, len(both), *rights, better, worse, len(both) - better - worse, turning(d), (), ())
 
         def largest(advantage: Floats) -> tuple[int, ...]:
             some = np.flatnonzero(shown & (advantage > 0))
             return tuple(both[some[worst(advantage[some], some, _ADVANTAGES)]].tolist())
 
-        return cls(a, b, counts, largest(-d), largest(d))
+        return cls(counts, largest(-d), largest(d))
 
     @property
     def places(self) -> tuple[int, ...]:
         return self.for_a + self.for_b
 
     def record(self, case: Callable[[int], CaseView]) -> PairCases:
-        return PairCases(self.a, self.b, *self.counts, tuple(map(case, self.for_a)), tuple(map(case, self.for_b)))
+        return replace(self.counts, for_a=tuple(map(case, self.for_a)), for_b=tuple(map(case, self.for_b)))
 
 
 @dataclass
@@ -316,7 +314,7 @@ class FileNames:
     truth: Batch
     truth_columns: tuple[str, ...]
     outcome_codes: Codes
-    labels: tuple[Any, ...] | None = None
+    labels: Sequence[Any] | None = None
     separator: str | None = None  # between the labels of a set
     _single: Names = field(init=False)
 
@@ -358,12 +356,14 @@ class FileNames:
         hits = np.flatnonzero(own[entries] == codes[which])
         there, first = np.unique(which[hits], return_index=True)
         found = entries[hits[first]]
-        out = np.array([text(code) for code in codes.tolist()], object)
         if batch.classes is None:
-            out[there] = [columns[place] for place in (found % len(columns)).tolist()]
+            texts = [columns[place] for place in (found % len(columns)).tolist()]
         else:
-            out[there] = class_texts(batch.classes.take(as_arrow(found)), self.separator).to_pylist()
-        return out.tolist()
+            texts = class_texts(batch.classes.take(as_arrow(found)), self.separator).to_pylist()
+        if len(texts) == len(cases):
+            return texts
+        known = dict(zip(there.tolist(), texts, strict=True))
+        return [known.get(at, text(code)) for at, code in enumerate(codes.tolist())]
 
 
 def class_texts(values: Column, separator: str | None) -> Column:
@@ -408,25 +408,26 @@ class PredictionRecords:
 
     def add(self, model: str, lists: TopLists, y: Any, names: BatchNames, source: str, rows: Codes) -> None:
         """The cases of a batch, in any order and from any thread."""
-        made, named = np.zeros(len(lists), _RECORD), []
+        made = np.zeros(len(lists), _RECORD)
+        named: list[tuple[str, tuple[Any, ...], Sequence[str]]] = []  # columns, where in them, and the names there
         made["size"], made["rest"], made["names"], made["outcome"] = lists.sizes, lists.rest, -1, -1
         top, t = top_entries(lists, LISTED), lists.normalized_confidences
         for rank in range(LISTED):
             at = np.flatnonzero(top[:, rank] >= 0)
             made["listed"][at, rank] = t[top[at, rank]]
-            named.append((("names", at, rank), names.predicted(at, classes_at(lists, top[at, rank], at))))
+            named.append(("names", (at, rank), names.predicted(at, classes_at(lists, top[at, rank], at))))
         if isinstance(y, TopLists):
             entries = top_entries(y)[:, 0]
             at = np.flatnonzero(entries >= 0)
             made["belief"][at] = y.normalized_confidences[entries[at]]
-            named.append((("outcome", at), names.outcomes(at, classes_at(y, entries[at], at))))
+            named.append(("outcome", (at,), names.outcomes(at, classes_at(y, entries[at], at))))
         else:
             made["true"] = true_probabilities(lists, y)
-            named.append((("outcome", np.arange(len(lists))), names.outcomes(np.arange(len(lists)), y)))
+            at = np.arange(len(lists))
+            named.append(("outcome", (at,), names.outcomes(at, y)))
         with self._lock:
-            for (column, *at), texts in named:
-                numbers = [self.numbers.setdefault(one, len(self.numbers)) for one in texts]
-                made[column][tuple(at)] = numbers
+            for column, where, texts in named:
+                made[column][where] = [self.numbers.setdefault(one, len(self.numbers)) for one in texts]
             with disk_full_explained():
                 self.file.write(made.tobytes())
             self.parts[model].append((source, rows, self.count))
@@ -464,7 +465,7 @@ class DetailsWatcher:
     name: str
     plan: Plan
     rule: Rule
-    labels: tuple[Any, ...] | None  # of all classes
+    labels: Sequence[Any] | None  # of all classes
     ranked: bool = False
     holding: CaseSampler | None = None  # where the truth is one class per case
     records: PredictionRecords | None = None  # where single cases of this source may be shown
@@ -635,7 +636,7 @@ class DetailsCollector(MatrixCollector):
 
     def seen(self, name: str) -> NDArray[np.bool_]:
         """Which cases of the matrix a model predicts itself."""
-        own = {}
+        own: dict[str, list[Codes]] = {}
         for source, rows, _ in self.records.parts[name]:
             own.setdefault(source, []).append(rows)
         parts = [

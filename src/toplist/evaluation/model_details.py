@@ -77,10 +77,10 @@ class ArrayNames(MemoryNames):
 
     def outcomes(self, cases: Places, codes: Codes) -> list[str]:
         """See `BatchNames`: a class that no list can name has the name that was given."""
-        found = np.array(self._each(self.outcome, cases, codes), object)
-        strangers = np.flatnonzero(codes < 0)
-        found[strangers] = [self.outcome(at, -1) for at in cases[strangers].tolist()]
-        return found.tolist()
+        found = self._each(self.outcome, cases, codes)
+        for stranger in np.flatnonzero(codes < 0).tolist():
+            found[stranger] = self.outcome(int(cases[stranger]), -1)
+        return found
 
     @staticmethod
     def _each(name: Callable[[int, int], str], cases: Places, codes: Codes) -> list[str]:
