@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_whole
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.pairs import CalibrationPairs, calibration_pairs, require_cases
 from toplist.core.isotonic import TiedGroups, grouped, pav
@@ -155,7 +156,7 @@ def _rates(layer: RankLayer, hit: NDArray[np.bool_], *, flat: bool) -> Floats:
 RANKS = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decomposition:
     """A mean score: miscalibration - discrimination + uncertainty + misses + penalty (+ within, if from bins).
 
@@ -195,6 +196,19 @@ class Decomposition:
     parts: tuple[DecompositionTerm, ...]
     within: float = 0.0
     note: str = ""
+
+    def __repr__(self) -> str:
+        terms = (
+            (self.uncertainty, "uncertainty"),
+            (self.misses, "misses"),
+            (None if self.discrimination is None else -self.discrimination, "discrimination"),
+            (self.miscalibration, "miscalibration"),
+            (self.penalty, "penalty"),
+            (self.within, "within bins"),
+        )
+        shown = [f"{significant(x, sign=True)} {name}" for x, name in terms if x]
+        total = " ".join(shown).removeprefix("+")
+        return f"Decomposition({self.rule} {significant(self.score)} = {total}; {self.cases:,} cases)"
 
 
 def decompose(

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
 
 from toplist._arguments import as_probability, as_units, as_whole
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.pairs import Of, View, calibration_pairs, view
 from toplist.core.degrees_of_freedom import bell_mccaffrey
@@ -23,7 +24,7 @@ from toplist.lists import as_lists
 _POWER = 0.8  # with which a difference is detectable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CalibrationError:
     """The mean squared difference of mean confidence and hit rate over bins, without the bias of chance.
 
@@ -51,8 +52,14 @@ class CalibrationError:
     cases: int
     level: float
 
+    def __repr__(self) -> str:
+        low, high = (significant(x, 3) for x in (self.low, self.high))
+        squared = f"squared {significant(self.value, 3)} ({low} to {high})"
+        root = significant(max(self.root, 0.0), 3)
+        return f"CalibrationError({self.of}: {root}; {squared}, {self.bins:,} bins, {self.cases:,} cases)"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CalibrationBias:
     """Mean confidence minus hit rate (calibration-in-the-large): positive is overconfident.
 
@@ -82,6 +89,12 @@ class CalibrationBias:
     cases: int
     level: float
     detectable: float | None = None
+
+    def __repr__(self) -> str:
+        means = f"mean confidence {significant(self.mean_confidence)}, hit rate {significant(self.hit_rate)}"
+        value, low, high = (significant(x, 3, sign=True) for x in (self.difference, self.low, self.high))
+        interval = "no interval" if self.low is None else f"{low} to {high}"
+        return f"CalibrationBias({self.of}: {means}, difference {value} ({interval}), {self.cases:,} cases)"
 
 
 def calibration_error(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_probability, as_whole
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.bins import Bin, Bins
 from toplist.calibration.pairs import CalibrationPairs, Of, OutcomeSampler, View, calibration_pairs, require_cases, view
@@ -22,7 +23,7 @@ from toplist.lists import TopLists
 KINDS = ("consistency", "confidence")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Band:
     """A pointwise band of a reliability curve.
 
@@ -45,6 +46,9 @@ class Band:
     high: Floats
     draws: int
     seed: int
+
+    def __repr__(self) -> str:
+        return f"Band({self.kind}, {self.level:.6g}, {len(self.low):,} points, {self.draws:,} draws)"
 
 
 def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, draws: Any, seed: Any) -> Band | None:
@@ -107,7 +111,7 @@ def _bootstrapped(
 _POINTS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reliability:
     """Reliability curve: the hit rate as an isotonic function of the confidence, the diagonal if calibrated.
 
@@ -139,6 +143,11 @@ class Reliability:
     curve: Floats
     band: Band | None
     histogram: tuple[Bin, ...]
+
+    def __repr__(self) -> str:
+        means = f"mean confidence {significant(self.mean_confidence)}, hit rate {significant(self.hit_rate)}"
+        band = "no band" if self.band is None else f"{self.band.kind} band at {self.band.level:.6g}"
+        return f"Reliability({self.of}: {self.count:,} pairs, {means}, {band})"
 
 
 def reliability(

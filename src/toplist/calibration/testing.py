@@ -12,6 +12,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import fdtrc, gammaincc
 
 from toplist._arguments import as_units, as_whole
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.decomposition import RANKS, RankLayer, layers
 from toplist.calibration.error import CalibrationBias
@@ -30,7 +31,7 @@ _LEAST = 1.0  # variance of a linear combination, in units of that of independen
 _POOLED = 0.5  # of the mean variance of all linear combinations, that each has at least
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CalibrationTest:
     """The result of the test of calibration.
 
@@ -56,6 +57,11 @@ class CalibrationTest:
     seed: int
     tail: float
     freedom: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        found = f"statistic {significant(self.statistic, 3)}, expected {significant(self.expected, 3)} if calibrated"
+        how = f"{self.draws:,} draws" if self.freedom is None else f"F{self.freedom}"
+        return f"CalibrationTest(p = {significant(self.p, 3)}; {found}; {how})"
 
 
 def calibration_test(
