@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from toplist.inference.ranking import PairwiseVerdict, holm, judge, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, SequentialPath
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import decimals, fixed, rate, small, spans
+from toplist.report.numbers import FEWEST, decimals, fixed, rate, small, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
@@ -37,6 +37,7 @@ from toplist.report.text import (
     scores,
     sentence,
     series,
+    spelled,
     stripped,
     visible,
 )
@@ -60,6 +61,27 @@ _MISSING = {
     "worst": "A missing prediction counts as that of the model that scored worst on the case, which assumes that it "
     "would have been no better",
     "baseline": "A missing prediction counts as that of the baseline, which assumes that it would have been as good",
+}
+_RULE = 30  # characters of a rule's name
+_NAMES = 4  # in a verdict, before the others are counted
+MOST_WORDS = 40  # of a verdict
+FEW_CASES = 50  # that a test of calibration which finds nothing needs to say so
+_CALIBRATION = {
+    "over": "Overconfident",
+    "under": "Underconfident",
+    "mixed": "Miscalibrated",
+    "open": "Inconclusive",
+    "none": "No evidence of miscalibration",
+    "few": "Too few cases to judge",
+}
+_CHIPS = {
+    "": "",
+    "over": "overconfident",
+    "under": "underconfident",
+    "mixed": "miscalibrated",
+    "open": "inconclusive",
+    "none": "no evidence",
+    "few": "too few cases",
 }
 _DIRECTIONS = {
     "over": "Overconfident in the first guess",
@@ -262,6 +284,233 @@ def stars(results: Comparison) -> str:
     return f"* marks significant ones (Holm, {percent(results.level)}{steps})"
 
 
+# The verdict, and how sure it is
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The models with the first rank under the first rule, and how every other ranked one compares with them."""
+
+    leaders: tuple[str, ...]
+    equal: tuple[str, ...]  # not significantly different
+    beaten: tuple[str, ...]  # significantly worse
+    ahead: tuple[str, ...]  # significantly better on the cases of both, where ranks go by all others
+    infinite: tuple[str, ...]  # with infinite scores that the leaders do not have
+    untested: tuple[str, ...]
+
+    @property
+    def others(self) -> int:
+        """How many there are beside the leaders."""
+        return sum(map(len, (self.equal, self.beaten, self.ahead, self.infinite, self.untested)))
+
+
+def standing(results: Comparison) -> Standing:
+    """How all others compare with the leaders, by `judge` and by nothing else."""
+    rows = [row for row in results.overall.rows if row.rank is not None] or list(results.overall.rows)
+    leaders = tuple(row.name for row in rows if row.rank == 1) or tuple(row.name for row in rows[:1])
+    found: dict[str, list[str]] = {}
+    every = verdicts(results, results.rules[0])
+    for who in dict.fromkeys(row.name for row in rows if row.name not in leaders):
+        own = [v for v in every if who in (v.pair.a, v.pair.b) and {v.pair.a, v.pair.b} & {*leaders}]
+        found.setdefault(_relation(own, who), []).append(who)
+    return Standing(leaders, **{key: tuple(found.get(key, ())) for key in _RELATIONS})
+
+
+_RELATIONS = ("equal", "beaten", "ahead", "infinite", "untested")
+
+
+def _relation(own: Sequence[PairwiseVerdict], who: str) -> str:
+    """How one compares with all leaders."""
+    if any(v.significant and v.better == who for v in own):
+        return "ahead"
+    if own and all(v.significant for v in own):
+        return "beaten"
+    if own and all(v.tested for v in own):
+        return "equal"
+    return "infinite" if own and all(v.behind == who for v in own) else "untested"
+
+
+def verdict(results: Comparison, shown: Shown, calibration: Sentence | None = None) -> Sentence:
+    """The answer in at most 40 words: the best model, and whether it is significantly better than the others.
+
+    Parameters
+    ----------
+    results : Comparison
+        What was compared.
+    shown : mapping of str to Name
+        How models are called.
+    calibration : Sentence, optional
+        What is said of calibration, where there is room for it.
+
+    """
+    rows = results.overall.rows
+    if not rows:
+        return sentence("Nothing was compared.")
+    if len(rows) == 1:
+        said = [_alone(results, shown)]
+    elif len(rows) == 2 and results.pairs and all(row.rank is not None for row in rows):
+        said = _of_two(results, shown)
+    else:
+        said = _of_many(results, shown)
+    if calibration is not None:
+        said.append(calibration)
+    found = said[0]
+    for one in said[1:]:
+        if words(found) + words(one) > MOST_WORDS:
+            break
+        found = sentence(found, " ", one)
+    return found
+
+
+def words(text: Sentence) -> int:
+    """How many words there are, a name being one."""
+    return len("".join("x" if isinstance(part, Name) else part for part in text.parts).split())
+
+
+def _alone(results: Comparison, shown: Shown) -> Sentence:
+    """The mean of the only model."""
+    row = results.overall.rows[0]
+    mark = row.scores[results.rules[0]]
+    if mark.infinite:
+        return sentence(
+            shown[row.name], f" has infinite {kind(mark.rule, _RULE)} scores in {_of_cases(mark.infinite, row)}."
+        )
+    value = fixed(mark.mean.value, decimals([mark.mean]))
+    said = f" has a mean {kind(mark.rule, _RULE)} score of {value}{_bracketed(_between(mark.mean, results.level))}"
+    better = "" if mark.skill is None else _over_uniform(mark.skill.value)
+    return sentence(shown[row.name], f"{said}{better}.")
+
+
+def _over_uniform(skill: float) -> str:
+    """The skill in words."""
+    if not math.isfinite(skill) or not skill:
+        return ""
+    return f", {percent(round(abs(skill), 2))} {'better' if skill > 0 else 'worse'} than the uniform prediction"
+
+
+def _between(estimate: Estimate, level: float, *, signed: bool = False) -> str:
+    """An interval, to be written after its value; nothing where there is none."""
+    if not _has_interval(estimate):
+        return ""
+    low, high = (fixed(x, decimals([estimate]), signed=signed) for x in (estimate.low, estimate.high))
+    return f"{percent(level)} CI {low} to {high}"
+
+
+def _of_two(results: Comparison, shown: Shown) -> list[Sentence]:
+    """Whether the two are significantly different, by how much, and how many more cases would be needed."""
+    found = next((v for v in verdicts(results, results.rules[0])), None)
+    if found is None or not found.tested:
+        return _of_many(results, shown)
+    pair, rule = found.pair, kind(results.rules[0], _RULE)
+    one, other = (pair.b, pair.a) if results.baseline == pair.a else (pair.a, pair.b)
+    d = pair.simultaneous if one == pair.a else _reversed(pair.simultaneous)
+    by, interval = fixed(d.value, decimals([d]), signed=True), _between(d, results.level, signed=True)
+    on = f" on the {number_of(pair.cases, 'case')} of both" if results.missing == "pairwise" else ""
+    if found.significant:
+        how = "better" if found.better == one else "worse"
+        by = f"{by}{_bracketed(interval)}{on}"
+        return [sentence(shown[one], f" is significantly {how} than ", shown[other], f": {rule} {by}.")]
+    few = needed(pair.extra_units, results)
+    minus = sentence(
+        f" ({rule}, ", shown[one], " minus ", shown[other], f": {by}{', ' if interval else ''}{interval}{on})"
+    )
+    both = sentence("No significant difference between ", shown[one], " and ", shown[other])
+    return [sentence(both, minus, f"{'; ' if few else ''}{few}.")]
+
+
+def _bracketed(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _reversed(d: Estimate) -> Estimate:
+    low, high = (None if x is None else -x for x in (d.high, d.low))
+    return Estimate(-d.value, low, high)
+
+
+def _of_many(results: Comparison, shown: Shown) -> list[Sentence]:
+    """The best, what it is not significantly better than, and how many are significantly worse."""
+    found = standing(results)
+    best, one = _best(results, found, shown), len(found.leaders) == 1
+    rest = found.others
+    if rest and len(found.beaten) == rest:
+        whom = [shown[found.beaten[0]]] if rest == 1 else [f"all {count(rest)} others"]
+        return [sentence(best, ", significantly better than ", *whom, ".")]
+    are = f", but {'is' if one else 'are'} not significantly better than "
+    every = len(found.equal) == rest > _NAMES
+    equal = ["any of the others"] if every else series([shown[who] for who in found.equal], _NAMES)
+    said = [sentence(best, *([are, *equal] if equal else []), ".")]
+    if found.ahead:
+        on = f"On the cases of both {'it is' if one else 'they are'} significantly worse than "
+        said.append(sentence(on, *series([shown[who] for who in found.ahead], _NAMES), "."))
+    left = [
+        (found.beaten, "is significantly worse", "are significantly worse"),
+        (found.infinite, "has infinite scores", "have infinite scores"),
+        (found.untested, "could not be tested", "could not be tested"),
+    ]
+    kinds = sum(bool(who) for who, _, _ in left)
+    for who, does, do in left:
+        many = f"The other {spelled(len(who))}" if kinds == 1 else f"{spelled(len(who)).capitalize()} others"
+        if who:
+            said.append(sentence(shown[who[0]] if len(who) == 1 else many, f" {noun(len(who), does, do)}."))
+    return said
+
+
+def _best(results: Comparison, found: Standing, shown: Shown) -> Sentence:
+    """Who is best, and by which number, without a full stop."""
+    row = next(row for row in results.overall.rows if row.name == found.leaders[0])
+    mark = row.scores[results.rules[0]]
+    rule, have = kind(mark.rule, _RULE), noun(len(found.leaders), "has", "share")
+    if mark.infinite:
+        what = f"the fewest infinite {rule} scores, {_of_cases(mark.infinite, row)}"
+    elif results.missing == "pairwise" and mark.relative is not None:
+        what = f"the best relative {rule} score, {fixed(mark.relative.value, 3)}"
+    else:
+        what = f"the best mean {rule} score, {fixed(mark.mean.value, FEWEST)}"
+    return sentence(*series([shown[who] for who in found.leaders], _NAMES), f" {have} {what}")
+
+
+def how_sure(results: Comparison, shown: Shown) -> tuple[str, list[Sentence]]:
+    """How sure the verdict is: a heading, and one to three sentences.
+
+    Returns
+    -------
+    str
+        Such as "5 tied for best".
+    list of Sentence
+        How many pairs are significantly different, what it would take to tell the first two apart, and the models that
+        no other one is significantly better than where these are not the ones that are tied.
+
+    """
+    found = verdicts(results, results.rules[0])
+    if len(results.overall.rows) < 2 or not found:
+        return "Nothing to compare with", [sentence(tally(results, results.rules[0]))]
+    place, tested = standing(results), sum(v.tested for v in found)
+    tied = len(place.leaders) + len(place.equal)
+    many = sum(v.significant for v in found)
+    if not tested:
+        heading = "Not tested"
+    elif tied > 1 and tied == len(place.leaders) + place.others:
+        heading = "No significant difference" if tied == 2 else f"All {count(tied)} tied for best"
+    elif tied > 1:
+        heading = f"{count(tied)} tied for best"
+    elif place.others == len(place.beaten):
+        heading = (
+            "Significantly better"
+            if place.others == 1
+            else f"Significantly better than all {count(place.others)} others"
+        )
+    else:
+        heading = f"Significantly better than {count(len(place.beaten))} of {count(place.others)} others"
+    said = [sentence(f"{different(tested, many, len(found))} (Holm, {percent(results.level)}).")]
+    first = next((v for v in found if v.kind == "not significant" and v.pair.a in place.leaders), None)
+    if first is not None and (few := needed(first.pair.extra_units, results)):
+        said.append(sentence(shown[first.pair.a], " and ", shown[first.pair.b], f": {few}."))
+    chosen = results.confidence_set
+    if chosen is not None and chosen.members and {*chosen.members} != {*place.leaders, *place.equal}:
+        said += best(results, shown)[:1]
+    return heading, said
+
+
 # The leader, and whether its lead is significant
 
 
@@ -425,6 +674,8 @@ def different(tested: int, significant: int, pairs: int) -> str:
     """
     if not tested:
         return "No pair can be tested"
+    if pairs == 1:
+        return "The difference is significant" if significant else "The difference is not significant"
     which = noun(tested, "pair") + ("" if tested == pairs else " that can be tested")
     are = noun(significant, "is", "are")
     return f"{count(significant)} of {count(tested)} {which} {are} significantly different"
@@ -451,11 +702,9 @@ def needed(more: int | None, results: Comparison) -> str:
     if not more:
         return ""
     if results.units and more > _FAR * results.units:
-        would = f"it would take more than {_FAR} times as many {results.unit}s as there are"
-    else:  # two digits: it is a guess
-        about = round(more, 2 - len(str(more))) if more >= 100 else more
-        would = f"about {count(about)} more {noun(about, results.unit)} would make it significant 4 times in 5"
-    return f"if the true difference and spread are the observed ones, {would}"
+        return f"more than {_FAR} times as many {results.unit}s needed (80% power)"
+    about = round(more, 2 - len(str(more))) if more >= 100 else more  # two digits: it is a guess
+    return f"about {count(about)} more {noun(about, results.unit)} needed (80% power)"
 
 
 def tally(results: Comparison, rule: str) -> str:
@@ -740,6 +989,85 @@ def deciding(one: Decided, shown: Shown) -> list[Sentence]:
 
 
 # Calibration
+
+
+def adjusted(judged: Mapping[str, CalibrationVerdict]) -> dict[str, float | None]:
+    """The p values of the tests of calibration by model, by Holm's method over the tested models."""
+    tails = [None if one.test is None else one.test.tail for one in judged.values()]
+    return dict(zip(judged, holm(tails), strict=True))
+
+
+def calibration_kind(found: CalibrationVerdict | None, adjusted_p: float | None) -> str:
+    """What is known of calibration: over, under, mixed, none, open or few; nothing where it was not looked at.
+
+    Open where something speaks against calibration, but not the adjusted test: the test alone, or the interval of a
+    bias. Few where the test does not reject and there are under 50 cases, or where there is no test.
+    """
+    from toplist.calibration.testing import SIGNIFICANT  # noqa: PLC0415  terminals do without
+
+    if found is None:
+        return ""
+    if found.test is None or adjusted_p is None:
+        return "few"
+    direction = str(found.direction(adjusted_p)).removeprefix("mass ")
+    if direction in ("over", "under", "mixed"):
+        return direction
+    if found.tested < FEW_CASES:
+        return "few"
+    return "open" if direction == "undecided" or found.test.p <= SIGNIFICANT else "none"
+
+
+def calibration_groups(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[tuple[str, list[str]]]:
+    """The models by what is known of their calibration: by the test, adjusted for the number of tested models."""
+    p = adjusted(judged)
+    found: dict[str, list[str]] = {}
+    for who, one in judged.items():
+        if who in shown:
+            found.setdefault(calibration_kind(one, p[who]), []).append(who)
+    return [(word, found[key]) for key, word in _CALIBRATION.items() if key in found]
+
+
+def calibration_clause(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Sentence | None:
+    """What is known of the calibration of most models, in at most eight words; None where little is known."""
+    groups = calibration_groups(judged, shown)
+    every = sum(len(who) for _, who in groups)
+    word, who = max(groups, key=lambda one: len(one[1]), default=("", []))
+    if not who or word in (_CALIBRATION["few"], _CALIBRATION["open"]):
+        return None
+    what = word.lower()
+    if len(who) == every > 1 and what == "no evidence of miscalibration":
+        return sentence("No evidence of miscalibration.")
+    is_ = "shows " if what.startswith("no ") else "is "
+    are = "show " if what.startswith("no ") else "are "
+    if len(who) == 1:
+        return sentence(shown[who[0]], f" {is_}{what}.")
+    if len(who) == every:
+        return sentence(f"{'Both' if every == 2 else 'All'} {are}{what}.")
+    if len(who) == every - 1:
+        (but,) = [one for _, others in groups for one in others if one not in who]
+        return sentence("All but ", shown[but], f" {are}{what}.")
+    return sentence(f"{count(len(who))} of {count(every)} {are}{what}.")
+
+
+def chip(found: CalibrationVerdict | None, adjusted_p: float | None) -> tuple[str, str]:
+    """What is known of calibration in a few words, and its kind: over, under, mixed, none, few, or nothing.
+
+    Parameters
+    ----------
+    found : CalibrationVerdict or None
+        The test and the biases of one model.
+    adjusted_p : float or None
+        Its p value, adjusted for the number of tested models (`adjusted`).
+
+    """
+    key = calibration_kind(found, adjusted_p)
+    if found is None or key not in ("over", "under"):
+        return "few" if key == "open" else key, _CHIPS[key]
+    direction = str(found.direction(adjusted_p))
+    gap = found.mass_bias if direction.startswith("mass") else found.bias
+    where = ", listed" if direction.startswith("mass") else ""
+    by = "" if gap is None else f" {fixed(100 * gap.difference, 1, signed=True)} pts"
+    return key, f"{_CHIPS[key]}{by}{where}"
 
 
 def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
