@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from toplist._files import disk_full_explained, need
 from toplist._typing import Codes, Floats, Progress
 from toplist.calibration import Decomposition, Reliability, decompose, reliability
-from toplist.calibration.testing import CalibrationVerdict
+from toplist.calibration.miscalibration import CalibrationVerdict
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.breakdown import BreakdownMaker

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from toplist._text import quote
 from toplist._typing import Codes, Floats
-from toplist.calibration.bins import Bins
+from toplist.calibration.pairs import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import (
     KINDS,
