@@ -40,6 +40,7 @@ from toplist.report.versions import versions
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
+    from toplist.evaluation.next_steps import Invocation
     from toplist.report.plot import Plot
 
 
@@ -71,6 +72,7 @@ class Leaderboard:
     _cases: CaseReader = field(compare=False)
     _seed: int = 0  # of what is drawn
     _inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
+    _invocation: Invocation | None = field(default=None, compare=False)  # how these are written in a shell
 
     # What is in it
 
