@@ -1,4 +1,4 @@
-"""Choice of kernel: compiled where it was built, the array-API one elsewhere; in blocks and threads.
+"""Choice of kernel: compiled where it was built, the array-API one elsewhere; in blocks and threads; what is installed.
 
 Every kernel is a function of rows that do not depend on each other. A batch is cut into blocks that fit the cache,
 and large batches are shared among threads; the result does not depend on the blocks.
@@ -7,6 +7,7 @@ and large batches are shared among threads; the result does not depend on the bl
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ _THREADED: Final = 1 << 17  # listed classes below which a second thread costs m
 _SET_COST: Final = 32  # what listing one label set costs, in labels that are read
 _SETS_BLOCK: Final = 1 << 22  # labels read, or sets listed at that price, in a block
 _KINDS: Final = {"none": 0, "squares": 1, "powers": 2, "peak": 3}
+_COMPANIONS = ("numpy", "scipy", "narwhals", "array-api-compat", "pyarrow", "duckdb", "matplotlib", "jinja2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,3 +352,40 @@ def parallel_map(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def version() -> str:
+    """The version of this installation."""
+    from importlib import metadata  # noqa: PLC0415  not cheap to import
+
+    return metadata.version("toplist")
+
+
+def versions() -> dict[str, str]:
+    """Names and versions of what takes part."""
+    import platform  # noqa: PLC0415  only here
+    from importlib import metadata  # noqa: PLC0415  not cheap to import
+
+    found = {"toplist": version(), "kernel": "native (C++)" if NATIVE else "pure Python (array API)"}
+    found["threads"] = str(threads())
+    found["python"] = sys.version.split()[0]
+    found["platform"] = platform.platform()
+    for name in _COMPANIONS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def show_versions() -> None:
+    """Print what is installed, and which kernel is in use, for a bug report.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> tl.show_versions()  # doctest: +ELLIPSIS
+               toplist: ...
+    """
+    for name, what in versions().items():
+        print(f"{name:>18}: {what}")  # noqa: T201

@@ -33,8 +33,7 @@ from toplist.inference.results import FileRecord, ModelDetails
 from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
-from toplist.io.checks import for_batch
-from toplist.io.lists import filled
+from toplist.io.lists import filled, for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists.checks.detect import text

@@ -16,6 +16,7 @@ from toplist._arguments import as_probability
 from toplist._files import require_apart, require_place, write_bytes
 from toplist._typing import Progress
 from toplist.core.exact_sums import to_float
+from toplist.core.kernel import versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader
 from toplist.inference.aggregates import Aggregates, overall
@@ -25,7 +26,6 @@ from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, 
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
-from toplist.report.versions import versions
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:

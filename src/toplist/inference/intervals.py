@@ -20,10 +20,18 @@ import numpy as np
 from toplist._typing import Bools, Floats
 from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
 from toplist.core.exact_sums import UNIT
-from toplist.inference.aggregates import Aggregates
+from toplist.inference.aggregates import (
+    Aggregates,
+    BaselineSkill,
+    Difference,
+    Estimand,
+    LogRelative,
+    Mean,
+    Ratio,
+    Skill,
+)
 from toplist.inference.bootstrap import FEWEST, BootstrapT, Draws, Wild, counts, thinned
 from toplist.inference.bounded import bounded_interval
-from toplist.inference.estimands import BaselineSkill, Difference, Estimand, LogRelative, Mean, Ratio, Skill
 from toplist.inference.long_run_variance import (
     autocorrelation,
     cosine_error,
