@@ -440,7 +440,7 @@ def _warnings(
 
 def _print_means(sums: Any, rules: Sequence[str], read: ReadSummary, options: ScoreOptions) -> None:
     """Print the mean score under each rule, and what was repaired or left out."""
-    from toplist.core.exact_sums import to_float
+    from toplist.core.kernel import to_float
 
     infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
     means = {

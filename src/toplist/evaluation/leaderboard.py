@@ -15,8 +15,7 @@ import numpy as np
 from toplist._arguments import as_probability
 from toplist._files import require_apart, require_place, write_bytes
 from toplist._typing import Progress
-from toplist.core.exact_sums import to_float
-from toplist.core.kernel import versions
+from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader
 from toplist.inference.aggregates import Aggregates, overall

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core.exact_sums import UNIT, Integers, exact_sums
+from toplist.core.kernel import UNIT, Integers, exact_sums
 from toplist.errors import TopListError
 from toplist.inference.score_matrix import UnitSums
 from toplist.scoring.case_scores import CaseScores, Grouping

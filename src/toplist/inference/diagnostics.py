@@ -14,7 +14,7 @@ import numpy as np
 
 from toplist._text import argument, quote
 from toplist._typing import Codes, Floats
-from toplist.core.exact_sums import UNIT
+from toplist.core.kernel import UNIT
 from toplist.inference.aggregates import Aggregates, Difference
 from toplist.inference.intervals import Intervals
 from toplist.inference.long_run_variance import autocorrelation, usual_waves

@@ -19,7 +19,7 @@ import numpy as np
 
 from toplist._typing import Bools, Floats
 from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
-from toplist.core.exact_sums import UNIT
+from toplist.core.kernel import UNIT
 from toplist.inference.aggregates import (
     Aggregates,
     BaselineSkill,

@@ -15,7 +15,7 @@ import numpy as np
 
 from toplist._files import need
 from toplist._text import are_codes, argument, quote, spelling_difference
-from toplist.core.exact_sums import UNIT
+from toplist.core.kernel import UNIT
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.intervals import same_scores
 from toplist.inference.ranking import verdicts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_count, as_number
 from toplist._typing import Floats, Ints
-from toplist.core.exact_sums import standard_error
+from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_happened
