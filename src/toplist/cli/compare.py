@@ -409,8 +409,8 @@ def _warnings(
 ) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
     from toplist.evaluation.compare import spelled_in_files
+    from toplist.inference.diagnostics import warnings
     from toplist.inference.intervals import Intervals
-    from toplist.inference.plausibility import warnings
     from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 

@@ -32,7 +32,7 @@ from toplist.inference.aggregates import (
 )
 from toplist.inference.bootstrap import FEWEST, BootstrapT, Draws, Wild, counts, thinned
 from toplist.inference.bounded import bounded_interval
-from toplist.inference.long_run_variance import (
+from toplist.inference.dependence import (
     autocorrelation,
     cosine_error,
     long_run_error,
