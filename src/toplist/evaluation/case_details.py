@@ -212,7 +212,8 @@ class _Pair:
         rights = (0, 0, 0, 0)  # both, only a, only b, neither
         if details.classes is not None:
             first, second = (details.right[both, column] >= RIGHT for column in at)
-            rights = tuple(np.bincount(3 - 2 * first - second, minlength=4).tolist())
+            found = np.bincount(3 - 2 * first - second, minlength=4).tolist()
+            rights = found[0], found[1], found[2], found[3]
         better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
         counts = PairCases(
             a,
