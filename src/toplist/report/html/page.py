@@ -47,9 +47,8 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
-    from toplist.calibration.decomposition import Decomposition
-    from toplist.calibration.reliability_curve import Reliability
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.decomposition import Decomposition, Reliability
+    from toplist.calibration.miscalibration import CalibrationVerdict
     from toplist.inference.score_difference import Decided
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
