@@ -23,7 +23,8 @@ from toplist.inference.results import (
     PairCases,
 )
 from toplist.report import plot, statements
-from toplist.report.html import leaderboard, tables
+from toplist.report.html import leaderboard, sections
+from toplist.report.html.grid import Figure, Section
 from toplist.report.plot import STYLE, Plot
 from toplist.report.text import Shown, kind, names, plain, stripped, visible
 
@@ -35,25 +36,7 @@ if TYPE_CHECKING:
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
-_GROUPS = 12  # beyond it their table stays folded on paper
 _ACCURACY = "Accuracy looks at the first guess alone, a score at every confidence. So they need not agree."
-_CUT = (
-    "Lists are cut to their k most confident classes and scored again. A curve that falls says that longer lists help; "
-    "where it is flat, the list could be shorter."
-)
-_NO_CURVES = "There are no curves: they need an outcome for each case, and the truth here is a distribution."
-_SHAPES = (
-    "A hard label is a list of one class with confidence 1, and pays dearly where it is wrong; a distribution leaves "
-    "no confidence over. Mean {} scores of predictions of each shape:"
-)
-_RELIABLE = "Among predictions of 0.8, what was predicted should happen 8 times in 10."
-_ANYTIME = (
-    "A confidence sequence holds at all times at once: one may look after every case, and stop when one has seen "
-    "enough. {}"
-)
-_ODD = "What is odd about the predictions as they were scored, though nothing had to be refused:"
-_LOSSES = "The cases with the largest {} scores. Look here for a wrong truth, or a class that is never predicted."
-_UNPRINTED = "The table of all {} groups is not printed; the page itself has it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,24 +111,6 @@ class Page:
     gates: tuple[GateResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A drawing as SVG, and its caption."""
-
-    id: str
-    svg: str
-    caption: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the page: blocks are macros of `parts.html` with what they show, and those that show nothing go."""
-
-    id: str
-    title: str
-    blocks: tuple[tuple[Any, ...], ...]
-
-
 def render(page: Page) -> str:
     """The page as one HTML document.
 
@@ -171,7 +136,7 @@ def render(page: Page) -> str:
         keep_trailing_newline=True,
     )
     environment.globals["trusted"] = trusted
-    style, script = _text("page.css") + STYLE, _text("page.js")
+    style, script = _text("page.css") + _text("sections.css") + STYLE, _text("page.js")
     shown = names([row.name for row in page.results.overall.rows])
     page = replace(page, exhibits=tuple(one for one in page.exhibits if one.name in shown))
     written = page.provenance.written
@@ -270,15 +235,9 @@ def figures(results: Comparison, details: Sequence[ModelDetails]) -> dict[str, F
     cases = {row.name: row.cases for row in results.overall.rows}
     apart = len(set(cases.values())) > 1 or any(one.cases != cases.get(one.name, one.cases) for one in details)
     own = f"{', each on all its own cases' if apart else ''}{', without weights' if results.weighted else ''}"
-    curved = tuple(one for one in details if one.curve)
     wanted: list[tuple[Callable[[Any], Plot[Any]], Any, str, int]] = [
         (plot.intervals, results, f"{which} scores and their intervals", 1),
         (plot.pairs, results if results.pairs else None, "Pairwise differences and their significance", 1),
-        (plot.curves, curved, f"Score against k{own}", 1),
-        (plot.shapes, details, f"Mean scores by shape{own}", 1),
-        (plot.reliability, details, f"Confidence and hit rate{own}", 1),
-        (plot.groups, results if results.groups else None, f"{which} scores by group", 1),
-        *((plot.path, path, "The difference as cases come in", i) for i, path in enumerate(results.paths, 1)),
     ]
     found = {}
     for draw, of, caption, i in wanted:
@@ -301,31 +260,26 @@ def _figure(drawn: Drawn, name: str, i: int = 1) -> Block:
     return "figure", drawn.get(f"{name}-{i}")
 
 
+_AFTER = (
+    sections.calibration,
+    sections.by_class,
+    sections.groups,
+    sections.cases,
+    sections.lists,
+    sections.over_time,
+    sections.quality,
+    sections.method,
+    sections.reproduce,
+)
+
+
 def _sections(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
     """The sections that the page has, in order."""
-    results, details = page.results, page.exhibits
-    setting: tuple[Block, ...] = (
-        ("facts", tables.facts(results, shown)),
-        ("grid", tables.models(results, details, shown)),
-        ("full_names", tables.full_names(shown)),
-    )
-    odd = tables.oddities(details, shown)
-    faults: tuple[Block, ...] = (
-        ("sentences", tables.fault_sentences(results, details, shown), "otherwise"),
-        ("grid", tables.faults(results, shown)),
-        ("text", _ODD if odd else ""),
-        ("grid", odd),
-    )
+    after = (make(page, shown) for make in _AFTER)
     return [
-        _section("board", "Leaderboard", *_board(results, shown, drawn)),
+        _section("board", "Leaderboard", *_board(page.results, shown, drawn)),
         _section("significant", "Significant differences", *_differences(page, shown, drawn)),
-        _section("setting", "What was compared, and how", *setting),
-        *(_lists(page, shown, drawn) if details else []),
-        *([_groups(results, shown, drawn)] if results.groups else []),
-        *([_section("anytime", "Looked at after every case", *_paths(results, shown, drawn))] if results.paths else []),
-        _section("faults", "What was wrong in each file", *faults),
-        *_losses(page, shown),
-        _reproduction(page),
+        *(one for one in after if one is not None),
     ]
 
 
@@ -333,7 +287,6 @@ def _board(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
     yield "grid", leaderboard.leaderboard(results, shown)
     yield "sentences", statements.against_ranks(results, shown), "warning"
     yield _figure(drawn, "intervals")
-    yield "reading", tables.reading(results)
     yield "grid", leaderboard.known(results, shown)
     missing = statements.missing_intervals(results.overall, shown)
     yield "sentences", [*statements.selected(results, shown), *missing], "small"
@@ -354,64 +307,10 @@ def _differences(page: Page, shown: Shown, drawn: Drawn) -> Iterator[Block]:
         yield "subheading", "Where accuracy says otherwise"
         yield "text", _ACCURACY
         yield "sentences", otherwise, "otherwise"
-    for i, one in enumerate(decided, 1):
+    for one in decided:
         yield "sentences", statements.deciding(one, shown), "otherwise"
-        yield "grid", tables.deciding(one, shown, i)
     yield "sentences", statements.between_rules(results, shown), "otherwise", "Under other rules"
     if results.pairs:
         yield "subheading", "Every pair"
         yield _figure(drawn, "pairs")
         yield "grid", leaderboard.pairs(results, shown)
-
-
-def _lists(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
-    """What the lists of each model show."""
-    details, rule = page.exhibits, kind(page.results.rules[0], 30)
-    curve = tables.curve(details, shown)
-    cut: tuple[Block, ...] = (("text", _CUT), _figure(drawn, "curves"), ("grid", curve, True))
-    shapes: tuple[Block, ...] = (
-        ("text", _SHAPES.format(rule)),
-        _figure(drawn, "shapes"),
-        ("grid", tables.shapes(details, shown)),
-    )
-    reliability: tuple[Block, ...] = (
-        ("text", _RELIABLE),
-        ("sentences", statements.confidence(page.judged, shown), "otherwise"),
-        _figure(drawn, "reliability"),
-        ("grid", tables.reliability(details, page.judged, shown)),
-    )
-    return [
-        _section("length", "Score against list length", *(cut if curve else (("text", _NO_CURVES),))),
-        _section("shape", "Hard labels, lists and distributions", *shapes),
-        _section("reliability", "Are the confidences right?", *reliability),
-    ]
-
-
-def _groups(results: Comparison, shown: Shown, drawn: Drawn) -> Section:
-    many = len(results.groups) > _GROUPS
-    grid = "grid", leaderboard.groups(results, shown), True, many
-    note = "text", _UNPRINTED.format(len(results.groups)) if many else "", "paper small"
-    return _section("groups", "Groups of cases", _figure(drawn, "groups"), grid, note)
-
-
-def _paths(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
-    yield "text", _ANYTIME.format(f"{statements.enough(results.paths[0])} {statements.assumed(results.paths)}")
-    for i, path in enumerate(results.paths, 1):
-        method = stripped(path.method)
-        yield "sentences", statements.path_story(path, shown), "otherwise"
-        yield _figure(drawn, "path", i)
-        yield "text", f"Method: {method}." if method else "", "small"
-
-
-def _losses(page: Page, shown: Shown) -> list[Section]:
-    losses, rule = tables.losses(page.exhibits, shown), kind(page.results.rules[0], 30)
-    blocks = ("text", _LOSSES.format(rule)), ("losses", losses)
-    return [_section("losses", "The cases that cost most", *blocks)] if losses else []
-
-
-def _reproduction(page: Page) -> Section:
-    made, seeds = page.provenance, tables.seeds(page.results)
-    versions = [(plain(key), plain(value, 120)) for key, value in made.versions.items()]
-    facts = "facts", [*versions, *([("seed", seeds)] if seeds else [])], "versions"
-    command, files = ("command", visible(made.command)), ("grid", tables.files(made.files))
-    return _section("reproduce", "How to reproduce this", command, facts, files)
