@@ -313,20 +313,20 @@ _CHOSEN = ("layout", "scale", "duplicates", "blanks")  # fields that take one of
 _OF_TRUTH = ("layout", "case", "class_column", "confidence", "ignore")  # what may be said of the truth too
 
 
-def names_in(table: str, package: str) -> tuple[str, ...]:
-    """The keys of a table in the `__init__` of a package, read without importing it, so that help is fast.
+def names_in(table: str, module: str) -> tuple[str, ...]:
+    """The keys of a table in a module, read without importing it, so that help is fast.
 
-    >>> names_in("RULES", "scoring/rules")[:2]
+    >>> names_in("RULES", "scoring/rules/standard")[:2]
     ('brier', 'log')
     """
-    source = (Path(__file__).parents[1] / package / "__init__.py").read_text(encoding="utf-8")
+    source = Path(__file__).parents[1].joinpath(f"{module}.py").read_text(encoding="utf-8")
     for one in ast.parse(source).body:
         if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Dict) and ast.unparse(one.target) == table:
             return tuple(str(key.value) for key in one.value.keys if isinstance(key, ast.Constant))
-    raise LookupError(f"there is no table {table} in {package}.")
+    raise LookupError(f"there is no table {table} in {module}.")
 
 
-RULES = names_in("RULES", "scoring/rules")
+RULES = names_in("RULES", "scoring/rules/standard")
 
 
 def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:

@@ -28,7 +28,7 @@ from toplist.evaluation.case_sample import (
     sample_cases,
 )
 from toplist.evaluation.model_details import DetailsAccumulator, accumulate, finish
-from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, run
+from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
 from toplist.inference.results import FileRecord, ModelDetails
 from toplist.inference.score_difference import Decided, split
 from toplist.inference.score_matrix import ScoreMatrix
@@ -38,7 +38,7 @@ from toplist.io.lists import filled
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists.checks.detect import text
-from toplist.lists.converters import is_soft
+from toplist.lists.converters import as_codes, is_soft
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule, name_of
 
@@ -118,7 +118,7 @@ def _held(given: ArrayModels, name: str) -> CaseSample | None:
     if is_soft(given.y, lists.space):
         return None
     units = None if clusters is None or clusters.codes is None else clusters.codes.astype(np.intp)
-    return sample_cases(*by_place(lists, given.y), units)
+    return sample_cases(*by_place(lists, given.y), units, named=(lists, as_codes(given.y, lists)))
 
 
 def from_files(plan: Plan, scoring: ScoringSpec, progress: Progress) -> CaseDetails:
@@ -168,9 +168,11 @@ class DetailsCollector(MatrixCollector):
         self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
         self.rows: list[tuple[str, NDArray[np.int64]]] = []  # where in the truth the cases stand
         happened, limit = plan.truth.layout.kind == "labels", TESTED if plan.cluster is None else EXACT
+        coder = coder_of(plan)
+        named = plan.space is not None and plan.set_separator is None and (coder.labels is not None or coder.integers)
         self.looks = {
             one.name: DetailsWatcher(
-                rule, one.layout.kind == "ranked", CaseSampler(limit) if happened else None, plan.cluster
+                rule, one.layout.kind == "ranked", CaseSampler(limit, named) if happened else None, plan.cluster
             )
             for one in plan.sources
         }
