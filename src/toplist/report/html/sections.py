@@ -11,14 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from toplist.calibration.bins import averages
 from toplist.inference.results import (
     KINDS,
     Breakdown,
     CaseView,
     Comparison,
     Confusion,
-    Estimate,
     FileRecord,
     ModelDetails,
     PairCases,
@@ -27,7 +25,7 @@ from toplist.inference.results import (
 )
 from toplist.report import plot, statements
 from toplist.report.html.grid import Cell, Column, Figure, Grid, Head, Section, counted, grid, named, number, odd
-from toplist.report.numbers import NOTHING, decimals, fixed, rate, share, small
+from toplist.report.numbers import NOTHING, fixed, rate, share, small
 from toplist.report.plot import Plot
 from toplist.report.text import (
     Name,
@@ -64,6 +62,7 @@ _CONFUSED = 6  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
 _BRIEF = 3  # confusions of another model; reversals that are named
 _SHOWN, _CARDS = 4, 8  # cards at once, and in all
+_MINUS = "\u2212"
 _LITTLE = 0.0005  # a probability below it is written <0.001
 _WIDE, _NARROW = 1040, 360  # px that figures are drawn for
 _LONG = 400  # characters of a message
@@ -109,11 +108,6 @@ class Chart:
     reference: bool = False  # whether the first row is what the others are compared with
     sorts: bool = False
 
-    @property
-    def meanings(self) -> tuple[tuple[Words, str], ...]:
-        """The heads that need a word, with it."""
-        return tuple((head.text, head.means) for head in self.heads if head.means)
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -150,9 +144,7 @@ Block = tuple[Any, ...]
 
 def drawing(made: Plot[Any], called: str, caption: Words) -> Figure:
     """The figure for wide pages and for phones."""
-    wide, narrow = (
-        made.svg(inline=True, prefix=f"drawn-{called}-{width}", width=width) for width in (_WIDE, _NARROW)
-    )
+    wide, narrow = (made.svg(inline=True, prefix=f"drawn-{called}-{width}", width=width) for width in (_WIDE, _NARROW))
     return Figure(f"figure-{called}", wide, caption, narrow)
 
 
@@ -188,25 +180,23 @@ def calibration(page: Page, shown: Shown) -> Section | None:
         panel(plot.calibration_panel(_who(shown, who).text, page.curves[who], judged.get(who)), f"calibration-{i}")
         for i, who in enumerate(curves, 1)
     ]
-    few = max((row.cases for row in page.results.overall.rows), default=0) < statements.FEW_CASES
-    lines = [sentence("Too few cases to judge calibration.")] if few else _directions(judged, shown)
     table, same = _calibration_table(page, judged, shown)
-    if table is not None and len(table.rows) == 1 and curves:
-        table = None  # the panel says it
-    note = (
-        "Confidence and accuracy of the top-1 prediction. Line: isotonic fit; grey: 90% band of a calibrated model; "
-        "bars: number of cases."
-    )
     return _section(
         "calibration",
         "Calibration",
-        ("lines", lines),
-        ("panels", drawn),
-        ("text", note if drawn else "", "small"),
+        ("lines", _directions(judged, shown)),
+        ("text", _CURVES if drawn else "", "small"),
+        ("panels", drawn, two(page) is not None),
         ("chart", table, len(judged) > _OPEN),
         ("text", same, "small"),
         ("lines", _notes(judged, shown), "small"),
     )
+
+
+_CURVES = (
+    "Observed accuracy against confidence of the top-1 prediction. Line: isotonic fit; grey: 90% band of a calibrated "
+    "model; bars: number of cases."
+)
 
 
 def _before_after(page: Page) -> dict[str, int]:
@@ -216,9 +206,13 @@ def _before_after(page: Page) -> dict[str, int]:
 
 
 def _directions(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
+    """The models by direction; of all models, without their names."""
+    found = statements.calibration_groups(judged, shown)
+    if len(found) == 1 and len(found[0][1]) > 1:
+        return [sentence(f"All {count(len(found[0][1]))} models: {found[0][0][:1].lower()}{found[0][0][1:]}.")]
     return [
         sentence(f"{direction} ({count(len(who))}): ", *series([_who(shown, one) for one in who], _MOST), ".")
-        for direction, who in statements.calibration_groups(judged, shown)
+        for direction, who in found
     ]
 
 
@@ -267,8 +261,11 @@ def _calibration_table(
 
     level = percent(page.results.level)
     columns: list[tuple[Top, list[Box]]] = [
-        (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
-        (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
+        *(
+            (Top(head, wide=True), [means(who, key) for who in judged])
+            for head, key in (("mean confidence", "mean_confidence"), ("accuracy", "hit_rate"))
+            if len(judged) > 2  # the panels of two say it
+        ),
         (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
         (Top("p", "Holm"), [Box(small(adjusted.get(who)), value=adjusted.get(who)) for who in judged]),
         (
@@ -283,17 +280,12 @@ def _calibration_table(
     ]  # fmt: skip
     if page.decompositions and largest:
         own = [page.decompositions.get(who) for who in judged]
-        head = Top(f"mean {_rule(page)} score and its parts", left=True, means=_PARTS)
+        head = Top("miscalibration", f"part of {_rule(page)}", means="what perfect recalibration could remove")
         columns.append((head, [_parts(one, largest) for one in own]))
     columns, same = varied(columns)
     model = Top("model", left=True), [Box(_who(shown, who)) for who in judged]
-    made = chart("calibration", "Calibration of the top-1 prediction", [model, *columns], sorts=True)
+    made = chart("reliability", "Calibration of the top-1 prediction", [model, *columns], sorts=True)
     return (made if judged and columns else None), same
-
-
-_PARTS = (
-    "grey: what remains of the uncertainty after discrimination; orange: miscalibration, which recalibration can reduce"
-)
 
 
 def _points(x: float) -> str:
@@ -301,21 +293,16 @@ def _points(x: float) -> str:
 
 
 def _parts(one: Decomposition | None, largest: float) -> Box:
-    """The score as a bar of what a recalibrated model would have, and miscalibration."""
+    """Miscalibration as a part of the score, which a bar shows."""
     if one is None or one.miscalibration is None or one.discrimination is None or not math.isfinite(one.score):
         return Box(NOTHING)
     rest = max(one.score - one.miscalibration, 0.0)
-    hint = (
-        f"{fixed(one.score, 4)} = uncertainty {fixed(one.uncertainty, 4)} − discrimination "
-        f"{fixed(one.discrimination, 4)} + miscalibration {fixed(one.miscalibration, 4)}"
-        + "".join(
-            f" + {what} {fixed(x, 4)}"
-            for what, x in (("unlisted outcomes", one.misses), ("penalty", one.penalty), ("within bins", one.within))
-            if abs(x) >= _LITTLE / 10
-        )
-    )
+    plus = {"miscalibration": one.miscalibration, "unlisted true classes": one.misses, "penalty": one.penalty}
+    said = [f" + {what} {fixed(x, 4)}" for what, x in plus.items() if abs(x) >= _LITTLE / 10]
+    base = f"uncertainty {fixed(one.uncertainty, 4)} {_MINUS} discrimination {fixed(one.discrimination, 4)}"
     bar = (("rest", rest / largest), ("wrong", one.miscalibration / largest))
-    return Box(f"{fixed(one.miscalibration, 4)} of {fixed(one.score, 4)}", hint=hint, bar=bar, value=one.miscalibration)
+    hint = f"{fixed(one.score, 4)} = {base}{''.join(said)}"
+    return Box(fixed(one.miscalibration, 4), hint=hint, bar=bar, value=one.miscalibration)
 
 
 def binned_error(bins: Iterable[Bin]) -> float | None:
@@ -375,7 +362,8 @@ def by_class(page: Page, shown: Shown) -> Section | None:
     return _section(
         "classes",
         "By class",
-        ("paragraph", [*lines, _legend(page, found)]),
+        ("paragraph", lines),
+        ("paragraph", _legend(page, found), "small"),
         ("beside", (heat_map(page, found, called, shown, "classes"), confused, others)),
         ("grid", _all_groups(page, found, called, shown, "classes", "class"), True, True),
     )
@@ -394,8 +382,11 @@ def groups(page: Page, shown: Shown) -> Section | None:
         figure = drawing(plot.groups(renamed), "groups", caption)
         block: tuple[Block, ...] = (("figure", figure),)
     else:
-        lines = [*_hardest(found, called), *lines, _legend(page, found)]
-        block = (("chart", heat_map(page, found, called, shown, "groups")),)
+        lines = [*_hardest(found, called), *lines]
+        block = (
+            ("paragraph", _legend(page, found), "small"),
+            (("chart", heat_map(page, found, called, shown, "groups"))),
+        )
     return _section(
         "groups",
         f"By {by.text}",
@@ -442,18 +433,26 @@ def _smallest(found: Breakdown) -> float | None:
     return min(every, default=None)
 
 
-def _legend(page: Page, found: Breakdown) -> Sentence:
+def _legend(page: Page, found: Breakdown) -> list[str]:
+    """What colours mean, and how many cases there are where all groups have as many."""
     least, level = _smallest(found), percent(page.results.level)
+    each = [f"{number_of(found.cases[0], 'case')} each."] if _same_cases(found) else []
+    pair, holm = len(found.models) == 2, f"(Holm over all cells, {level})"
     if len(found.models) < 2:
-        return sentence(f"Mean {_rule(page)} score.")
-    mean = "the other model" if len(found.models) == 2 else "the mean of the models"
+        return each
+    mean = "the other model" if pair else "the mean of the models"
     if least is None:
-        return sentence(f"No difference to {mean} is significant (Holm over all cells, {level}).")
-    bold = "" if len(found.models) == 2 else " Bold: the lowest score."
-    return sentence(
-        f"Blue: significantly better than {mean}; orange: worse (Holm over all cells, {level}); each step of colour "
-        f"doubles the difference, from {fixed(least * (2 if len(found.models) == 2 else 1), 3)} on.{bold}"
-    )
+        return [f"No difference to {mean} is significant {holm}.", *each]
+    return [
+        f"Blue: significantly better than {mean}; orange: worse {holm}.",
+        f"Each step of colour doubles the difference, from {fixed(2 * least if pair else least, 3)} on.",
+        *([] if pair else ["Bold: the lowest score."]),
+        *each,
+    ]
+
+
+def _same_cases(found: Breakdown) -> bool:
+    return len(found.cases) > 1 and len(set(found.cases)) == 1
 
 
 def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str) -> Chart:
@@ -472,7 +471,7 @@ def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str
         accuracy = "" if math.isnan(right) else f", accuracy {share(right)}"
         who, where = _who(shown, found.models[m]).text, called[found.groups[g]].text
         hint = f"{who}, {where}: {rule} {fixed(value, 4)}{beside}{accuracy}"
-        style = _colour(step) + (" best" if _is_best(found.means[g], m) else "")
+        style = _colour(step) + (" lowest" if _is_lowest(found.means[g], m) else "")
         return Box(fixed(value, 3), style, hint, value=value)
 
     across = len(many) <= _ACROSS or len(found.models) > _ACROSS
@@ -481,10 +480,13 @@ def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str
     if across:
         several = len(found.models) > 1
         columns = [
-            (Top("model", left=True), [*([Box(mean)] if several else []), *(Box(_who(shown, m)) for m in found.models)]),
+            (
+                Top("model", left=True),
+                [*([Box(mean)] if several else []), *(Box(_who(shown, m)) for m in found.models)],
+            ),
             *(
                 (
-                    Top(called[found.groups[g]], f"n {count(found.cases[g])}"),
+                    Top(called[found.groups[g]], "" if _same_cases(found) else f"n {count(found.cases[g])}"),
                     [*([Box(fixed(means[g], 3))] if several else []), *(box(g, m) for m in range(len(found.models)))],
                 )
                 for g in many
@@ -493,16 +495,20 @@ def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str
         return chart(key, caption, columns, style="heat", reference=several)
     columns = [
         (Top(name(by), left=True), [Box(called[found.groups[g]]) for g in many]),
-        (Top("n"), [Box(count(found.cases[g]), value=float(found.cases[g])) for g in many]),
+        *_numbers(found, many),
         *([(Top(mean), [Box(fixed(means[g], 3), value=means[g]) for g in many])] if len(found.models) > 1 else []),
         *((Top(_who(shown, who)), [box(g, m) for g in many]) for m, who in enumerate(found.models)),
     ]
     return chart(key, caption, columns, style="heat", sorts=True)
 
 
-def _two_models(
-    page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, many: Sequence[int]
-) -> Chart:
+def _numbers(found: Breakdown, many: Sequence[int]) -> list[tuple[Top, list[Box]]]:
+    """A column of cases by group, unless all have as many."""
+    made = Top("n"), [Box(count(found.cases[g]), value=float(found.cases[g])) for g in many]
+    return [] if _same_cases(found) else [made]
+
+
+def _two_models(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, many: Sequence[int]) -> Chart:
     """Groups as rows, the two means, and their difference, which alone has a colour."""
     pair, level = two(page), steps(found)
     order = [0, 1] if pair is None or found.models[0] == pair.reference else [1, 0]
@@ -515,7 +521,7 @@ def _two_models(
 
     columns = [
         (Top(name(found.by or "group"), left=True), [Box(called[found.groups[g]]) for g in many]),
-        (Top("n"), [Box(count(found.cases[g]), value=float(found.cases[g])) for g in many]),
+        *_numbers(found, many),
         *(
             (
                 Top(_who(shown, found.models[m])),
@@ -523,9 +529,9 @@ def _two_models(
             )
             for m in order
         ),
-        (Top(sentence("Δ ", new, " − ", old)), [difference(g) for g in many]),
+        (Top("Δ"), [difference(g) for g in many]),
     ]
-    caption = sentence(f"Mean {_rule(page)} score by ", name(found.by or "group"))
+    caption = sentence(f"Mean {_rule(page)} score by ", name(found.by or "group"), "; Δ: ", new, f" {_MINUS} ", old)
     return chart(key, caption, columns, style="heat", sorts=True)
 
 
@@ -538,7 +544,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def _is_best(values: Sequence[float], m: int) -> bool:
+def _is_lowest(values: Sequence[float], m: int) -> bool:
     known = [x for x in values if not math.isnan(x)]
     return len(known) > 1 and math.isfinite(values[m]) and values[m] == min(known) and known.count(values[m]) == 1
 
@@ -581,19 +587,14 @@ def _not_given(found: Breakdown, one: str, many: str = "") -> list[Sentence]:
     return [sentence(f"{number_of(n, f'further {one}', f'further {many}' if many else '')} not shown.")] if n else []
 
 
-def _all_groups(
-    page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, one: str
-) -> Grid | None:
+def _all_groups(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, one: str) -> Grid | None:
     """Every group with its cases and means, where the figure above does not have them all as numbers."""
     if len(found.groups) <= _MOST and not (found.axis and len(found.groups) > 2 and found.by != TRUE_CLASS):
         return None
     columns: list[Column] = [
         (Head(one, "name"), [named(called[group]) for group in found.groups]),
         (Head("cases"), [counted(n) for n in found.cases]),
-        *(
-            (Head(_who(shown, who)), [number(row[m], 3) for row in found.means])
-            for m, who in enumerate(found.models)
-        ),
+        *((Head(_who(shown, who)), [number(row[m], 3) for row in found.means]) for m, who in enumerate(found.models)),
     ]
     return grid(f"{key}-all", sentence(f"Mean {_rule(page)} score by ", name(found.by or "group")), columns)
 
@@ -610,17 +611,20 @@ def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name
     label = names({text: None for one in known for c in one.confusions for text in (c.true, c.predicted)})
     columns = [
         (Top("true class", left=True), [Box(label[c.true]) for c in found]),
-        (Top("top-1 prediction", left=True), [Box(label[c.predicted], style="arrow") for c in found]),
+        (Top("predicted", left=True), [Box(label[c.predicted], style="arrow") for c in found]),
         (Top("cases"), [Box(count(c.cases), bar=(("wrong", c.cases / most),), value=float(c.cases)) for c in found]),
         (Top("of class"), [Box(share(c.share), value=c.share) for c in found]),
         (Top("confidence", "mean"), [Box(rate(c.confidence), value=c.confidence) for c in found]),
     ]
     made = chart("confusions", sentence("Most frequent confusions of ", _who(shown, best.name)), columns)
-    others = [
-        (_who(shown, one.name), sentence(*series([_confused(c, label) for c in one.confusions[:_BRIEF]])))
-        for one in rest[:_OTHERS]
-    ]
-    return made, others
+
+    def brief(one: ModelDetails) -> tuple[Name, Sentence]:
+        said = [_confused(c, label) for c in one.confusions[:_BRIEF]]
+        return _who(shown, one.name), sentence(*series(said, _BRIEF))
+
+    if two(page) is not None:
+        return None, [brief(one) for one in known]
+    return made, [brief(one) for one in rest[:_OTHERS]]
 
 
 def _confused(one: Confusion, label: Shown) -> Sentence:
@@ -669,7 +673,8 @@ def cases(page: Page, shown: Shown) -> Section | None:
     against = [one for one in page.against if one.a in shown and one.b in shown and one.cases]
     pair = two(page)
     if pair is not None:
-        return _section("cases", "Cases", *_fixed_and_broken(page, pair, shown), *_worst(page, shown, _SHOWN))
+        worst = [(_who(shown, one.name), [card(page, c, shown) for c in one.worst[:_SHOWN]]) for one in page.exhibits]
+        return _section("cases", "Cases", *_fixed_and_broken(page, pair, shown), ("worst", worst, "both models"))
     compared = [_against(page, one, shown) for one in against]
     return (
         _section("cases", "Cases", *_worst(page, shown, _CARDS), ("against", compared))
@@ -693,7 +698,7 @@ def _worst(page: Page, shown: Shown, most: int) -> list[Block]:
         ("subheading", sentence("Worst predictions of ", _who(shown, best.name))),
         ("text", f"The cases with the largest {_rule(page)} scores.{check}", "small"),
         ("cards", cards[:_SHOWN], cards[_SHOWN:]),
-        ("worst", others),
+        ("worst", others, "the other model" if len(others) == 1 else f"{count(len(others))} other models"),
     ]
 
 
@@ -701,7 +706,9 @@ def card(page: Page, one: CaseView, shown: Shown) -> Card:
     """A case as it is shown: at most the predictions of two models, the true class marked."""
     rule = _rule(page)
     listings = tuple(
-        Listing(f"{rule} {fixed(p.score, 3)}", _lines(one, p), "" if len(one.predictions) == 1 else _who(shown, p.model))
+        Listing(
+            f"{rule} {fixed(p.score, 3)}", _lines(one, p), "" if len(one.predictions) == 1 else _who(shown, p.model)
+        )
         for p in one.predictions
     )
     others = one.models - len(one.predictions)
@@ -710,7 +717,9 @@ def card(page: Page, one: CaseView, shown: Shown) -> Card:
     if others < 1 or math.isnan(right):
         return Card(name(one.case), listings, name(one.outcome), "", doubtful=False)
     nobody = right <= 0 and own <= 0
-    said = f"{_number(right)} of {count(others)} {noun(others, 'other', 'others')} right"
+    said = f"{_number(right)} of {count(others)} others right"
+    if others == 1:
+        said = f"the other model is {'right' if right > 0.5 else 'wrong'}"
     return Card(name(one.case), listings, name(one.outcome), said, doubtful=nobody and others > 1)
 
 
@@ -789,12 +798,12 @@ def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
         (
             "sides",
             (
-                sentence(f"Fixed: {number_of(pair.repaired, 'case')}"),
+                f"Fixed: {number_of(pair.repaired, 'case')}",
                 sentence("Right in ", new, ", wrong in ", old, _largest(fixed_cases, pair.repaired)),
                 fixed_cases,
             ),
             (
-                sentence(f"Broken: {number_of(pair.spoiled, 'case')}"),
+                f"Broken: {number_of(pair.spoiled, 'case')}",
                 sentence("Wrong in ", new, ", right in ", old, _largest(broken_cases, pair.spoiled)),
                 broken_cases,
             ),
@@ -1036,19 +1045,21 @@ _RULES = {
     "zero-one": "zero-one score: 0 where the top-1 prediction is the true class, else 1",
     "one-vs-rest": "one-vs-rest: the sum of a binary score over all classes",
 }
-_DEFINITIONS = (
-    ("Δ", "Mean paired difference: models are compared case by case, so two intervals of means may overlap although "
-     "the difference is significant. Below zero is better."),
-    ("Skill", "Improvement over the uniform prediction; 1 is perfect, 0 is none."),
-    ("Lists", "A prediction is one label, a list of classes with probabilities, or a distribution. Unlisted "
-     "probability is spread evenly over the unlisted classes, so all types are scored on the same scale."),
-    ("Invalid list", "A listed class has a lower probability than each unlisted one. The largest valid part is scored, "
-     "with a penalty."),
-    ("Coverage", "Share of cases whose true class is listed."),
-    ("Calibration", "Overconfidence is mean confidence minus accuracy of the top-1 prediction, in percentage points. A "
-     "model is called over- or underconfident only if the test of calibration is significant after Holm's adjustment "
-     "over models."),
-)  # fmt: skip
+_DEFINITIONS = {
+    "Δ": "Mean paired difference: models are compared case by case, so intervals of two means may overlap although the "
+    "difference is significant. Below zero is better.",
+    "Skill": "Improvement over the uniform prediction; 1 is perfect, 0 is none.",
+    "Lists": "A prediction is one label, a list of classes with probabilities, or a distribution. Unlisted probability "
+    "is spread evenly over the unlisted classes, so all types are scored on the same scale.",
+    "Invalid list": "A listed class has a lower probability than each unlisted one. The largest valid part is scored, "
+    "with a penalty.",
+    "Coverage": "Share of cases whose true class is listed.",
+    "Calibration": "Overconfidence is mean confidence minus accuracy of the top-1 prediction, in percentage points. A "
+    "model is called over- or underconfident only if the test of calibration is significant after Holm's adjustment "
+    "over models. Detectable: the difference whose interval would exclude zero with 80% power. ECE: mean absolute "
+    "difference of confidence and accuracy over 20 bins, above zero by chance even for a calibrated model. "
+    "Miscalibration: the part of the score that perfect recalibration could remove.",
+}
 
 
 def method(page: Page, shown: Shown) -> Section:
@@ -1134,7 +1145,7 @@ def _definitions(page: Page) -> list[tuple[Words, Words]]:
     invalid = any(row.invalid for row in page.results.overall.rows)
     short = bool(page.exhibits) and not alike(page.exhibits)
     left_out = {"Invalid list": not invalid, "Coverage": not short, "Calibration": not page.judged}
-    return [(term, said) for term, said in _DEFINITIONS if not left_out.get(term, False)]
+    return [(term, said) for term, said in _DEFINITIONS.items() if not left_out.get(term, False)]
 
 
 def _sources(page: Page, shown: Shown) -> Grid | None:
@@ -1155,9 +1166,11 @@ def _sources(page: Page, shown: Shown) -> Grid | None:
         ),
     ]
     kept = [(head, cells) for head, cells in columns if len({str(cell.text) for cell in cells}) > 1 or len(own) == 1]
-    return grid("models", "Models", [(Head("model", "name"), [named(shown[one.name]) for one in own]), *kept]) if (
-        own and kept
-    ) else None
+    return (
+        grid("models", "Models", [(Head("model", "name"), [named(shown[one.name]) for one in own]), *kept])
+        if (own and kept)
+        else None
+    )
 
 
 def full_names(shown: Shown) -> list[tuple[Words, str]]:
