@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from tests.report import results as made
-from toplist.calibration.error import CalibrationBias
-from toplist.calibration.reliability_curve import Reliability, reliability
-from toplist.calibration.testing import CalibrationTest, CalibrationVerdict
+from toplist.calibration.decomposition import Reliability, reliability
+from toplist.calibration.miscalibration import CalibrationBias, CalibrationTest, CalibrationVerdict
 from toplist.inference.results import (
     Breakdown,
     CaseView,
@@ -147,4 +146,3 @@ def whole(found: Comparison | None = None, *, classes: Sequence[str] = CLASSES, 
         breakdowns=tuple(by),
         against=tuple(pair(lead, other) for other in others),
     )
-

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from toplist._text import quote
 from toplist._typing import Floats
-from toplist.calibration.bins import Bins
+from toplist.calibration.pairs import Bins
 from toplist.core import array_api, kernel
 from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
 from toplist.lists import TopLists

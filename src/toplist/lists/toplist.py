@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.core.validity import SMALL
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import show_size
+from toplist.lists.validation import SMALL
 
 if TYPE_CHECKING:
     from toplist.lists.toplists import TopLists

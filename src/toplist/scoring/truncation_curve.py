@@ -14,11 +14,10 @@ from toplist._typing import Codes, Floats
 from toplist.core import flags, kernel
 from toplist.core.array_api import CaseStatistics, Sum
 from toplist.core.exact_sums import mean, sums_by
-from toplist.core.validity import gather
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes
-from toplist.lists.validation import CheckedColumns, row_sums
+from toplist.lists.validation import CheckedColumns, gather, row_sums
 from toplist.scoring.rules import PseudoSpherical, Rule, as_rule
 from toplist.scoring.rules.base import MANY
 from toplist.scoring.scores import entropy, plain_scores, score

@@ -48,9 +48,9 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
-    from toplist.calibration.bins import Bin
+    from toplist.calibration.pairs import Bin
     from toplist.calibration.decomposition import Decomposition
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationVerdict
     from toplist.report.html.page import Page
 
 TRUE_CLASS = "true class"  # what a breakdown by class is by
@@ -308,7 +308,7 @@ def _parts(one: Decomposition | None, largest: float) -> Box:
 def binned_error(bins: Iterable[Bin]) -> float | None:
     """The expected calibration error: the mean absolute difference of mean confidence and hit rate over bins.
 
-    >>> from toplist.calibration.bins import Bin
+    >>> from toplist.calibration.pairs import Bin
     >>> binned_error([Bin(0.0, 0.5, 1, 0.25, 0.0), Bin(0.5, 1.0, 3, 0.75, 1.0)])
     0.25
     """

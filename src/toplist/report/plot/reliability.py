@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toplist.calibration.bins import Bin, averages
+from toplist.calibration.pairs import Bin, averages
 from toplist.inference.results import ModelDetails
 from toplist.report.numbers import number, signed
 from toplist.report.plot.base import Plot
