@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
-from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import load, require_place, write_bytes
@@ -314,13 +313,14 @@ class Strip:
     facts: tuple[Words, ...]
     heading: str
     how_sure: tuple[Words, ...]
+    whisker: leaderboard.Whisker | None  # of two models
     actions: tuple[Step, ...]
 
 
 def _strip(page: Page, shown: Shown) -> Strip:
     results = page.results
     if not results.overall.rows:
-        return Strip(False, "", (), "", (), ())
+        return Strip(False, "", (), "", (), None, ())
     row, rule = results.overall.rows[0], results.rules[0]
     score, name = row.scores[rule], kind(rule)
     mean = leaderboard.bounded(score.mean, rule)
@@ -340,13 +340,13 @@ def _strip(page: Page, shown: Shown) -> Strip:
         tuple(facts),
         heading,
         tuple(said),
+        leaderboard.whisker_of_two(results, shown),
         tuple(_step(action, shown, name) for action in page.actions),
     )
 
 
 def _step(action: Action, shown: Shown, rule: str) -> Step:
     """An action with the names of its models in their places."""
-    who = [shown[one] for one in action.models if one in shown]
     gain = ""
     if action.gain is not None and math.isfinite(action.gain.value):
         value, low, high = (
@@ -354,19 +354,9 @@ def _step(action: Action, shown: Shown, rule: str) -> Step:
             for x in (action.gain.value, action.gain.low, action.gain.high)
         )
         gain = f"{rule} {value}{f' ({low} to {high})' if action.gain.low is not None else ''}"
-    reason = _filled(action.reason, who)
+    words, reason = (statements.with_names(text, action.models, shown) for text in (action.title, action.reason))
     done = visible(action.command or action.code)
-    return Step(_filled(action.title, who), gain, sentence(reason, ".") if reason.parts else "", done)
-
-
-def _filled(text: str, who: list[Name]) -> Sentence:
-    """The text with names in its places: {0} for the first, {} for all in a row."""
-    parts: list[Words] = []
-    for words, place, _, _ in Formatter().parse(text):
-        parts.append(visible(words))
-        if place is not None:
-            parts += series(who) if place == "" else [who[int(place)]]
-    return sentence(*(part for part in parts if part != ""))
+    return Step(words, gain, sentence(reason, ".") if reason.parts else "", done)
 
 
 # Sections
@@ -377,11 +367,12 @@ Block = tuple[Any, ...]  # a macro of `parts.html` or `sections.html`, and what 
 
 def _sections(page: Page, shown: Shown) -> list[Section]:
     """The sections that the page has, in order."""
-    if not page.results.overall.rows:
+    many = len(page.results.overall.rows)
+    if not many:
         return []
     found = [
         Section("leaderboard", "Leaderboard", tuple(_board(page, shown))),
-        Section("differences", "Differences", tuple(_differences(page.results, shown))),
+        *([Section("differences", "Differences", tuple(_differences(page, shown)))] if many > 2 else []),
         *(
             make(page, shown)
             for make in (
@@ -404,7 +395,10 @@ def _board(page: Page, shown: Shown) -> Iterator[Block]:
     results = page.results
     found = leaderboard.leaderboard(results, page.judged, shown)
     yield "board", found, _reading(found, results)
-    yield "paragraph", statements.missing_intervals(results.overall, shown), "small"
+    if len(results.overall.rows) == 2:  # of more models, differences have a section of their own
+        yield "sentences", _findings(page, shown)
+    notes = *statements.selected(results, shown), *statements.missing_intervals(results.overall, shown)
+    yield "paragraph", notes, "small"
 
 
 def _reading(found: leaderboard.Board, results: Comparison) -> str:
@@ -426,24 +420,23 @@ def _reading(found: leaderboard.Board, results: Comparison) -> str:
     return " ".join(said)
 
 
-def _differences(results: Comparison, shown: Shown) -> Iterator[Block]:
-    if len(results.overall.rows) < 2:
-        return
+def _differences(page: Page, shown: Shown) -> Iterator[Block]:
+    yield "grid", leaderboard.matrix(page.results, shown)
+    yield "versus", leaderboard.versus(page.results, shown)
+    yield "sentences", _findings(page, shown)
+
+
+def _findings(page: Page, shown: Shown) -> list[Sentence]:
+    """What else is known of differences: power, narrow leads, other rules, accuracy."""
+    results = page.results
     power = leaderboard.power(results, shown)
-    said = [
+    return [
         *([power] if power is not None else []),
         *statements.leads(results, shown),
         *statements.untested(results, shown, results.rules[0]),
         *statements.between_rules(results, shown),
-        *statements.against_accuracy(results, shown),
+        *statements.against_accuracy(results, shown, page.against),
     ]
-    found = leaderboard.whisker_of_two(results, shown)
-    if found is not None:
-        yield "two_models", found, said
-        return
-    yield "grid", leaderboard.matrix(results, shown)
-    yield "versus", leaderboard.versus(results, shown)
-    yield "sentences", said
 
 
 # The data of the page
