@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_probability, as_whole
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.pairs import (
     Bin,
@@ -43,7 +44,7 @@ KINDS = ("consistency", "confidence")
 REST = "rest"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Band:
     """A pointwise band of a reliability curve.
 
@@ -66,6 +67,9 @@ class Band:
     high: Floats
     draws: int
     seed: int
+
+    def __repr__(self) -> str:
+        return f"Band({self.kind}, {self.level:.6g}, {len(self.low):,} points, {self.draws:,} draws)"
 
 
 def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, draws: Any, seed: Any) -> Band | None:
@@ -128,7 +132,7 @@ def _bootstrapped(
 _POINTS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reliability:
     """Reliability curve: the hit rate as an isotonic function of the confidence, the diagonal if calibrated.
 
@@ -160,6 +164,11 @@ class Reliability:
     curve: Floats
     band: Band | None
     histogram: tuple[Bin, ...]
+
+    def __repr__(self) -> str:
+        means = f"mean confidence {significant(self.mean_confidence)}, hit rate {significant(self.hit_rate)}"
+        band = "no band" if self.band is None else f"{self.band.kind} band at {self.band.level:.6g}"
+        return f"Reliability({self.of}: {self.count:,} pairs, {means}, {band})"
 
 
 def reliability(
@@ -394,7 +403,7 @@ def _rates(layer: RankLayer, hit: NDArray[np.bool_], *, flat: bool) -> Floats:
 RANKS = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decomposition:
     """A mean score: miscalibration - discrimination + uncertainty + misses + penalty (+ within, if from bins).
 
@@ -434,6 +443,19 @@ class Decomposition:
     parts: tuple[DecompositionTerm, ...]
     within: float = 0.0
     note: str = ""
+
+    def __repr__(self) -> str:
+        terms = (
+            (self.uncertainty, "uncertainty"),
+            (self.misses, "misses"),
+            (None if self.discrimination is None else -self.discrimination, "discrimination"),
+            (self.miscalibration, "miscalibration"),
+            (self.penalty, "penalty"),
+            (self.within, "within bins"),
+        )
+        shown = [f"{significant(x, sign=True)} {name}" for x, name in terms if x]
+        total = " ".join(shown).removeprefix("+")
+        return f"Decomposition({self.rule} {significant(self.score)} = {total}; {self.cases:,} cases)"
 
 
 def decompose(

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.special import fdtrc, gammaincc, ndtri, stdtrit
 
 from toplist._arguments import as_probability, as_units, as_whole
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.decomposition import RANKS, RankLayer, layers
 from toplist.calibration.pairs import (
@@ -43,7 +44,7 @@ _LEAST = 1.0  # variance of a linear combination, in units of that of independen
 _POOLED = 0.5  # of the mean variance of all linear combinations, that each has at least
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CalibrationError:
     """The mean squared difference of mean confidence and hit rate over bins, without the bias of chance.
 
@@ -71,8 +72,14 @@ class CalibrationError:
     cases: int
     level: float
 
+    def __repr__(self) -> str:
+        low, high = (significant(x, 3) for x in (self.low, self.high))
+        squared = f"squared {significant(self.value, 3)} ({low} to {high})"
+        root = significant(max(self.root, 0.0), 3)
+        return f"CalibrationError({self.of}: {root}; {squared}, {self.bins:,} bins, {self.cases:,} cases)"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CalibrationBias:
     """Mean confidence minus hit rate (calibration-in-the-large): positive is overconfident.
 
@@ -102,6 +109,12 @@ class CalibrationBias:
     cases: int
     level: float
     detectable: float | None = None
+
+    def __repr__(self) -> str:
+        means = f"mean confidence {significant(self.mean_confidence)}, hit rate {significant(self.hit_rate)}"
+        value, low, high = (significant(x, 3, sign=True) for x in (self.difference, self.low, self.high))
+        interval = "no interval" if self.low is None else f"{low} to {high}"
+        return f"CalibrationBias({self.of}: {means}, difference {value} ({interval}), {self.cases:,} cases)"
 
 
 def calibration_error(
@@ -330,7 +343,7 @@ def _changes(case: NDArray[np.intp]) -> NDArray[np.bool_]:
     return new
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CalibrationTest:
     """The result of the test of calibration.
 
@@ -356,6 +369,11 @@ class CalibrationTest:
     seed: int
     tail: float
     freedom: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        found = f"statistic {significant(self.statistic, 3)}, expected {significant(self.expected, 3)} if calibrated"
+        how = f"{self.draws:,} draws" if self.freedom is None else f"F{self.freedom}"
+        return f"CalibrationTest(p = {significant(self.p, 3)}; {found}; {how})"
 
 
 def calibration_test(

@@ -1002,7 +1002,7 @@ def calibration_kind(found: CalibrationVerdict | None, adjusted_p: float | None)
     Open where something speaks against calibration, but not the adjusted test: the test alone, or the interval of a
     bias. Few where the test does not reject and there are under 50 cases, or where there is no test.
     """
-    from toplist.calibration.testing import SIGNIFICANT  # noqa: PLC0415  terminals do without
+    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
 
     if found is None:
         return ""
