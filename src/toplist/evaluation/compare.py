@@ -292,7 +292,7 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         held.space.size,
         _name(about.weight),
         None if about.group is None else "group",
-        CaseReader(lambda progress: from_memory(held), held.scores),
+        CaseReader(lambda shown, progress: from_memory(held), held.scores),
         partial(_spelled_in_memory, held),
         of_arrays(held, sheets, settings),
         ArrayLosses(held),
