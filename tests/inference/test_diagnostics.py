@@ -24,7 +24,8 @@ from toplist.inference.diagnostics import (
     variance_ratio,
 )
 from toplist.scoring import bounds
-from toplist.scoring.bounds import highest_score, largest_loss, log_mean_gain, most_lost
+from toplist.scoring.bounds import largest_loss, log_mean_gain, most_lost
+from toplist.scoring.scores import highest_score
 
 CLASSES = 20
 

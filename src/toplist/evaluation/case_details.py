@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from toplist._files import disk_full_explained
 from toplist._typing import Progress
-from toplist.calibration.testing import CalibrationVerdict
+from toplist.calibration.miscalibration import CalibrationVerdict
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.case_sample import (

@@ -18,7 +18,7 @@ from toplist._files import need
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
-from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
+from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists

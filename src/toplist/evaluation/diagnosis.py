@@ -21,7 +21,7 @@ from toplist.calibration import (
     decompose,
     reliability,
 )
-from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, excludes_zero
+from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict, excludes_zero
 from toplist.errors import TopListError
 from toplist.evaluation.case_sample import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary

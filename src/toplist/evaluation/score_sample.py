@@ -24,8 +24,9 @@ from toplist.io.lists import lists_of, untimely, weights_of
 from toplist.io.plan import Plan
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.scoring.bounds import highest_score, log_mean_gain, most_lost
+from toplist.scoring.bounds import log_mean_gain, most_lost
 from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.scores import highest_score
 
 _COLUMNS = 8  # of the truth that are looked at
 _SEED = 20240229

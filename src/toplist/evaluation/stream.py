@@ -52,9 +52,9 @@ from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
-from toplist.scoring.bounds import highest_score
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule
+from toplist.scoring.scores import highest_score
 
 _IN_MEMORY = 1 << 31  # bytes for all models together; more goes to disk
 

@@ -72,7 +72,7 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
 
     >>> a, b = TopLists.from_dicts([{"x": 0.7}], 3), TopLists.from_dicts([{"y": 0.5, "x": 0.4}], 3)
     >>> join([a, b], [a.classes, b.classes[::-1]], ClassSpace(labels=["x", "y", "z"]))[1]
-    TopList({'y': 0.5, 'x': 0.4}, rest=0.1 over 1 class)
+    TopList(y 0.5, x 0.4; unlisted 0.1 over 1 class)
     """
     every = [one.checked for one in parts]
     sizes = np.concatenate([one.sizes for one in parts])

@@ -10,7 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist import _html
 from toplist._arguments import as_count, as_number, read_only
+from toplist._text import probability
 from toplist.core import flags
 from toplist.errors import TopListError
 from toplist.lists.constructors import Constructors
@@ -20,6 +22,7 @@ from toplist.lists.toplist import TopList
 from toplist.lists.validation import CheckedColumns
 
 _DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
+_CASES, _RANKS = 5, 3  # that a notebook shows
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -189,7 +192,7 @@ class TopLists(Constructors):
         Examples
         --------
         >>> TopLists.from_proba([[0.2, 0.5, 0.3]]).truncate(mass=0.7)[0]
-        TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
+        TopList(1 0.5, 2 0.3; unlisted 0.2 over 1 class)
         """
         if (k is None) == (mass is None):
             raise TopListError("truncate to k classes or to a mass: give one of the two.")
@@ -242,6 +245,23 @@ class TopLists(Constructors):
         wrong = int(np.count_nonzero(~self.is_valid()))
         classes = f"{show_size(self.space.size)} classes"
         return f"TopLists({n}, {k}, {classes}{f', {wrong:,} invalid' if wrong else ''})"
+
+    def _repr_html_(self) -> str:
+        shown = self[:_CASES]
+        ids = range(len(shown)) if shown.ids is None else shown.ids.tolist()
+        most = min(_RANKS, int(shown.sizes.max(initial=0)))
+        heads = [_html.Head("case", heading=True), *(_html.Head(f"rank {i + 1}") for i in range(most))]
+        heads += [_html.Head("listed", number=True), _html.Head("unlisted", number=True)]
+        rows = [
+            (_html.name(case), *one.in_cells(most), f"{len(one):,}", probability(one.rest))
+            for case, one in zip(ids, shown, strict=True)
+        ]
+        more = f"and {len(self) - len(shown):,} more cases"
+        return _html.fragment(
+            _html.paragraph(repr(self)),
+            *([_html.table(heads, rows)] if rows else []),
+            *([_html.paragraph(more, "muted")] if len(self) > len(shown) else []),
+        )
 
 
 def _index_type(at: Any) -> Any:

@@ -130,7 +130,7 @@ class Conformal:
     >>> P = [[0.6, 0.3, 0.1]] * 9
     >>> model = Conformal(coverage=0.8, randomized=False).fit(P, [0, 0, 0, 0, 0, 0, 1, 1, 2])
     >>> round(model.threshold_, 6), model.transform(P[:1])[0]
-    (0.9, TopList({0: 0.6, 1: 0.3}, rest=0.1 over 1 class))
+    (0.9, TopList(0 0.6, 1 0.3; unlisted 0.1 over 1 class))
     """
 
     def __init__(

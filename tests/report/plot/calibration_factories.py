@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.report import results as made
 from toplist.calibration import Band, Bin, Decomposition, Reliability
-from toplist.core.isotonic import pav
+from toplist.calibration.pairs import pav
 from toplist.report import plot
 
 NONE = np.zeros(0)

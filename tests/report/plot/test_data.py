@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.report import results as made
-from toplist.calibration.bins import Bin
+from toplist.calibration.pairs import Bin
 from toplist.errors import TopListError
 from toplist.inference.ranking import judge
 from toplist.inference.results import PredictionType

@@ -28,9 +28,8 @@ from toplist.report.plot import STYLE, Plot
 from toplist.report.text import Shown, kind, names, plain, stripped, visible
 
 if TYPE_CHECKING:
-    from toplist.calibration.decomposition import Decomposition
-    from toplist.calibration.reliability_curve import Reliability
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.decomposition import Decomposition, Reliability
+    from toplist.calibration.miscalibration import CalibrationVerdict
     from toplist.inference.score_difference import Decided
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toplist.calibration.bins import averages
+from toplist.calibration.pairs import averages
 from toplist.inference.results import Comparison, Estimate, FileRecord, ModelDetails, SourceSummary, WorstCase
 from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, odd, shared
 from toplist.report.numbers import NOTHING, fixed, rate
@@ -28,8 +28,7 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
-    from toplist.calibration.error import CalibrationBias
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
     from toplist.inference.score_difference import Decided
 
 _LENGTHS = 3  # of lists, before their range is told

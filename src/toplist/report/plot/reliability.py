@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toplist.calibration.bins import Bin
+from toplist.calibration.pairs import Bin
 from toplist.inference.results import ModelDetails
 from toplist.report import statements
 from toplist.report.numbers import fixed, share, small
