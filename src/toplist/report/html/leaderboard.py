@@ -34,7 +34,7 @@ from toplist.scoring.case_scores import Metric
 from toplist.scoring.rules import RULES
 
 if TYPE_CHECKING:
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationVerdict
 
 _RULE = 30  # characters of a rule's name in a head
 _RULES = 3  # rules that the main table shows, the first one among them

@@ -28,7 +28,7 @@ from toplist.report.html import leaderboard, sections
 from toplist.report.html.grid import Section
 from toplist.report.numbers import decimals, fixed, infinite, share, value_of
 from toplist.report.plot import STYLE
-from toplist.report.plot.colours import STEPS, THEMES, Theme, over, step
+from toplist.report.plot.canvas import STEPS, THEMES, Theme, key, over, step
 from toplist.report.text import (
     Name,
     Sentence,
@@ -253,11 +253,6 @@ def _heat() -> str:
         f"{rules(light, '')}\n@media (prefers-color-scheme:dark){{{rules(dark, ':root:not([data-theme=light]) ')}}}\n"
         f"{rules(dark, ':root[data-theme=dark] ')}\n@media print{{{rules(light, ':root:root:root ')}}}\n"
     )
-
-
-def key(name: str) -> str:
-    """What tells a model from others in an attribute."""
-    return visible(name[:120])
 
 
 # The frame
