@@ -15,7 +15,7 @@ import numpy as np
 
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias
-from toplist.calibration.testing import excludes_zero
+from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
 from toplist.inference.aggregates import overall, tally
 from toplist.inference.ranking import judge
