@@ -62,7 +62,7 @@ class Invocation:
     files : mapping of str to str
         The file of each model, as a path that is not quoted.
     options : str
-        Options that every command takes, such as "--classes 10", quoted.
+        Options that every command takes, such as "-c 10", quoted.
     truth : str or None
         The file with outcomes; None where `options` name it.
     read : mapping of str to mapping
@@ -80,9 +80,9 @@ class Invocation:
 
     Examples
     --------
-    >>> typed = Invocation({"a": "run 1/a.csv"}, "--classes 10", "y.csv")
+    >>> typed = Invocation({"a": "run 1/a.csv"}, "-c 10", "y.csv")
     >>> typed.recalibrate("a", "brier")
-    "toplist recalibrate fit 'run 1/a.csv' --truth y.csv --classes 10 --output a.json"
+    "toplist recalibrate fit 'run 1/a.csv' -t y.csv -c 10 -o a.json"
     """
 
     files: Mapping[str, str]
@@ -110,7 +110,7 @@ class Invocation:
         common = {name: value for name, value in request.truth_options.given().items() if name in _COMMON}
         return cls(
             {name: os.fspath(path) for name, path in request.models.items()},
-            "" if word is None else shlex.join(["--classes", word]),
+            "" if word is None else shlex.join(["-c", word]),
             os.fspath(about.data),
             {name: options.given() for name, options in request.options.items()},
             {**common, **{name: value for name, value in about.options.items() if value}},
@@ -171,7 +171,7 @@ class Invocation:
         """
         words = ["toplist", *verb.split(), *(self._file(name, alone=len(names) == 1) for name in names)]
         if columns and self.truth is not None:
-            words += ["--truth", self.truth]
+            words += ["-t", self.truth]
             for column in columns:
                 words += [f"--{column}", self.columns[column]] if column in self.columns else []
             for option, value in self.truth_read.items():
@@ -208,7 +208,7 @@ class Invocation:
         read = {PurePath(path).name for path in (*self.files.values(), self.truth or "", *shlex.split(self.options))}
         while stem + suffix in read:
             stem += "-new"
-        return ["--output", stem + suffix]
+        return ["-o", stem + suffix]
 
 
 _COMMON = ("by_position", "set_separator")  # read options that are one for all files
@@ -597,7 +597,7 @@ def _doubtful(lead: ModelDetails, results: Comparison) -> Iterator[Action]:
     more = f" and {len(cases) - len(named)} more" if len(cases) > len(named) else ""
     which = f"{', '.join(named)}{more}" if more else listed(named)
     many = len(results.overall.rows)
-    reason = f"none of {many} models predicts the true class of {noun(len(cases), 'case')} {which}"
+    reason = f"none of {many} models has the true class of {noun(len(cases), 'case')} {which} as its top-1 prediction"
     yield Action("label", (lead.name,), f"Check the labels of {number_of(len(cases), 'case')}", reason)
 
 
