@@ -48,23 +48,23 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
-    from toplist.calibration.pairs import Bin
     from toplist.calibration.decomposition import Decomposition
     from toplist.calibration.miscalibration import CalibrationVerdict
+    from toplist.calibration.pairs import Bin
     from toplist.report.html.page import Page
 
 TRUE_CLASS = "true class"  # what a breakdown by class is by
 _OPEN = 6  # models up to which the table of calibration is not folded, and panels that are drawn
 _ACROSS = 12  # groups up to which a heat map has them as columns
 _MOST = 20  # groups of a heat map
-_STEPS = 4  # of colour
+_DOUBLED = (2, 4, 8)  # times the smallest significant difference, from where a colour is one step stronger
 _CONFUSED = 6  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
 _BRIEF = 3  # confusions of another model; reversals that are named
-_SHOWN, _CARDS = 4, 8  # cards at once, and in all
+_SHOWN, _CARDS, _SIDE = 4, 8, 2  # cards at once, in all, and of cases that are fixed or broken at once
 _MINUS = "\u2212"
 _LITTLE = 0.0005  # a probability below it is written <0.001
-_WIDE, _NARROW = 1040, 360  # px that figures are drawn for
+_WIDE, _NARROW, _PANEL = 1040, 360, 200  # px that figures are drawn for, six panels side by side
 _LONG = 400  # characters of a message
 
 
@@ -150,7 +150,7 @@ def drawing(made: Plot[Any], called: str, caption: Words) -> Figure:
 
 def panel(made: Plot[Any], called: str) -> str:
     """A small figure, the same at all widths."""
-    return made.svg(inline=True, prefix=f"drawn-{called}")
+    return made.svg(inline=True, prefix=f"drawn-{called}", width=_PANEL)
 
 
 def _section(key: str, title: str, *blocks: Block) -> Section:
@@ -181,14 +181,19 @@ def calibration(page: Page, shown: Shown) -> Section | None:
         for i, who in enumerate(curves, 1)
     ]
     table, same = _calibration_table(page, judged, shown)
+    found = statements.calibration_groups(judged, shown)
+    too_few = all(direction.startswith("Too few") for direction, _ in found)
+    lines = [sentence("Too few cases to judge calibration.")] if too_few else _directions(found, shown)
     return _section(
         "calibration",
         "Calibration",
-        ("lines", _directions(judged, shown)),
+        ("lines", lines),
         ("text", _CURVES if drawn else "", "small"),
-        ("panels", drawn, two(page) is not None),
-        ("chart", table, len(judged) > _OPEN),
-        ("text", same, "small"),
+        *(
+            [("panels_beside", drawn, None if too_few else table)]
+            if two(page) is not None
+            else [("panels", drawn), ("chart", table, len(judged) > _OPEN), ("text", same, "small")]
+        ),
         ("lines", _notes(judged, shown), "small"),
     )
 
@@ -205,11 +210,12 @@ def _before_after(page: Page) -> dict[str, int]:
     return {} if pair is None else {pair.reference: -1}
 
 
-def _directions(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
-    """The models by direction; of all models, without their names."""
-    found = statements.calibration_groups(judged, shown)
+def _directions(found: Sequence[tuple[str, list[str]]], shown: Shown) -> list[Sentence]:
+    """The models by direction; where it is the same for all of them, without their names."""
     if len(found) == 1 and len(found[0][1]) > 1:
-        return [sentence(f"All {count(len(found[0][1]))} models: {found[0][0][:1].lower()}{found[0][0][1:]}.")]
+        direction, who = found[0]
+        every = "Both" if len(who) == 2 else f"All {count(len(who))}"
+        return [sentence(f"{every} models: {direction[:1].lower()}{direction[1:]}.")]
     return [
         sentence(f"{direction} ({count(len(who))}): ", *series([_who(shown, one) for one in who], _MOST), ".")
         for direction, who in found
@@ -260,14 +266,15 @@ def _calibration_table(
         return Box(NOTHING if value is None else share(value), value=value)
 
     level = percent(page.results.level)
-    columns: list[tuple[Top, list[Box]]] = [
-        *(
-            (Top(head, wide=True), [means(who, key) for who in judged])
-            for head, key in (("mean confidence", "mean_confidence"), ("accuracy", "hit_rate"))
-            if len(judged) > 2  # the panels of two say it
-        ),
-        (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
-        (Top("p", "Holm"), [Box(small(adjusted.get(who)), value=adjusted.get(who)) for who in judged]),
+    columns: list[tuple[Top, list[Box]]] = []
+    if two(page) is None:  # else the panels say it
+        columns += [
+            (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
+            (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
+            (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
+            (Top("p", "Holm"), [Box(small(adjusted.get(who)), value=adjusted.get(who)) for who in judged]),
+        ]
+    columns += [
         (
             Top("detectable", "points", wide=True, means="difference whose interval would exclude 0 with 80% power"),
             [detectable(who) for who in judged],
@@ -356,7 +363,7 @@ def by_class(page: Page, shown: Shown) -> Section | None:
     if (found is None or not found.groups) and confused is None:
         return None
     if found is None or not found.groups:
-        return _section("classes", "By class", ("beside", (None, confused, others)))
+        return _section("classes", "By class", ("beside", (None, confused, others), two(page) is not None))
     called = names(found.groups)
     lines = [*_hardest(found, called), *_reversed(page, found, called, shown), *_not_given(found, "class", "classes")]
     return _section(
@@ -364,7 +371,7 @@ def by_class(page: Page, shown: Shown) -> Section | None:
         "By class",
         ("paragraph", lines),
         ("paragraph", _legend(page, found), "small"),
-        ("beside", (heat_map(page, found, called, shown, "classes"), confused, others)),
+        ("beside", (heat_map(page, found, called, shown, "classes"), confused, others), two(page) is not None),
         ("grid", _all_groups(page, found, called, shown, "classes", "class"), True, True),
     )
 
@@ -402,18 +409,12 @@ def steps(found: Breakdown) -> list[list[int]]:
     The scale is anchored to noise: step 1 begins at the smallest difference that is significant in this table, and
     each further step at twice the difference of the one before. Below zero is better.
     """
-    every = [
-        abs(d)
-        for row, significant in zip(found.differences, found.significant, strict=True)
-        for d, is_so in zip(row, significant, strict=True)
-        if is_so and math.isfinite(d) and d
-    ]
-    unit = min(every, default=1.0)
+    unit = _smallest(found) or 0.0
 
     def step(d: float, significant: bool) -> int:
         if not significant or math.isnan(d) or not d:
             return 0
-        far = _STEPS if math.isinf(d) else min(_STEPS, 1 + int(math.log2(abs(d) / unit) + 1e-9))
+        far = 1 + sum(abs(d) >= unit * times for times in _DOUBLED)
         return far if d > 0 else -far
 
     return [
@@ -673,8 +674,7 @@ def cases(page: Page, shown: Shown) -> Section | None:
     against = [one for one in page.against if one.a in shown and one.b in shown and one.cases]
     pair = two(page)
     if pair is not None:
-        worst = [(_who(shown, one.name), [card(page, c, shown) for c in one.worst[:_SHOWN]]) for one in page.exhibits]
-        return _section("cases", "Cases", *_fixed_and_broken(page, pair, shown), ("worst", worst, "both models"))
+        return _section("cases", "Cases", *_fixed_and_broken(page, pair, shown))
     compared = [_against(page, one, shown) for one in against]
     return (
         _section("cases", "Cases", *_worst(page, shown, _CARDS), ("against", compared))
@@ -790,29 +790,23 @@ def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
         f" in {count(pair.worse)} (losses); {count(pair.cases.equal)} {noun(pair.cases.equal, 'tie', 'ties')}. Both "
         f"right in {count(pair.cases.both_right)}, both wrong in {count(pair.cases.both_wrong)}.",
     )  # fmt: skip
-    fixed_cases = flipped(pair.fixed, pair.candidate, pair.reference)
-    broken_cases = flipped(pair.broken, pair.reference, pair.candidate)
-    gone = [sentence(f"The difference disappears if the {most} removed.")] if n else []
-    return [
-        ("paragraph", [wins, *gone]),
-        (
-            "sides",
-            (
-                f"Fixed: {number_of(pair.repaired, 'case')}",
-                sentence("Right in ", new, ", wrong in ", old, _largest(fixed_cases, pair.repaired)),
-                fixed_cases,
-            ),
-            (
-                f"Broken: {number_of(pair.spoiled, 'case')}",
-                sentence("Wrong in ", new, ", right in ", old, _largest(broken_cases, pair.spoiled)),
-                broken_cases,
-            ),
-        ),
+    found = flipped(pair.fixed, pair.candidate, pair.reference), flipped(pair.broken, pair.reference, pair.candidate)
+    heads = (
+        sentence(f"Fixed: {number_of(pair.repaired, 'case')} right in ", new, ", wrong in ", old),
+        sentence(f"Broken: {number_of(pair.spoiled, 'case')} wrong in ", new, ", right in ", old),
+    )
+    disappears = [sentence(f"The difference disappears if the {most} removed.")] if n else []
+    more = [(head, cards[_SIDE:]) for head, cards in zip(heads, found, strict=True) if cards[_SIDE:]]
+    more += [
+        (sentence("Worst predictions of ", _who(shown, one.name)), [card(page, c, shown) for c in one.worst[:_SHOWN]])
+        for one in page.exhibits
+        if one.worst
     ]
-
-
-def _largest(shown: Sequence[Card], of: int) -> str:
-    return "; the largest differences:" if shown and len(shown) < of else ":" if shown else "."
+    return [
+        ("paragraph", [wins, *disappears], "reading"),
+        ("sides", [(head, cards[:_SIDE]) for head, cards in zip(heads, found, strict=True)]),
+        ("further", more),
+    ]
 
 
 # Lists of different lengths
@@ -1038,14 +1032,15 @@ def _alike(details: Sequence[ModelDetails]) -> str:
 # Method
 
 _RULES = {
-    "brier": "Brier score: the sum over classes of the squared difference between probability and outcome, from 0 "
-    "(certain and right) to 2 (certain and wrong)",
-    "log": "log score: minus the logarithm of the probability of the true class, from 0 to ∞ (probability 0)",
+    "brier": "Brier score, from 0 (certain and right) to 2 (certain and wrong)",
+    "log": "log score, from 0 to ∞ (probability 0 for the true class)",
     "spherical": "spherical score, from 0 (certain and right) to 1 (probability 0 for the true class)",
-    "zero-one": "zero-one score: 0 where the top-1 prediction is the true class, else 1",
+    "zero-one": "zero-one score, 0 where the top-1 prediction is the true class, else 1",
     "one-vs-rest": "one-vs-rest: the sum of a binary score over all classes",
 }
 _DEFINITIONS = {
+    "Brier score": "Sum over classes of the squared difference between probability and outcome (0 or 1).",
+    "Log score": "Minus the natural logarithm of the probability of the true class.",
     "Δ": "Mean paired difference: models are compared case by case, so intervals of two means may overlap although the "
     "difference is significant. Below zero is better.",
     "Skill": "Improvement over the uniform prediction; 1 is perfect, 0 is none.",
@@ -1069,7 +1064,7 @@ def method(page: Page, shown: Shown) -> Section:
     return _section(
         "method",
         "Method",
-        ("facts", facts),
+        ("facts", facts, "brief-facts"),
         (
             "more_method",
             "Definitions, data and files",
@@ -1090,11 +1085,11 @@ def _facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
         ("Scores", f"{_capital('; '.join(rules))}{order}. Lower is better."),
         ("Intervals", f"{level}. {_capital(results.method)}."),
         ("Significance", f"Paired differences, adjusted by Holm's method{family} at {level}."),
-        ("Missing predictions", statements.policy(results, shown)),
+        ("Missing", statements.policy(results, shown)),
     ]
     uniform = [text for rule in results.rules if (text := _uniform(rule, results.classes))]
     if uniform:
-        found.append(("Uniform prediction", f"All classes with the same probability: {listed(uniform)}."))
+        found.append(("Uniform", f"A prediction of the same probability for all classes scores {listed(uniform)}."))
     return found
 
 
@@ -1144,7 +1139,14 @@ def _many(results: Comparison, unit: str) -> str:
 def _definitions(page: Page) -> list[tuple[Words, Words]]:
     invalid = any(row.invalid for row in page.results.overall.rows)
     short = bool(page.exhibits) and not alike(page.exhibits)
-    left_out = {"Invalid list": not invalid, "Coverage": not short, "Calibration": not page.judged}
+    rules = page.results.rules
+    left_out = {
+        "Brier score": "brier" not in rules,
+        "Log score": "log" not in rules,
+        "Invalid list": not invalid,
+        "Coverage": not short,
+        "Calibration": not page.judged,
+    }
     return [(term, said) for term, said in _DEFINITIONS.items() if not left_out.get(term, False)]
 
 

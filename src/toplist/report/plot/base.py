@@ -183,9 +183,9 @@ class Plot(Generic[D]):
         wide = self.width if width is None else float(width)
         if not NARROWEST <= wide <= WIDEST:
             raise TopListError(f"a plot is drawn for a width from {NARROWEST} to {WIDEST} pixels, not {width!r}.")
-        made = Sheet(wide, self.data.title, self.data.subtitle) if titled else Sheet(wide)
         if self.data.single:
-            return statement(self.data.single, made)
+            return Sheet(wide, self.data.single).finished() if titled else statement(self.data.single, Sheet(wide))
+        made = Sheet(wide, self.data.title, self.data.subtitle) if titled else Sheet(wide)
         self.draw(self.data, made)
         return made.finished()
 

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
@@ -292,15 +293,16 @@ class Sheet:
         self.height = max(self.height, panel.bottom + 40)
 
     def rule_x(self, panel: Panel, ticks: Sequence[float], texts: Sequence[str], *, grid: bool = True) -> None:
-        """Upright grid lines with numbers below, without those that would run into the one before."""
-        taken = -math.inf
-        for tick, text in zip(ticks, texts, strict=True):
-            x, half = panel.place(tick, panel.y.low)[0], SMALL * width(text) / 2
-            if grid:
-                panel.add(Stroke((tick, tick), (panel.y.low, panel.y.high), "grid", 0.8))
-            if x - half > taken + 4 and text:
-                self.write(min(max(x, half), self.width - half), panel.bottom + 13, text, role="muted", anchor="middle")
-                taken = x + half
+        """Upright grid lines with numbers below: all of them, or every second one and so on where they are too many."""
+        places = [panel.place(tick, panel.y.low)[0] for tick in ticks]
+        halves = [SMALL * width(text) / 2 for text in texts]
+        every = next((n for n in range(1, len(texts) + 1) if _apart(places[::n], halves[::n])), 1)
+        if grid:
+            panel.add(*(Stroke((tick, tick), (panel.y.low, panel.y.high), "grid", 0.8) for tick in ticks))
+        for x, half, text in list(zip(places, halves, texts, strict=True))[::every]:
+            if text:
+                middle = min(max(x, half), self.width - half)
+                self.write(middle, panel.bottom + 13, text, role="muted", anchor="middle")
         self.height = max(self.height, panel.bottom + 22)
 
     def rule_y(self, panel: Panel, ticks: Sequence[float], texts: Sequence[str]) -> None:
@@ -322,6 +324,12 @@ class Sheet:
         self.height = round(self.height + 6.0)
         self.page = Panel(0, 0, self.width, self.height, Scale(0, self.width), Scale(self.height, 0), self.page.marks)
         return self
+
+
+def _apart(places: Sequence[float], halves: Sequence[float]) -> bool:
+    """Whether texts around these places leave a gap between them."""
+    known = [(x - half, x + half) for x, half in zip(places, halves, strict=True) if half]
+    return all(right + 4 < left for (_, right), (left, _) in pairwise(sorted(known)))
 
 
 def statement(text: str, sheet: Sheet) -> Sheet:
@@ -371,17 +379,15 @@ class Label:
 
 def told_apart(every: Sequence[str], wanted: Iterable[str], room: float = math.inf) -> dict[str, Label]:
     """Labels of at most eight of these models: of the wanted ones and the last, and of all if they are few."""
-    first = [name for name in dict.fromkeys(wanted) if name in set(every)] or list(every)
-    if len(every) <= LABELLED:
-        chosen = list(every)
-    else:
-        rest = [name for name in (*every[-1:], *every[:1]) if name not in first]
-        chosen = sorted({*first[: LABELLED - len(rest[:1])], *rest[:1]}, key=every.index)
+    known = set(every)
+    first = [name for name in dict.fromkeys(wanted) if name in known] or list(every)
+    chosen = set(every if len(every) <= LABELLED else [*first[: LABELLED - 1], every[-1]])
     short = called(every)
-    texts = fitted([short[name] for name in chosen], room)
+    own = [name for name in every if name in chosen]
+    texts = fitted([short[name] for name in own], room)
     return {
-        name: Label(text, name, f"c{i % CYCLE}", MARKERS[i % len(MARKERS)], DASHES[i % len(DASHES)])
-        for i, (name, text) in enumerate(zip(chosen, texts, strict=True))
+        name: Label(text, name, f"c{i}", MARKERS[i], DASHES[i % len(DASHES)])
+        for i, (name, text) in enumerate(zip(own, texts, strict=True))
     }
 
 

@@ -134,6 +134,7 @@ class IntervalsData:
     level: float
     rows: tuple[IntervalRow, ...]
     cases: int
+    digits: int  # decimals that show the means
     relative: bool = False  # scores are relative to the others, on the cases of both
     single: str = ""
 
@@ -197,13 +198,6 @@ class IntervalsData:
             text += f" (no interval: {label(row.why, 60)})"
         return text + ", significantly worse than the best" * bool(row.worse)
 
-    @property
-    def digits(self) -> int:
-        """How many decimals show the means."""
-        halves = [(row.high - row.low) / 2 for row in self.rows if row.low is not None and row.high is not None]
-        fine = [h for h in finite(halves) if h > 0]
-        return max(decimals(row.score for row in self.rows), min(decimals([min(fine)], digits=1), 6) if fine else 0)
-
 
 def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsData]:
     """Mean scores with intervals, best first: blue, or grey where they are significantly worse than the best.
@@ -234,7 +228,10 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
         numbers = (score.value, score.low, score.high, mark.infinite, row.cases)
         worse = False if row.name == first and beside else beside.get(row.name)
         rows.append(IntervalRow(row.name, *numbers, worse, score.reason))
-    return Plot(IntervalsData(name, results.level, tuple(rows), results.compared, relative), draw_intervals)
+    halves = finite((row.high - row.low) / 2 for row in rows if row.low is not None and row.high is not None)
+    fine = [decimals([half], digits=1) for half in halves if half > 0]
+    digits = max(decimals(row.score for row in rows), min(max(fine, default=0), 6))
+    return Plot(IntervalsData(name, results.level, tuple(rows), results.compared, digits, relative), draw_intervals)
 
 
 def _height(rows: int) -> float:
@@ -311,17 +308,12 @@ class Pairs:
     names: tuple[str, ...]
     cells: tuple[PairCell, ...]
     cases: int
+    digits: int  # decimals that show two digits of the smallest standard error, or three of the largest difference
 
     @property
     def single(self) -> str:
         """A board of one model has no pairs."""
         return "" if len(self.names) > 1 else "One model alone: there is nothing to compare it with."
-
-    @property
-    def digits(self) -> int:
-        """How many decimals show two digits of the smallest standard error, or three of the largest difference."""
-        errors = [e for e in finite(cell.error for cell in self.cells) if e > 0]
-        return min(6, decimals([min(errors)], digits=2) if errors else decimals(c.difference for c in self.cells))
 
     @property
     def title(self) -> str:
@@ -387,7 +379,9 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
     names = tuple(row.name for row in ordered(results, results.overall, name))
     place = {who: i for i, who in enumerate(names)}
     cells = sorted((_cell(v, place) for v in verdicts(results, name)), key=lambda c: (c.row, c.column))
-    return Plot(Pairs(name, results.level, names, tuple(cells), results.compared), draw_pairs)
+    errors = [error for error in finite(cell.error for cell in cells) if error > 0]
+    digits = min(6, decimals([min(errors)], digits=2) if errors else decimals(cell.difference for cell in cells))
+    return Plot(Pairs(name, results.level, names, tuple(cells), results.compared, digits), draw_pairs)
 
 
 def _cell(verdict: PairwiseVerdict, place: dict[str, int]) -> PairCell:
@@ -466,9 +460,10 @@ def _key(sheet: Sheet, data: Pairs) -> None:
         wide = 24 + SMALL * width(text) + 12
         if x + wide > sheet.width and x > 8:
             x, y = 8.0, y + 18
-        for part, sign in ((0, -1), (7, 1)):
-            role = step(sign * shade)
-            sheet.page.box(x + part, y - 6, x + part + 7, y + 6, role)
+        signs = [sign for sign in (-1, 1) if shade == 0 or sign * shade in shown_]
+        for part, sign in enumerate(signs):
+            each = 14 / len(signs)
+            sheet.page.box(x + each * part, y - 6, x + each * (part + 1), y + 6, step(sign * shade))
         sheet.write(x + 20, y, text, role="muted")
         x += wide
     sheet.height = y + 8
@@ -513,6 +508,7 @@ class GroupsData:
     means: tuple[tuple[float, ...], ...]  # by group and model; infinite where any score is, NaN without cases
     shades: tuple[tuple[int, ...], ...]  # by group and model
     colours: str  # what they mean
+    digits: int  # decimals that show the means
     axis: tuple[float, ...] = ()  # where groups lie, if they are numbers or dates (days since 1970-01-01)
     dates: bool = False
     relative: bool = False
@@ -582,11 +578,6 @@ class GroupsData:
             else "There are no groups."
         )
 
-    @property
-    def digits(self) -> int:
-        """How many decimals show the means."""
-        return decimals(x for row in self.means for x in row)
-
     def middle(self, group: int) -> float:
         """The median of the models in a group; NaN where nobody has a mean."""
         known = [x for x in self.means[group] if not math.isnan(x)]
@@ -636,11 +627,15 @@ def groups(
     return Plot(
         GroupsData(
             rule or "", found.by, found.models, found.groups, found.cases, found.means, shades,
-            colours if any(map(any, shades)) else "", found.axis, found.dates, more=found.left_out,
+            colours if any(map(any, shades)) else "", _digits(found.means), found.axis, found.dates, more=found.left_out,
             reversals=len({group for group, _ in found.reversals}), tied=tuple(tied),
         ),
         draw_groups,
     )  # fmt: skip
+
+
+def _digits(means: Iterable[Iterable[float]]) -> int:
+    return decimals(x for row in means for x in row)
 
 
 def _shade(difference: float, average: float) -> int:
@@ -669,7 +664,7 @@ def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...]) -> Gro
     beaten = sum(bool(own[0]) for own in shades) if models else 0
     found = GroupsData(
         name, results.group or "group", models, names, cases, means, shades, colours if any(map(any, shades)) else "",
-        relative=relative, more=0 if places else more, reversals=beaten, tied=tied,
+        _digits(means), relative=relative, more=0 if places else more, reversals=beaten, tied=tied,
     )  # fmt: skip
     return found if not places else replace(found, axis=places[0], dates=places[1])
 

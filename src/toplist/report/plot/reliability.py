@@ -21,6 +21,7 @@ from toplist.report.plot.canvas import (
     SIZE,
     SMALL,
     WIDTH,
+    Anchor,
     Area,
     Dot,
     Hover,
@@ -132,14 +133,14 @@ class ReliabilityData:
         if not self.panels:
             return ""
         same = {one.count for one in self.panels}
-        counts = f", {number_of(same.pop(), 'confidence')}" + " each" * (len(self.panels) > 1) if len(same) == 1 else ""
+        counts = f", {number_of(same.pop(), 'prediction')}" + " each" * (len(self.panels) > 1) if len(same) == 1 else ""
         level = percent(self.level)
         bands = {
-            "consistency": f"; shaded: {level} consistency band, where the curve of calibrated predictions would be",
-            "confidence": f"; shaded: {level} confidence band of the curve",
+            "consistency": f"; shaded: {level} consistency band",
+            "confidence": f"; shaded: {level} confidence band",
         }
         tested = "; points: mean confidence minus accuracy" * any(one.bias for one in self.panels)
-        tests = "; p: test of calibration of one model alone" * any(one.p is not None for one in self.panels)
+        tests = "; p: test of calibration, unadjusted" * any(one.p is not None for one in self.panels)
         more = f"; and {count(self.more)} more" if self.more else ""
         return f"Isotonic regression{counts}{bands.get(self.band, '')}{tested}{tests}{more}"
 
@@ -333,14 +334,14 @@ def _curve(panel: Panel, one: ReliabilityPanel, band: str) -> None:
 def _found(panel: Panel, one: ReliabilityPanel) -> None:
     """The bias and the test, on the side of the diagonal where the curve is not."""
     lines = one.found or ([] if one.count else ["no confidences"])
+    if any(SMALL * width(line) > 0.85 * panel.width for line in lines):
+        lines = [piece for line in lines for piece in line.replace(" (", "\n(").split("\n")]
     under = one.bias is not None and one.bias[0] < 0
-    for i, text in enumerate(lines):
-        down = (10 + 14 * i) / panel.height
-        if under:
-            x, y, anchor = 0.98, 14 * (len(lines) - 1) / panel.height + 10 / panel.height - down + 10 / panel.height, "end"
-        else:
-            x, y, anchor = 0.03, 1 - down, "start"
-        panel.add(Text(x, y, text, anchor=anchor, hover=Hover("mean confidence minus accuracy; test of calibration")))
+    hover = Hover("mean confidence minus accuracy with its interval; p of the test of calibration", one.name)
+    for i, text in enumerate(reversed(lines) if under else lines):
+        edge = (10 + 14 * i) / panel.height
+        place: tuple[float, float, Anchor] = (0.98, edge, "end") if under else (0.03, 1 - edge, "start")
+        panel.add(Text(place[0], place[1], text, anchor=place[2], hover=hover))
 
 
 def _counts(strip: Panel, one: ReliabilityPanel) -> None:
