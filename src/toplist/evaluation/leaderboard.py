@@ -211,7 +211,7 @@ class Leaderboard:
         command: str = "",
         progress: Progress | None = None,
         gates: Sequence[GateResult] = (),
-        invocation: Any = None,
+        invocation: Invocation | None = None,
     ) -> None:
         """Write one HTML page with everything: who leads, what is significant, what to do next, what was compared.
 
@@ -233,6 +233,7 @@ class Leaderboard:
             How the files and options are written in a shell, for the commands that the page suggests.
 
         """
+        from toplist.evaluation.next_steps import actions  # noqa: PLC0415  which needs this module
         from toplist.report.html import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
 
         require_apart([path], self._inputs)
@@ -249,6 +250,7 @@ class Leaderboard:
             decompositions=details.decompositions(names),
             breakdowns=details.breakdowns(results, self._intervals),
             against=details.against(results),
+            actions=actions(self, details, invocation),
             gates=tuple(gates),
         )
         write(page if title is None else replace(page, title=title), path)

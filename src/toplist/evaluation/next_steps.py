@@ -597,7 +597,7 @@ def _doubtful(lead: ModelDetails, results: Comparison) -> Iterator[Action]:
     more = f" and {len(cases) - len(named)} more" if len(cases) > len(named) else ""
     which = f"{', '.join(named)}{more}" if more else listed(named)
     many = len(results.overall.rows)
-    reason = f"none of {many} models predicts the true class of {noun(len(cases), 'case')} {which}"
+    reason = f"none of {many} models has the true class of {noun(len(cases), 'case')} {which} as its top-1 prediction"
     yield Action("label", (lead.name,), f"Check the labels of {number_of(len(cases), 'case')}", reason)
 
 
