@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
 _EMBEDDED = 700_000  # bytes of data on a page; of more, pairs and groups are left out
+_FLOATS = 8  # numbers from which on a column is written as bytes
 _SHARED = 200  # characters from which on a column that occurs twice is written once
 
 
@@ -394,10 +396,14 @@ def _sections(page: Page, shown: Shown) -> list[Section]:
 def _board(page: Page, shown: Shown) -> Iterator[Block]:
     results = page.results
     found = leaderboard.leaderboard(results, page.judged, shown)
-    yield "board", found, _reading(found, results)
+    yield "board", found, _reading(found, results) if len(results.overall.rows) > 2 else ""
+    notes: list[Words] = [
+        *([found.constant] if found.constant else []),
+        *statements.selected(results, shown),
+        *statements.missing_intervals(results.overall, shown),
+    ]
     if len(results.overall.rows) == 2:  # of more models, differences have a section of their own
-        yield "sentences", _findings(page, shown)
-    notes = *statements.selected(results, shown), *statements.missing_intervals(results.overall, shown)
+        notes += _findings(page, shown)
     yield "paragraph", notes, "small"
 
 
@@ -476,14 +482,24 @@ def _packed(value: Any, columns: list[Any], places: dict[str, int]) -> Any:
 
 
 def _column(values: list[Any], columns: list[Any], places: dict[str, int]) -> Any:
-    """A column that is constant, that has few different texts, or that is the same as another, in fewer characters."""
+    """A column in fewer characters: one that is constant, that is all numbers, or that has few different texts."""
     if all(one is values[0] or (one == values[0] and type(one) is type(values[0])) for one in values[1:]):
         return ["c", len(values), _packed(values[0], columns, places)]
+    if len(values) >= _FLOATS and all(one is None or isinstance(one, float) for one in values):
+        made = [
+            "f",
+            base64.b64encode(struct.pack(f"<{len(values)}d", *(math.nan if x is None else x for x in values))).decode(),
+        ]
+        return _once(made, columns, places)
     distinct = list(dict.fromkeys(one for one in values if isinstance(one, str)))
     if all(isinstance(one, str) for one in values) and 2 * len(distinct) <= len(values):
         at = {one: i for i, one in enumerate(distinct)}
         return ["d", distinct, [at[one] for one in values]]
-    made = _packed(values, columns, places)
+    return _once(_packed(values, columns, places), columns, places)
+
+
+def _once(made: Any, columns: list[Any], places: dict[str, int]) -> Any:
+    """The place of a column that is long, which is then written once."""
     text = json.dumps(made)
     if len(text) < _SHARED:
         return made
