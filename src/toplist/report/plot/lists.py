@@ -14,16 +14,15 @@ from toplist.report.plot.canvas import (
     CYCLE,
     LABELLED,
     MARKERS,
-    SIZE,
     SMALL,
     Axis,
     Dot,
+    Entry,
     Hover,
     Panel,
     Scale,
     Sheet,
     Stroke,
-    Text,
     axis,
     called,
     decimals,
@@ -69,7 +68,7 @@ def _rule_k(sheet: Sheet, panel: Panel, ticks: Sequence[float]) -> None:
 
 def _score_axis(sheet: Sheet, panel: Panel, scale: Axis, rule: str) -> None:
     sheet.rule_y(panel, scale.ticks, scale.texts)
-    sheet.name_y(panel, f"mean {scored(rule)} score (lower is better)", left=8)
+    sheet.name_y(panel, f"mean {scored(rule)} score (lower is better)")
 
 
 # Score against k
@@ -128,7 +127,9 @@ class Curves:
         if self.enough is not None:
             return f"Lists of {number_of(self.enough, 'class', 'classes')} score within 1% of the longest"
         whole = [c.scores[-1] for c in self.curves]
-        if self.curves and all(c.scores[-1] == min(c.scores) and math.isfinite(w) for c, w in zip(self.curves, whole, strict=True)):
+        if self.curves and all(
+            c.scores[-1] == min(c.scores) and math.isfinite(w) for c, w in zip(self.curves, whole, strict=True)
+        ):
             return "The longest lists have the lowest mean scores"
         return f"Mean {scored(self.rule)} score against list length"
 
@@ -251,7 +252,9 @@ class Validation:
             return "Nothing to choose from"
         if self.chosen == self.best:
             return f"{_capital(self.place(self.best))} has the lowest mean {scored(self.rule)} score"
-        return f"{_capital(self.place(self.chosen))} scores within one standard error of the best, {self.place(self.best)}"
+        return (
+            f"{_capital(self.place(self.chosen))} scores within one standard error of the best, {self.place(self.best)}"
+        )
 
     @property
     def subtitle(self) -> str:
@@ -317,8 +320,7 @@ def draw_truncation(data: Validation, sheet: Sheet) -> None:
     else:
         sheet.rule_x(panel, numbers.ticks, numbers.texts)
     sheet.rule_y(panel, scale.ticks, scale.texts)
-    sheet.name_y(panel, f"mean {scored(data.rule)} score (lower is better)", left=8)
-    sheet.page.marks[-1] = _raised(sheet.page.marks[-1])
+    sheet.name_y(panel, f"mean {scored(data.rule)} score (lower is better)", above=27)
     sheet.name_x(panel, "list length k" if data.by == "k" else "listed probability that is kept")
     panel.add(Stroke(ats, drawable(p.score for p in shown), "c0", 1.6))
     for p in shown:
@@ -332,17 +334,13 @@ def draw_truncation(data: Validation, sheet: Sheet) -> None:
             panel.add(Dot(p.at, p.score, "c0", "o", 7.0 if p.at == data.best else 5.0, p.at != data.best, hover))
     if any(p.at == data.chosen for p in shown):  # a line down from the name of the choice
         panel.add(Stroke((data.chosen, data.chosen), (scale.low, scale.high), "c1", 1.0, (3, 2)))
-        panel.add(*(Dot(p.at, p.score, "c1", "D", 8.0) for p in shown if p.at == data.chosen and math.isfinite(p.score)))
+        panel.add(
+            *(Dot(p.at, p.score, "c1", "D", 8.0) for p in shown if p.at == data.chosen and math.isfinite(p.score))
+        )
         x, text = panel.place(data.chosen, scale.high)[0], f"chosen: {data.place(data.chosen)}"
         half = SMALL * width(text) / 2
         sheet.write(min(max(x, half + 4), sheet.width - half - 4), panel.top - 9, text, anchor="middle")
     sheet.note(_truncation_notes(data))
-
-
-def _raised(title: object) -> Text:
-    """The title of the upright axis a line higher, above the name of the choice."""
-    assert isinstance(title, Text)
-    return Text(title.x, title.y - 14, title.text, title.role)
 
 
 def _truncation_notes(data: Validation) -> list[str]:
@@ -406,7 +404,8 @@ class Rejection:
     @property
     def subtitle(self) -> str:
         """What is shown."""
-        return "By the share of cases that are answered, most confident first; thick: answered cases; thin: all cases, the others as empty lists"
+        lines = "thick: answered cases; thin: all cases, the others as empty lists"
+        return f"By the share of cases that are answered, most confident first; {lines}"
 
     @property
     def words(self) -> str:
@@ -468,7 +467,9 @@ def draw_rejection(data: Rejection, sheet: Sheet) -> None:
         role, dashes = ("faint", ()) if one is None else (one.role, one.dashes)
         thin = 0.8 if one is None else 1.0
         panel.add(Stroke(line.coverage, drawable(line.overall), role, thin, dashes, 0.6, hover))
-        panel.add(Stroke(line.coverage, drawable(line.accepted), role, thin if one is None else 1.8, dashes, hover=hover))
+        panel.add(
+            Stroke(line.coverage, drawable(line.accepted), role, thin if one is None else 1.8, dashes, hover=hover)
+        )
         if one is None:
             continue
         for values in (line.overall, line.accepted):
@@ -514,7 +515,11 @@ class Sizes:
         """Lists of one length are no figure."""
         if not self.cases:
             return "There are no lists."
-        return "" if len(self.bars) > 1 else f"All {count(self.cases)} lists have {number_of(self.bars[0].low, 'class', 'classes')}."
+        return (
+            ""
+            if len(self.bars) > 1
+            else f"All {count(self.cases)} lists have {number_of(self.bars[0].low, 'class', 'classes')}."
+        )
 
     @property
     def most(self) -> LengthBar:
@@ -583,7 +588,7 @@ def draw_sizes(data: Sizes, sheet: Sheet) -> None:
     up = Scale(0, max(bar.cases for bar in bars) * 1.08)
     panel = sheet.panel(room(texts), 20, 0.32 * sheet.width, Scale(low - spare, high + spare), up)
     sheet.rule_y(panel, marked, texts)
-    sheet.name_y(panel, "cases", left=8)
+    sheet.name_y(panel, "cases")
     marks = [t for t in axis([low, high], ticks=8, margin=0.0).ticks if t == int(t)]
     sheet.rule_x(panel, marks, [count(int(t)) for t in marks], grid=False)
     sheet.name_x(panel, "classes on a list")
@@ -690,16 +695,8 @@ def draw_shapes(data: Shapes, sheet: Sheet) -> None:
     """Models down; a bar of shares, then the scores."""
     short, kinds = called(row.name for row in data.rows), data.kinds
     texts = fitted([short[row.name] for row in data.rows], 0.28 * sheet.width / SMALL)
-    x, y = 8.0, sheet.height + 9
-    for i, kind in enumerate(kinds):  # what colours and markers are
-        text = label(kind, 14)
-        wide = 16 + SMALL * width(text) + 14
-        if x + wide > sheet.width:
-            x, y = 8.0, y + 17
-        sheet.mark(Dot(x + 5, y, f"c{i % CYCLE}", MARKERS[i % len(MARKERS)], 7.0))
-        sheet.write(x + 14, y, text, role="muted")
-        x += wide
-    sheet.height = y + 34
+    sheet.legend(Entry(label(kind, 14), (f"c{i % CYCLE}",), MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds))
+    sheet.height += 22
     left = room(texts, SMALL)
     top, height, wide = sheet.height, _ROW * len(data.rows), (sheet.width - left - 40) * 0.45
     down = Scale(len(data.rows) - 0.5, -0.5)
@@ -709,8 +706,8 @@ def draw_shapes(data: Shapes, sheet: Sheet) -> None:
     scores = sheet.panel(left + wide + 24, 16, height, scale.scale, down, top=top)
     sheet.rule_x(bars, (0.0, 0.5, 1.0), ("0%", "50%", "100%"))
     sheet.rule_x(scores, scale.ticks, scale.texts)
-    sheet.name_y(bars, "share of the cases")
-    sheet.name_y(scores, label(f"mean {scored(data.rule)} score", scores.width / SMALL))
+    sheet.name_y(bars, "share of the cases", left=bars.left)
+    sheet.name_y(scores, label(f"mean {scored(data.rule)} score", scores.width / SMALL), left=scores.left)
     bars.title_x, scores.title_x = bars.title_y, scores.title_y
     rows_down(sheet, bars, texts, [row.name for row in data.rows], size=SMALL)
     digits = decimals(part.score for row in data.rows for part in row.parts)
@@ -719,8 +716,8 @@ def draw_shapes(data: Shapes, sheet: Sheet) -> None:
         for part in row.parts:
             i = kinds.index(part.kind)
             role, shape = f"c{i % CYCLE}", MARKERS[i % len(MARKERS)]
-            text = f"{full(row.name)}, {said(part.kind)}: {share(part.share)} of the cases, mean {fixed(part.score, digits)}"
-            hover = Hover(text, row.name)
+            values = f"{share(part.share)} of the cases, mean {fixed(part.score, digits)}"
+            hover = Hover(f"{full(row.name)}, {said(part.kind)}: {values}", row.name)
             bars.box(start, at - 0.3, start + part.share, at + 0.3, role, hover)
             start += part.share
             if math.isinf(part.score):

@@ -20,10 +20,10 @@ from toplist.report.plot.canvas import (
     MARGIN,
     SIZE,
     SMALL,
-    WIDTH,
     Anchor,
     Area,
     Dot,
+    Entry,
     Hover,
     Panel,
     Scale,
@@ -46,7 +46,7 @@ from toplist.report.text import count, names, number_of, percent
 
 if TYPE_CHECKING:
     from toplist.calibration import Decomposition, Reliability
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationVerdict
 
 POINTS = 160  # of a curve or a band in one panel: closer ones cannot be told apart
 PANELS = 6  # in one figure
@@ -173,7 +173,9 @@ def reliability(
     -------
     Plot
     """
-    if isinstance(curves, ModelDetails) or (isinstance(curves, Sequence) and curves and isinstance(curves[0], ModelDetails)):
+    if isinstance(curves, ModelDetails) or (
+        isinstance(curves, Sequence) and curves and isinstance(curves[0], ModelDetails)
+    ):
         curves = {one.name: _binned(one) for one in ([curves] if isinstance(curves, ModelDetails) else curves)}
     if isinstance(curves, Mapping):
         every = [(str(name), one) for name, one in curves.items()]
@@ -189,7 +191,9 @@ def reliability(
     return Plot(ReliabilityData(panels, kind, level, said_, more + len(every) - len(drawn)), draw_reliability)
 
 
-def calibration_panel(name: str, curve: Reliability, verdict: CalibrationVerdict | None = None) -> Plot[ReliabilityData]:
+def calibration_panel(
+    name: str, curve: Reliability, verdict: CalibrationVerdict | None = None
+) -> Plot[ReliabilityData]:
     """One panel of a reliability diagram, of about 230 by 270 pixels, for a row of them in a page.
 
     Parameters
@@ -211,15 +215,15 @@ def calibration_panel(name: str, curve: Reliability, verdict: CalibrationVerdict
 
 def _binned(one: ModelDetails) -> Reliability:
     """The curve of bins, until a leaderboard gives curves of its own."""
-    from toplist.calibration.reliability_curve import Reliability
-    from toplist.core.isotonic import pav
+    from toplist.calibration.decomposition import Reliability  # noqa: PLC0415
+    from toplist.core.isotonic import pav  # noqa: PLC0415
 
     bins = [b for b in one.top if b.count and math.isfinite(b.mean_confidence)]
     x, y, w = ([getattr(b, key) for b in bins] for key in ("mean_confidence", "hit_rate", "count"))
     total = max(1, sum(w))
     means = [sum(a * b for a, b in zip(v, w, strict=True)) / total for v in (x, y)]
     steps = pav(x, y, w)
-    return Reliability("top", sum(w), *means, steps, steps.low, steps.value, None, tuple(bins))
+    return Reliability("top", sum(w), means[0], means[1], steps, steps.low, steps.value, None, tuple(bins))
 
 
 def of_words(of: str | int) -> str:
@@ -290,7 +294,9 @@ def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: floa
     sheet.write(left + MARGIN, top + 9, text, size=SIZE, bold=True, hover=Hover(full(one.name), one.name))
     panel = Panel(start, top + 38, side, 0.92 * side, Scale(0, 1), Scale(0, 1))
     sheet.panels.append(panel)
-    strip = Panel(start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, max((b.count for b in one.bars), default=1)))
+    strip = Panel(
+        start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, max((b.count for b in one.bars), default=1))
+    )
     sheet.panels.append(strip)
     ticks, texts = (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "", "50%", "", "100%")
     sheet.rule_y(panel, ticks, texts)
@@ -299,21 +305,12 @@ def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: floa
     sheet.rule_x(strip, ticks, texts, grid=False)
     across, up = one.axes
     sheet.name_y(panel, label(up, (block - 12) / SMALL), left=left + MARGIN)
-    sheet.name_x(strip, label(across, block / SMALL))
-    sheet.page.marks[-1] = _within(sheet.page.marks[-1], left, block)
+    sheet.name_x(strip, label(across, block / SMALL), within=(left, left + block))
     panel.title_x, strip.title_y = across, "cases"
     _curve(panel, one, band)
     _found(panel, one)
     _counts(strip, one)
     sheet.height = max(sheet.height, strip.bottom + 48)
-
-
-def _within(title: object, left: float, block: float) -> Text:
-    """The title of the axis across, no further left or right than its panel."""
-    assert isinstance(title, Text)
-    half = SMALL * width(title.text) / 2
-    middle = min(max(title.x, left + half), left + block - half)
-    return Text(middle, title.y, title.text, title.role, anchor="middle")
 
 
 def _curve(panel: Panel, one: ReliabilityPanel, band: str) -> None:
@@ -351,12 +348,19 @@ def _counts(strip: Panel, one: ReliabilityPanel) -> None:
     least = strip.y.high / strip.height  # a pixel
     for b in one.bars:
         wide = 0.06 * (b.high - b.low)
-        text = f"{share(b.low)} to {share(b.high)}: {number_of(b.count, 'confidence')}, {one.axes[1]} {share(b.hit_rate)}"
+        text = (
+            f"{share(b.low)} to {share(b.high)}: {number_of(b.count, 'confidence')}, {one.axes[1]} {share(b.hit_rate)}"
+        )
         strip.box(b.low + wide, 0, b.high - wide, max(b.count, least), "c0", Hover(text, one.name))
     if fullest is not None:
         right = fullest.low + fullest.high < 1
-        x, anchor = (fullest.high + 0.02, "start") if right else (fullest.low - 0.02, "end")
-        strip.add(Text(x, strip.y.high * 0.7, count(fullest.count), "muted", anchor=anchor))
+        place: tuple[float, Anchor] = (fullest.high + 0.02, "start") if right else (fullest.low - 0.02, "end")
+        text = count(fullest.count)
+        strip.add(
+            Text(
+                place[0], strip.y.high * 0.7, text, "muted", anchor=place[1], hover=Hover("most predictions in one bin")
+            )
+        )
 
 
 # Decomposition
@@ -380,6 +384,11 @@ _MEANING = {
 }
 _ALWAYS = ("uncertainty", "discrimination", "miscalibration")
 _BAR = 24.0
+
+
+def part_role(name: str) -> str:
+    """The colour of a part."""
+    return _ROLES.get(name, "faint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,7 +525,9 @@ def _draw_steps(data: Parts, sheet: Sheet) -> None:
         hover = Hover(_MEANING.get(name, data.about(row)), row.name)
         sheet.write(left - 8, y, name, size=SIZE, anchor="end", bold=last, hover=hover)
         sheet.write(sheet.width - 8, y, value, size=SIZE, anchor="end", bold=last, hover=hover)
-        start, change, role = (0.0, row.score, "ink") if last else (row.steps[i].start, row.steps[i].change, _ROLES[name])
+        start, change, role = (
+            (0.0, row.score, "ink") if last else (row.steps[i].start, row.steps[i].change, _ROLES[name])
+        )
         if math.isfinite(change):
             panel.box(start, i - 0.32, start + change, i + 0.32, role, Hover(f"{name} {value}", row.name))
         if not last:
@@ -531,22 +542,15 @@ def _draw_stacks(data: Parts, sheet: Sheet) -> None:
     ends = [x for row in data.rows for step in row.stacked for x in (step.start, step.start + step.change)]
     left, right = room(texts, SIZE), room(values, SIZE, 12)
     names = [name for name in ("recalibrated", *_ROLES) if any(s.name == name for r in data.rows for s in r.stacked)]
-    x, y = 8.0, sheet.height + 9
-    for name in names:  # what the colours are
-        wide = 16 + SMALL * width(name) + 14
-        if x + wide > sheet.width:
-            x, y = 8.0, y + 16
-        sheet.page.box(x, y - 5, x + 10, y + 5, _ROLES.get(name, "faint"))
-        sheet.write(x + 15, y, name, role="muted", hover=Hover(_MEANING[name]))
-        x += wide
-    sheet.height = y + 14
+    sheet.legend(Entry(name, (part_role(name),), meaning=_MEANING[name]) for name in names)
+    sheet.height += 6
     panel = _across(data, sheet, len(data.rows), left, right, ends)
     rows_down(sheet, panel, texts, [row.name for row in data.rows])
     for i, row in enumerate(data.rows):
         for step in row.stacked:
             text = f"{full(row.name)}: {step.name} {fixed(step.change, data.digits, signed=True)}"
             end = step.start + step.change
-            panel.box(step.start, i - 0.32, end, i + 0.32, _ROLES.get(step.name, "faint"), Hover(text, row.name))
+            panel.box(step.start, i - 0.32, end, i + 0.32, part_role(step.name), Hover(text, row.name))
         hover = Hover(data.about(row), row.name)
         sheet.write(sheet.width - 8, panel.place(0, i)[1], values[i], size=SIZE, anchor="end", hover=hover)
     notes = [f"{name}: {_MEANING[name]}" for name in names]

@@ -33,7 +33,7 @@ from toplist.report.plot.canvas import (
     width,
 )
 from toplist.report.statements import ending, path_story
-from toplist.report.text import Name, count, number_of, percent
+from toplist.report.text import Name, number_of, percent
 
 FLOOR, CEILING = -2, 4  # powers of ten where e-values are cut: less is no evidence, more is no more than enough
 _UPPER, _LOWER = 190.0, 110.0
@@ -187,14 +187,15 @@ def draw_path(data: Path, sheet: Sheet) -> None:
     sheet.rule_y(upper, differences.ticks, differences.texts)
     for tick in cases.ticks:
         upper.add(Stroke((tick, tick), (upper.y.low, upper.y.high), "grid", 0.8))
-    sheet.name_y(upper, label(f"{who} minus {other}, mean score so far (below 0: {who} better)", (sheet.width - 12) / SMALL), left=8)
+    title = f"{who} minus {other}, mean score so far (below 0: {who} better)"
+    sheet.name_y(upper, label(title, (sheet.width - 12) / SMALL))
     upper.title_x = f"{of.unit}s"
     _difference(upper, data, chosen)
     sheet.height += 30
     lower = sheet.panel(left, right, _LOWER, across, Scale(powers[0] - 0.2, powers[-1] + 0.2))
     sheet.rule_y(lower, powers, texts)
     sheet.rule_x(lower, cases.ticks, cases.texts)
-    sheet.name_y(lower, "e-value", left=8)
+    sheet.name_y(lower, "e-value")
     sheet.name_x(lower, f"{of.unit}s")
     _evidence(lower, data, chosen, (who, other))
     sheet.note(_notes(data, differences))
@@ -283,7 +284,9 @@ def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
     marks = list(range(low, high + 1, 1 if high - low <= 6 else 2))
     texts = []
     for mark in marks:
-        beyond = "≤ " * (mark == low and min([*values, 0.0]) < low) + "≥ " * (mark == high and max([*values, 0.0]) > high)
+        beyond = "≤ " * (mark == low and min([*values, 0.0]) < low) + "≥ " * (
+            mark == high and max([*values, 0.0]) > high
+        )
         texts.append(beyond + power_of_ten(mark))
     return tuple(map(float, marks)), tuple(texts)
 
