@@ -243,6 +243,14 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
     return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
 
 
+def tested(sample: CaseSample) -> tuple[TopLists, Codes]:
+    """The lists and outcomes that are looked at where cases are taken as independent, as many as are tested."""
+    some = np.flatnonzero(sample.rows % thinned(sample.lists.sizes, sample.rows, TESTED, sample.every) == 0)
+    if len(some) == len(sample.lists):
+        return sample.lists, sample.y
+    return sample.lists[some], sample.y[some]
+
+
 def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:
     """The result, or None and a note why there is none."""
     try:

@@ -77,10 +77,10 @@ class ArrayNames(MemoryNames):
 
     def outcomes(self, cases: Places, codes: Codes) -> list[str]:
         """See `BatchNames`: a class that no list can name has the name that was given."""
-        found = np.array(self._each(self.outcome, cases, codes), object)
-        strangers = np.flatnonzero(codes < 0)
-        found[strangers] = [self.outcome(at, -1) for at in cases[strangers].tolist()]
-        return found.tolist()
+        found = self._each(self.outcome, cases, codes)
+        for stranger in np.flatnonzero(codes < 0).tolist():
+            found[stranger] = self.outcome(int(cases[stranger]), -1)
+        return found
 
     @staticmethod
     def _each(name: Callable[[int, int], str], cases: Places, codes: Codes) -> list[str]:
@@ -153,7 +153,8 @@ def prediction_of(
     """One prediction as it is shown; `truth` are codes, or lists."""
     part = lists[at : at + 1]
     t = part.normalized_confidences
-    first = np.argsort(-t, stable=True)[:LISTED]
+    first = top_entries(part, LISTED)[0]
+    first = first[first >= 0]
     called = names.classes(at, part.classes[first].tolist())
     soft = isinstance(truth, TopLists)
     true = None
@@ -169,11 +170,10 @@ def outcome_of(truth: Any, at: int, names: Names) -> str:
     if not isinstance(truth, TopLists):
         return names.outcome(at, int(truth[at]))
     part = truth[at : at + 1]
-    t = part.normalized_confidences
-    if not len(t):
+    likely = int(top_entries(part)[0, 0])
+    if likely < 0:
         return soft_outcome(None, 0.0)
-    likely = int(np.argmax(t))
-    return soft_outcome(names.outcome(at, int(part.classes[likely])), float(t[likely]))
+    return soft_outcome(names.outcome(at, int(part.classes[likely])), float(part.normalized_confidences[likely]))
 
 
 def soft_outcome(name: str | None, probability: float) -> str:
@@ -185,25 +185,38 @@ def soft_outcome(name: str | None, probability: float) -> str:
     return "any class alike" if name is None else f"{name} ({probability:.3g})"
 
 
-def top_entries(lists: TopLists) -> Places:
-    """Where the most confident class of each case stands among all entries, -1 for an empty list.
+def top_entries(lists: TopLists, count: int = 1) -> NDArray[np.intp]:
+    """Where the most confident classes of each case stand among all entries, most confident first; -1 for none.
 
-    Of several that are as confident, the one that is listed first.
+    Of several that are as confident, the one that is listed first comes first.
 
-    >>> top_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5))
-    array([ 0, -1,  3])
+    >>> top_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5), 2).tolist()
+    [[0, 1], [-1, -1], [3, 2]]
     """
-    rows, offsets, sizes = lists.checked.rows, lists.offsets, lists.sizes
-    t = rows.confidences if rows.log_confidences is None else rows.log_confidences
+    offsets, sizes, t = lists.offsets, lists.sizes, _by_confidence(lists)
+    found = np.full((len(sizes), count), -1, np.intp)
     width = int(sizes.max(initial=0))
-    if width and sizes.min() == width:
-        return np.asarray(offsets[:-1] + t.reshape(len(sizes), width).argmax(axis=1), np.intp)
-    found, some = np.full(len(sizes), -1, np.intp), np.flatnonzero(sizes)
-    if len(some):
-        largest = np.repeat(np.maximum.reduceat(t, offsets[some]), sizes[some])
+    for rank in range(min(count, width)):
+        if rank:
+            t = t.copy() if rank == 1 else t
+            t[found[found[:, rank - 1] >= 0, rank - 1]] = -np.inf
+        some = np.flatnonzero(sizes > rank)
+        if sizes.min() == width:
+            found[:, rank] = offsets[:-1] + t.reshape(len(sizes), width).argmax(axis=1)
+            continue
+        every = np.flatnonzero(sizes)
+        largest = np.repeat(np.maximum.reduceat(t, offsets[every]), sizes[every])
         reached = np.flatnonzero(t == largest)
-        found[some] = reached[np.searchsorted(reached, offsets[some])]
+        found[some, rank] = reached[np.searchsorted(reached, offsets[some])]
     return found
+
+
+def _by_confidence(lists: TopLists) -> NDArray[Any]:
+    """Numbers that rank the classes of a list as its confidences do, also where these are too small for numbers."""
+    rows = lists.checked.rows
+    if rows.log_confidences is None:
+        return rows.confidences
+    return np.maximum(rows.log_confidences, np.finfo(rows.log_confidences.dtype).min)  # below it is what was taken
 
 
 def classes_at(lists: TopLists, entries: Places, cases: Places) -> Codes:
@@ -238,7 +251,7 @@ class Confusions:
     @classmethod
     def of(cls, lists: TopLists, codes: Codes, peaks: Floats, names: BatchNames) -> Confusions:
         """Those of a batch; `peaks` are the largest confidences."""
-        entries = top_entries(lists)
+        entries = top_entries(lists)[:, 0]
         some = np.flatnonzero(entries >= 0)
         predicted = classes_at(lists, entries[some], some)
         wrong = np.flatnonzero(predicted != codes[some])
@@ -254,9 +267,9 @@ class Confusions:
             names.predicted(cases[first], predicted[first]),
             strict=True,
         )
-        for pair, n, above, below in zip(called, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
+        for pair, n, upper, lower in zip(called, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
             own = pairs.get(pair, (0, 0))
-            pairs[pair] = own[0] + n, own[1] + (int(above) << _LOW) + int(below)
+            pairs[pair] = own[0] + n, own[1] + (int(upper) << _LOW) + int(lower)
         first, which = _distinct(local, codes)
         classes: dict[str, int] = {}
         for name, n in zip(names.outcomes(first, codes[first]), np.bincount(which).tolist(), strict=True):
