@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 from itertools import pairwise
@@ -632,9 +632,10 @@ def groups(found: Breakdown | Comparison, rule: str | None = None, tied: Iterabl
     )
     if not any(map(any, shades)):
         colours = ""
+    reversals = len({group for group, _ in found.reversals})
     own = (rule or "", found.by, found.models, found.groups, found.cases, found.means, shades, colours)
-    more = {"more": found.left_out, "reversals": len({group for group, _ in found.reversals}), "tied": tuple(tied)}
-    return Plot(GroupsData(*own, _digits(found.means), found.axis, found.dates, **more), draw_groups)
+    rest = (_digits(found.means), found.axis, found.dates, False, found.left_out, reversals, tuple(tied))
+    return Plot(GroupsData(*own, *rest), draw_groups)
 
 
 def _digits(means: Iterable[Iterable[float]]) -> int:
@@ -663,14 +664,12 @@ def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...]) -> Gro
             rows = sorted(rows, key=lambda row: -row[1])[:_GROUPS]
         rows.sort(key=lambda row: -median([x for x in row[2] if not math.isnan(x)] or [-math.inf]))
     names, cases = tuple(row[0] for row in rows), tuple(row[1] for row in rows)
-    means, shades = tuple(row[2] for row in rows), tuple(row[3] for row in rows)
+    every, shades = tuple(row[2] for row in rows), tuple(row[3] for row in rows)
     colours = f"orange: another model is significantly better (Holm, {percent(results.level)})"
-    beaten = sum(bool(own[0]) for own in shades) if models else 0
-    found = GroupsData(
-        name, results.group or "group", models, names, cases, means, shades, colours if any(map(any, shades)) else "",
-        _digits(means), relative=relative, more=0 if places else more, reversals=beaten, tied=tied,
-    )  # fmt: skip
-    return found if not places else replace(found, axis=places[0], dates=places[1])
+    own = (results.group or "group", models, names, cases, every, shades, colours if any(map(any, shades)) else "")
+    where = places or ((), False)
+    worse_first = sum(bool(shade[0]) for shade in shades) if models else 0
+    return GroupsData(name, *own, _digits(every), *where, relative, 0 if places else more, worse_first, tied)
 
 
 def _positions(names: Sequence[str]) -> tuple[tuple[float, ...], bool] | None:
