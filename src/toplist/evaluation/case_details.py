@@ -58,10 +58,9 @@ from toplist.inference.results import (
 from toplist.inference.score_difference import differences, turning
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
-from toplist.io.checks import for_batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
 from toplist.io.encoding import label_sets
-from toplist.io.lists import filled
+from toplist.io.lists import filled, for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
@@ -210,12 +209,26 @@ class _Pair:
         shown = np.ones(len(both), bool)
         if details.seen is not None:
             shown = details.seen(a)[both] & details.seen(b)[both]
-        rights = [0, 0, 0, 0]
+        rights = (0, 0, 0, 0)  # both, only a, only b, neither
         if details.classes is not None:
             first, second = (details.right[both, column] >= RIGHT for column in at)
-            rights = np.bincount(3 - 2 * first - second, minlength=4).tolist()
+            rights = tuple(np.bincount(3 - 2 * first - second, minlength=4).tolist())
         better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
-        counts = PairCases(a, b, len(both), *rights, better, worse, len(both) - better - worse, turning(d), (), ())
+        counts = PairCases(
+            a,
+            b,
+            len(both),
+            rights[0],
+            rights[1],
+            rights[2],
+            rights[3],
+            better,
+            worse,
+            len(both) - better - worse,
+            turning(d),
+            (),
+            (),
+        )
 
         def largest(advantage: Floats) -> tuple[int, ...]:
             some = np.flatnonzero(shown & (advantage > 0))

@@ -17,7 +17,7 @@ import numpy as np
 from toplist._arguments import as_probability
 from toplist._files import require_apart, require_place, write_bytes
 from toplist._typing import Progress
-from toplist.core.exact_sums import to_float
+from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader, against
 from toplist.inference.aggregates import Aggregates, overall
@@ -36,7 +36,6 @@ from toplist.inference.results import (
 )
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
-from toplist.report.versions import versions
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
