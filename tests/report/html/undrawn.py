@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from unittest.mock import patch
 
-from tests.report.html.no_figures import render_undrawn
+from toplist.report.html import Page, render, sections
 from tests.report.html.parse_page import Element, read
-from toplist.report.html import Page, sections
+
 from toplist.report.html.grid import Section
 from toplist.report.text import Shown, names
 
@@ -25,7 +25,7 @@ def made(make: Callable[[Page, Shown], Section | None], page: Page) -> Section |
 def tree(page: Page) -> Element:
     """The whole page."""
     with patch.object(sections, "panel", lambda *_: "<svg></svg>"), patch.object(sections, "drawing", lambda *_: None):
-        return read(render_undrawn(page))
+        return read(render(page))
 
 
 def section(page: Page, key: str) -> Element:

@@ -402,18 +402,12 @@ def steps(found: Breakdown) -> list[list[int]]:
     The scale is anchored to noise: step 1 begins at the smallest difference that is significant in this table, and
     each further step at twice the difference of the one before. Below zero is better.
     """
-    every = [
-        abs(d)
-        for row, significant in zip(found.differences, found.significant, strict=True)
-        for d, is_so in zip(row, significant, strict=True)
-        if is_so and math.isfinite(d) and d
-    ]
-    unit = min(every, default=1.0)
+    unit = _smallest(found) or 0.0
 
     def step(d: float, significant: bool) -> int:
         if not significant or math.isnan(d) or not d:
             return 0
-        far = _STEPS if math.isinf(d) else min(_STEPS, 1 + int(math.log2(abs(d) / unit) + 1e-9))
+        far = 1 + sum(abs(d) >= unit * 2**i for i in range(1, _STEPS))
         return far if d > 0 else -far
 
     return [
