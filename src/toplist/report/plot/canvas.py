@@ -16,7 +16,7 @@ from typing import Literal
 
 from toplist.errors import TopListError
 from toplist.report.numbers import fixed
-from toplist.report.text import escaped, listed, names, quotes, rule_name, shorten, shown
+from toplist.report.text import Shown, escaped, listed, names, quotes, rule_name, shorten, shown
 
 # Colours
 
@@ -406,12 +406,14 @@ class Label:
     dashes: tuple[float, ...] = ()
 
 
-def told_apart(every: Sequence[str], wanted: Iterable[str], room: float = math.inf) -> dict[str, Label]:
+def told_apart(
+    every: Sequence[str], wanted: Iterable[str], room: float = math.inf, given: Shown | None = None
+) -> dict[str, Label]:
     """Labels of at most eight of these models: of the wanted ones and the last, and of all if they are few."""
     known = set(every)
     first = [name for name in dict.fromkeys(wanted) if name in known] or list(every)
     chosen = set(every if len(every) <= LABELLED else [*first[: LABELLED - 1], every[-1]])
-    short = called(every)
+    short = called(every, given or {})
     own = [name for name in every if name in chosen]
     texts = fitted([short[name] for name in own], room)
     return {
@@ -574,9 +576,12 @@ _NARROW = frozenset("iljtfrI.,:;'|!()[]{}/\\ ")
 _BROAD = frozenset("mwMW@%—…")
 
 
-def called(every: Iterable[str]) -> dict[str, str]:
-    """The short names of models, the same as everywhere."""
-    return {name: short.text for name, short in names(every).items()}
+NAMES: Shown = MappingProxyType({})  # no names are given: short ones are found among those that are drawn
+
+
+def called(every: Iterable[str], given: Shown = NAMES) -> dict[str, str]:
+    """The short names of models: those that are given, and else as they are among each other."""
+    return {name: given[name].text if name in given else short.text for name, short in names(every).items()}
 
 
 def full(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from itertools import pairwise
@@ -20,6 +20,7 @@ from toplist.report.numbers import fixed, infinite, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LABELLED,
+    NAMES,
     SIZE,
     SMALL,
     Anchor,
@@ -50,7 +51,7 @@ from toplist.report.plot.canvas import (
     width,
 )
 from toplist.report.statements import different
-from toplist.report.text import count, listed, number_of, percent
+from toplist.report.text import Shown, count, listed, number_of, percent
 
 WRITTEN = 20  # models up to which the cells of the matrix hold numbers
 _ROWS = ((14, 22.0), (30, 18.0), (10**9, 15.0))  # up to so many rows, the height of each
@@ -518,6 +519,7 @@ class GroupsData:
     more: int = 0  # groups that are not drawn
     reversals: int = 0  # groups where a model is significantly better than the first one
     tied: tuple[str, ...] = ()  # not significantly worse than the best
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def single(self) -> str:
@@ -548,7 +550,7 @@ class GroupsData:
         what, by = _score(self.rule, self.relative), said(self.by)
         if not self.groups or not self.models:
             return f"{_capital(what)} by {by}"
-        short = called(self.models)
+        short = called(self.models, self.shown)
         if self.reversals:
             worse = number_of(self.reversals, "group")
             return f"{said(short[self.models[0]])} is best overall, but significantly worse than another in {worse}"
@@ -603,7 +605,9 @@ def _known(row: Sequence[float]) -> list[tuple[float, int]]:
     return [(mean, i) for i, mean in enumerate(row) if math.isfinite(mean)]
 
 
-def groups(found: Breakdown | Comparison, rule: str | None = None, tied: Iterable[str] = ()) -> Plot[GroupsData]:
+def groups(
+    found: Breakdown | Comparison, rule: str | None = None, tied: Iterable[str] = (), shown: Shown = NAMES
+) -> Plot[GroupsData]:
     """Mean scores by group: lines over an axis where groups are numbers or dates, else a heat map.
 
     Parameters
@@ -615,13 +619,15 @@ def groups(found: Breakdown | Comparison, rule: str | None = None, tied: Iterabl
         The first one if it is not given; the one that a breakdown is of, which does not name it.
     tied : iterable of str, optional
         Models whose lines are labelled before others, such as those that are tied for best.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
     if isinstance(found, Comparison):
-        return Plot(_of_comparison(found, chosen(found, rule), tuple(tied)), draw_groups)
+        return Plot(_of_comparison(found, chosen(found, rule), tuple(tied), shown), draw_groups)
     colours = "coloured where significantly below (blue) or above (orange) the average of the models (Holm)"
     shades = tuple(
         tuple(
@@ -634,7 +640,7 @@ def groups(found: Breakdown | Comparison, rule: str | None = None, tied: Iterabl
         colours = ""
     reversals = len({group for group, _ in found.reversals})
     own = (rule or "", found.by, found.models, found.groups, found.cases, found.means, shades, colours)
-    rest = (_digits(found.means), found.axis, found.dates, False, found.left_out, reversals, tuple(tied))
+    rest = (_digits(found.means), found.axis, found.dates, False, found.left_out, reversals, tuple(tied), shown)
     return Plot(GroupsData(*own, *rest), draw_groups)
 
 
@@ -649,7 +655,7 @@ def _shade(difference: float, average: float) -> int:
     return -reached if difference < 0 else reached
 
 
-def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...]) -> GroupsData:
+def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...], shown: Shown) -> GroupsData:
     relative, models = results.missing == "pairwise", tuple(r.name for r in ordered(results, results.overall, name))
     rows: list[tuple[str, int, tuple[float, ...], tuple[int, ...]]] = []
     for section in results.groups:
@@ -669,7 +675,7 @@ def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...]) -> Gro
     own = (results.group or "group", models, names, cases, every, shades, colours if any(map(any, shades)) else "")
     where = places or ((), False)
     worse_first = sum(bool(shade[0]) for shade in shades) if models else 0
-    return GroupsData(name, *own, _digits(every), *where, relative, 0 if places else more, worse_first, tied)
+    return GroupsData(name, *own, _digits(every), *where, relative, 0 if places else more, worse_first, tied, shown)
 
 
 def _positions(names: Sequence[str]) -> tuple[tuple[float, ...], bool] | None:
@@ -691,7 +697,7 @@ def draw_groups(data: GroupsData, sheet: Sheet) -> None:
 
 
 def _draw_lines(data: GroupsData, sheet: Sheet) -> None:
-    labels = told_apart(data.models, data.tied, 0.3 * sheet.width / SMALL)
+    labels = told_apart(data.models, data.tied, 0.3 * sheet.width / SMALL, data.shown)
     values = finite(x for row in data.means for x in row)
     scale = axis(values, ticks=5)
     ticks = scale.ticks
@@ -765,7 +771,7 @@ def _date_axis(places: Sequence[float]) -> tuple[Scale, tuple[float, ...], tuple
 def _draw_map(data: GroupsData, sheet: Sheet) -> None:
     """Groups down and models across where there are more groups, else the other way round."""
     flipped = len(data.models) >= len(data.groups)
-    short = called(data.models)
+    short = called(data.models, data.shown)
     same = len(set(data.cases)) == 1
     share = 0.3 * sheet.width / SMALL
     who = fitted([short[name] for name in data.models], share)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import KINDS, ModelDetails
@@ -14,6 +14,7 @@ from toplist.report.plot.canvas import (
     CYCLE,
     LABELLED,
     MARKERS,
+    NAMES,
     SMALL,
     Axis,
     Dot,
@@ -43,7 +44,7 @@ from toplist.report.plot.canvas import (
     told_apart,
     width,
 )
-from toplist.report.text import count, listed, number_of
+from toplist.report.text import Shown, count, listed, number_of
 
 if TYPE_CHECKING:
     from toplist.postprocess.selective import RejectionCurve
@@ -91,6 +92,7 @@ class Curves:
     curves: tuple[CurveSeries, ...]
     without: tuple[str, ...]
     tied: tuple[str, ...] = ()  # not significantly worse than the best
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def logarithmic(self) -> bool:
@@ -152,7 +154,7 @@ class Curves:
         return text + f" Without a curve: {several(self.without, 20)}." * bool(self.without)
 
 
-def curves(details: Iterable[ModelDetails], tied: Iterable[str] = ()) -> Plot[Curves]:
+def curves(details: Iterable[ModelDetails], tied: Iterable[str] = (), shown: Shown = NAMES) -> Plot[Curves]:
     """Score against k, a line per model; at most eight have a label, the others are grey.
 
     Parameters
@@ -161,6 +163,8 @@ def curves(details: Iterable[ModelDetails], tied: Iterable[str] = ()) -> Plot[Cu
         What the lists of each model show.
     tied : iterable of str, optional
         Models whose lines are labelled before others, such as those that are tied for best.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
@@ -169,16 +173,16 @@ def curves(details: Iterable[ModelDetails], tied: Iterable[str] = ()) -> Plot[Cu
     every = tuple(details)
     found = tuple(CurveSeries(one.name, one.ks, one.curve) for one in every if one.curve)
     without = tuple(one.name for one in every if not one.curve)
-    return Plot(Curves(every[0].rule if every else "", found, without, tuple(tied)), draw_curves)
+    return Plot(Curves(every[0].rule if every else "", found, without, tuple(tied), shown), draw_curves)
 
 
 def draw_curves(data: Curves, sheet: Sheet) -> None:
     """k across, scores up, names at the right."""
-    labels = told_apart([curve.name for curve in data.curves], data.tied, 0.3 * sheet.width / SMALL)
-    shown = {c.name: [(k, s) for k, s in zip(c.ks, c.scores, strict=True) if k or not data.cut] for c in data.curves}
-    scale = axis((s for curve in shown.values() for _, s in curve), ticks=6)
-    digits = decimals((s for curve in shown.values() for _, s in curve), digits=4)
-    across, ticks = lengths(sorted({k for curve in shown.values() for k, _ in curve}))
+    labels = told_apart([curve.name for curve in data.curves], data.tied, 0.3 * sheet.width / SMALL, data.shown)
+    drawn = {c.name: [(k, s) for k, s in zip(c.ks, c.scores, strict=True) if k or not data.cut] for c in data.curves}
+    scale = axis((s for curve in drawn.values() for _, s in curve), ticks=6)
+    digits = decimals((s for curve in drawn.values() for _, s in curve), digits=4)
+    across, ticks = lengths(sorted({k for curve in drawn.values() for k, _ in curve}))
     left, right = room(scale.texts), room((one.text for one in labels.values()), SMALL, 36)
     sheet.height += 22
     panel = sheet.panel(left, right, line_height(len(labels), 0.42 * sheet.width), across, scale.scale)
@@ -186,8 +190,8 @@ def draw_curves(data: Curves, sheet: Sheet) -> None:
     _rule_k(sheet, panel, ticks)
     sheet.name_x(panel, "list length k")
     ends = {}
-    for name in sorted(shown, key=lambda name: name in labels):
-        curve, one = shown[name], labels.get(name)
+    for name in sorted(drawn, key=lambda name: name in labels):
+        curve, one = drawn[name], labels.get(name)
         ks, scores = [k for k, _ in curve], drawable(s for _, s in curve)
         hover = Hover(f"{full(name)}: {fixed(curve[-1][1], digits)} at k = {ks[-1]:,}", name)
         if one is None:

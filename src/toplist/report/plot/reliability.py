@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toplist.calibration.pairs import Bin
-from toplist.inference.results import ModelDetails
 from toplist.report import statements
 from toplist.report.numbers import fixed, share, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     MARGIN,
+    NAMES,
     SIZE,
     SMALL,
     Anchor,
@@ -42,7 +42,7 @@ from toplist.report.plot.canvas import (
     scored,
     width,
 )
-from toplist.report.text import count, names, number_of, percent
+from toplist.report.text import Shown, count, names, number_of, percent
 
 if TYPE_CHECKING:
     from toplist.calibration import Decomposition, Reliability
@@ -115,6 +115,7 @@ class ReliabilityData:
     clause: str = ""  # who is over- or underconfident, by the test
     more: int = 0  # curves that are not drawn
     single: str = ""
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def title(self) -> str:
@@ -154,6 +155,7 @@ def reliability(
     curves: Reliability | Mapping[str, Reliability] | Iterable[Reliability],
     judged: Mapping[str, CalibrationVerdict] | None = None,
     more: int = 0,
+    shown: Shown = NAMES,
 ) -> Plot[ReliabilityData]:
     """Reliability by isotonic regression: one curve, curves by model, or several, told apart by what they are of.
 
@@ -168,15 +170,13 @@ def reliability(
         The test of calibration, by model.
     more : int, default 0
         How many more models there are, which have no curve here.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    if isinstance(curves, ModelDetails) or (
-        isinstance(curves, Sequence) and curves and isinstance(curves[0], ModelDetails)
-    ):
-        curves = {one.name: _binned(one) for one in ([curves] if isinstance(curves, ModelDetails) else curves)}
     if isinstance(curves, Mapping):
         every = [(str(name), one) for name, one in curves.items()]
     else:
@@ -186,13 +186,14 @@ def reliability(
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
     own = judged or {}
     panels = tuple(_panel(name, one, own.get(name)) for name, one in drawn)
-    clause = statements.calibration_clause(own, names(own)) if own else None
-    said_ = "" if clause is None else str(clause).rstrip(".")
-    return Plot(ReliabilityData(panels, kind, level, said_, more + len(every) - len(drawn)), draw_reliability)
+    clause = statements.calibration_clause(own, {**names(own), **shown}) if own else None
+    title = "" if clause is None else str(clause).rstrip(".")
+    left_out = more + len(every) - len(drawn)
+    return Plot(ReliabilityData(panels, kind, level, title, left_out, shown=shown), draw_reliability)
 
 
 def calibration_panel(
-    name: str, curve: Reliability, verdict: CalibrationVerdict | None = None
+    name: str, curve: Reliability, verdict: CalibrationVerdict | None = None, shown: Shown = NAMES
 ) -> Plot[ReliabilityData]:
     """One panel of a reliability diagram, of about 230 by 270 pixels, for a row of them in a page.
 
@@ -204,26 +205,15 @@ def calibration_panel(
         As `toplist.calibration.reliability` finds it.
     verdict : CalibrationVerdict, optional
         The bias with its interval, and the test of calibration.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    made = reliability({name: curve}, {} if verdict is None else {name: verdict})
+    made = reliability({name: curve}, {} if verdict is None else {name: verdict}, shown=shown)
     return Plot(made.data, made.draw, _PANEL)
-
-
-def _binned(one: ModelDetails) -> Reliability:
-    """The curve of bins, until a leaderboard gives curves of its own."""
-    from toplist.calibration.decomposition import Reliability  # noqa: PLC0415
-    from toplist.core.isotonic import pav  # noqa: PLC0415
-
-    bins = [b for b in one.top if b.count and math.isfinite(b.mean_confidence)]
-    x, y, w = ([getattr(b, key) for b in bins] for key in ("mean_confidence", "hit_rate", "count"))
-    total = max(1, sum(w))
-    means = [sum(a * b for a, b in zip(v, w, strict=True)) / total for v in (x, y)]
-    steps = pav(x, y, w)
-    return Reliability("top", sum(w), means[0], means[1], steps, steps.low, steps.value, None, tuple(bins))
 
 
 def of_words(of: str | int) -> str:
@@ -277,7 +267,7 @@ def draw_reliability(data: ReliabilityData, sheet: Sheet) -> None:
     many = max(1, len(data.panels))
     across = max(1, min(many, int(sheet.width // _NARROW), 2 if many == 4 else 3 if many < 7 else many))
     block = min(sheet.width / across, _LARGEST)
-    short = called(one.name for one in data.panels)
+    short = called((one.name for one in data.panels), data.shown)
     texts = fitted([short[one.name] for one in data.panels], (block - 12) / SIZE)
     top = sheet.height
     for i, (one, text) in enumerate(zip(data.panels, texts, strict=True)):
@@ -431,6 +421,7 @@ class Parts:
     rule: str
     rows: tuple[DecompositionRow, ...]
     single: str = ""
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def digits(self) -> int:
@@ -447,7 +438,7 @@ class Parts:
         loss = f"{fixed(most.part('miscalibration'), self.digits)} of {fixed(most.score, self.digits)}"
         if len(known) == 1:
             return f"Miscalibration makes up {loss} of the mean {scored(self.rule)} score"
-        who = said(called(row.name for row in self.rows)[most.name])
+        who = said(called((row.name for row in self.rows), self.shown)[most.name])
         return f"{who} loses most to miscalibration: {loss}"
 
     @property
@@ -467,13 +458,15 @@ class Parts:
         return f"{name}{', '.join(parts) or 'no parts'}, score {fixed(row.score, self.digits)}."
 
 
-def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Parts]:
+def decomposition(found: Decomposition | Mapping[str, Decomposition], shown: Shown = NAMES) -> Plot[Parts]:
     """The parts of the score: steps from zero for one model, a row of stacked bars for each of several.
 
     Parameters
     ----------
     found : Decomposition or mapping of str to Decomposition
         As `toplist.calibration.decompose` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
@@ -481,7 +474,7 @@ def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Pa
     """
     every = found if isinstance(found, Mapping) else {"": found}
     rows = tuple(_row(str(name), one) for name, one in every.items())
-    return Plot(Parts(next((one.rule for one in every.values()), ""), rows), draw_decomposition)
+    return Plot(Parts(next((one.rule for one in every.values()), ""), rows, shown=shown), draw_decomposition)
 
 
 def _row(name: str, one: Decomposition) -> DecompositionRow:
@@ -536,7 +529,7 @@ def _draw_steps(data: Parts, sheet: Sheet) -> None:
 
 
 def _draw_stacks(data: Parts, sheet: Sheet) -> None:
-    short = called(row.name for row in data.rows)
+    short = called((row.name for row in data.rows), data.shown)
     texts = fitted([short[row.name] for row in data.rows], 0.35 * sheet.width / SIZE)
     values = [fixed(row.part("miscalibration"), data.digits) if row.steps else "no parts" for row in data.rows]
     ends = [x for row in data.rows for step in row.stacked for x in (step.start, step.start + step.change)]
