@@ -12,6 +12,7 @@ import typer
 from toplist.cli.compare import compare, plan, score
 from toplist.cli.demo import demo
 from toplist.cli.diagnose import check, convert, diagnose
+from toplist.cli.options import Command
 from toplist.cli.output import give_up
 from toplist.cli.transform import apply, fit, pool, truncate
 
@@ -56,9 +57,9 @@ def start(
 
 
 for _one in (compare, score, plan, check, diagnose, convert, pool, truncate, demo):
-    app.command(epilog=vars(_one)["epilog"])(_one)
+    app.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 for _one in (fit, apply):
-    recalibrate.command(epilog=vars(_one)["epilog"])(_one)
+    recalibrate.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 app.add_typer(recalibrate)
 
 
