@@ -470,8 +470,8 @@ def _warnings(
 ) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
     from toplist.evaluation.compare import spelled_in_files
+    from toplist.inference.diagnostics import warnings
     from toplist.inference.intervals import Intervals
-    from toplist.inference.plausibility import warnings
     from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
@@ -501,7 +501,7 @@ def _warnings(
 
 def _print_means(sums: Any, rules: Sequence[str], read: ReadSummary, options: ScoreOptions) -> None:
     """Print the mean score under each rule, and what was repaired or left out."""
-    from toplist.core.exact_sums import to_float
+    from toplist.core.kernel import to_float
 
     infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
     means = {

@@ -30,9 +30,17 @@ from toplist.evaluation.stream import (
     scores_of_files,
 )
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.diagnostics import ScoreSample, diagnose, with_leads
+from toplist.inference.diagnostics import (
+    ScoreSample,
+    Spelled,
+    diagnose,
+    in_file,
+    in_lists,
+    of_outcomes,
+    warnings,
+    with_leads,
+)
 from toplist.inference.intervals import IntervalsOf
-from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.score_matrix import ScoreMatrix

@@ -20,7 +20,7 @@ from toplist.errors import TopListError
 from toplist.inference.aggregates import overall, tally
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow, Pair
-from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
+from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import Inference
 from toplist.io.options import ReadRequest
 from toplist.io.sources import stem_of
@@ -28,7 +28,7 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, show_size
 from toplist.report.numbers import decimals, fixed
 from toplist.report.text import count, kind, listed, noun, number_of, percent
-from toplist.scoring.case_scores import CaseScores, Grouping
+from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule
 
 if TYPE_CHECKING:
