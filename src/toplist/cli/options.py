@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
@@ -65,16 +65,28 @@ def metavar(name: str, kind: Any) -> str:
 _TYPES: dict[Any, str] = {int: "NUMBER", float: "NUMBER", Path: "FILE"}
 
 
+def _untyped(parameters: list[Any]) -> list[Any]:
+    """The parameters, without a Python type for arguments and flags."""
+    for one in parameters:
+        if one.param_type_name == "argument" or getattr(one, "is_flag", False):
+            vars(one)["display_type_rich"] = lambda ctx: None
+    return parameters
+
+
+class CommandGroup(TyperGroup):
+    """Commands whose help says nothing about Python types."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters."""
+        return _untyped(super().get_params(ctx))
+
+
 class Command(TyperCommand):
     """A command whose help says nothing about Python types."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, without a type for arguments and flags."""
-        found = super().get_params(ctx)
-        for one in found:
-            if one.param_type_name == "argument" or getattr(one, "is_flag", False):
-                vars(one)["display_type_rich"] = lambda ctx: None
-        return found
+        """The parameters."""
+        return _untyped(super().get_params(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands after the name of the command."""
