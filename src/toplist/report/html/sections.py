@@ -37,7 +37,6 @@ from toplist.report.text import (
     listed,
     name,
     names,
-    noun,
     number_of,
     percent,
     plain,
@@ -58,14 +57,14 @@ _OPEN = 6  # models up to which the table of calibration is not folded, and pane
 _ACROSS = 12  # groups up to which a heat map has them as columns
 _MOST = 20  # groups of a heat map
 _DOUBLED = (2, 4, 8)  # times the smallest significant difference, from where a colour is one step stronger
-_CONFUSED = 10  # confusions of the best model
+_FEWEST, _CONFUSED = 6, 10  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
 _BRIEF = 3  # confusions of another model; reversals that are named
 _SHOWN, _CARDS, _SIDE = 4, 8, 2  # cards at once, in all, and of cases that are fixed or broken at once
 _MINUS = "\u2212"
 _BESIDE = 0.01  # a probability below it is left out where two lists are compared
 _LITTLE = 0.0005  # a probability below it is written <0.001
-_WIDE, _NARROW, _PANEL = 1040, 360, 200  # px that figures are drawn for, six panels side by side
+_WIDE, _NARROW, _PANEL = 760, 360, 200  # px that figures are drawn for, six panels side by side
 _LONG = 400  # characters of a message
 
 
@@ -635,7 +634,8 @@ def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name
     if not known:
         return None, []
     best, *rest = known
-    found = best.confusions[:_CONFUSED]
+    rows = min(max(_FEWEST, len(known)), _CONFUSED)  # as many as the heat map beside it has
+    found = best.confusions[:rows]
     most = max(one.cases for one in found)
     label = names({text: None for one in known for c in one.confusions for text in (c.true, c.predicted)})
     columns = [
@@ -878,15 +878,13 @@ def _list_table(page: Page, shown: Shown) -> tuple[Chart | None, Words]:
         found = [rows[one.name].metrics.get(key) for one in details]
         return [Box(NOTHING) if e is None else Box(made(e.value), value=e.value) for e in found]
 
-    def types(one: ModelDetails) -> Box:
-        some = {s.kind: s.cases for s in one.shapes if s.cases}
-        total = sum(some.values()) or 1
-        said = listed(f"{noun(2, k)} {share(n / total)}" if len(some) > 1 else noun(2, k) for k, n in some.items())
-        bar = tuple((f"type{KINDS.index(k)}", some[k] / total) for k in KINDS if k in some) if len(some) > 1 else ()
-        return Box(said, bar=bar)
+    def cases_of(one: ModelDetails, what: str) -> Box:
+        part = sum(s.cases for s in one.shapes if s.kind == what) / max(1, sum(s.cases for s in one.shapes))
+        return Box(share(part), value=part)
 
+    occur = [what for what in KINDS if any(s.kind == what and s.cases for one in details for s in one.shapes)]
     columns: list[tuple[Top, list[Box]]] = [
-        (Top("predictions", left=True), [types(one) for one in details]),
+        *((Top(f"{what}s"), [cases_of(one, what) for one in details]) for what in occur if len(occur) > 1),
         (Top("classes listed"), [Box(lengths(one)) for one in details]),
         (Top("mean"), metric("mean_length", lambda x: fixed(x, 2))),
         (Top("coverage", means="share of cases whose true class is listed"), metric("coverage", share)),
