@@ -16,7 +16,7 @@ from toplist.evaluation.model_details import ArrayNames, accumulate, finish, out
 from toplist.evaluation.stream import ReadSummary, ScoringSpec
 from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
-from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
+from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import InferenceSettings
 from toplist.io.lists import REMEDY, group_name, require_few_groups, untimely
 from toplist.io.options import ReadRequest
@@ -25,7 +25,7 @@ from toplist.lists.converters import as_codes, as_lists, as_truth, is_soft, requ
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import CaseScores, Grouping
+from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import name_of
 
 

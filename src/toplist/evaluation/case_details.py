@@ -210,12 +210,26 @@ class _Pair:
         shown = np.ones(len(both), bool)
         if details.seen is not None:
             shown = details.seen(a)[both] & details.seen(b)[both]
-        rights = [0, 0, 0, 0]
+        right, only_a, only_b, wrong = 0, 0, 0, 0
         if details.classes is not None:
             first, second = (details.right[both, column] >= RIGHT for column in at)
-            rights = np.bincount(3 - 2 * first - second, minlength=4).tolist()
+            right, only_a, only_b, wrong = np.bincount(3 - 2 * first - second, minlength=4).tolist()
         better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
-        counts = PairCases(a, b, len(both), *rights, better, worse, len(both) - better - worse, turning(d), (), ())
+        counts = PairCases(
+            a=a,
+            b=b,
+            cases=len(both),
+            both_right=right,
+            only_a_right=only_a,
+            only_b_right=only_b,
+            both_wrong=wrong,
+            a_better=better,
+            b_better=worse,
+            equal=len(both) - better - worse,
+            turning=turning(d),
+            for_a=(),
+            for_b=(),
+        )
 
         def largest(advantage: Floats) -> tuple[int, ...]:
             some = np.flatnonzero(shown & (advantage > 0))

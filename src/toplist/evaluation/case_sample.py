@@ -23,8 +23,8 @@ from toplist.errors import TopListError
 from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists
 from toplist.lists.converters import as_happened
-from toplist.lists.operations import join
 from toplist.lists.space import ClassSpace
+from toplist.lists.toplists import join
 
 T = TypeVar("T")
 Places = NDArray[np.intp]

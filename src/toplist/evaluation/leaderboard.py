@@ -17,7 +17,7 @@ import numpy as np
 from toplist._arguments import as_probability
 from toplist._files import require_apart, require_place, write_bytes
 from toplist._typing import Progress
-from toplist.core.exact_sums import to_float
+from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader, against
 from toplist.inference.aggregates import Aggregates, overall
@@ -36,10 +36,10 @@ from toplist.inference.results import (
 )
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
-from toplist.report.versions import versions
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
+    from toplist.evaluation.next_steps import Invocation
     from toplist.report.plot import Plot
 
 
@@ -71,6 +71,7 @@ class Leaderboard:
     _cases: CaseReader = field(compare=False)
     _seed: int = 0  # of what is drawn
     _inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
+    _invocation: Invocation | None = field(default=None, compare=False)  # how these are written in a shell
 
     # What is in it
 
@@ -183,24 +184,41 @@ class Leaderboard:
 
     # For people
 
-    def plot(self, kind: str = "intervals", *, rule: str | None = None) -> Plot[Any]:
+    def plot(self, kind: str = "intervals", *, rule: str | None = None, backend: str = "matplotlib") -> Any:
         """A figure: intervals, pairs, groups, curves (score against k), reliability, shapes, or path.
 
         It shows itself in a notebook; `.save("board.svg")` writes it, `.figure()` is matplotlib's, `.data` its values.
+        With `backend="plotly"` it is an interactive figure of plotly.
         """
         from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
 
         if kind not in plot.PLOTS:
             raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
+        require_known(backend, ("matplotlib", "plotly"), "backend of plots")
+        made = self._plot(kind, rule)
+        return made.plotly() if backend == "plotly" else made
+
+    def _plot(self, kind: str, rule: str | None) -> Plot[Any]:
+        from toplist.report import plot  # noqa: PLC0415
+
+        found = self.comparison
+        if kind == "groups":
+            return plot.groups(found, rule, self.confidence_set(rule).members)
         if kind in plot.OF_RESULTS:
-            return plot.OF_RESULTS[kind](self.comparison, rule)
-        if rule not in (None, self.comparison.rules[0]):
-            raise TopListError(f"{kind} is drawn for {self.comparison.rules[0]!r}, the rule that decides the order.")
-        if kind in plot.OF_EXHIBITS:
-            return plot.OF_EXHIBITS[kind](self._exhibits(self.details()))
-        if not self.comparison.paths:
-            raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
-        return plot.paths(self.comparison.paths)
+            return plot.OF_RESULTS[kind](found, rule)
+        if rule not in (None, found.rules[0]):
+            raise TopListError(f"{kind} is drawn for {found.rules[0]!r}, the rule that decides the order.")
+        if kind == "path":
+            if not found.paths:
+                raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
+            return plot.paths(found.paths)
+        details = self.details()
+        if kind == "reliability":
+            curves = details.curves(found, seed=self._seed)
+            judged = details.judged([row.name for row in self], level=found.level, seed=self._seed)
+            return plot.reliability(curves, judged, len(self) - len(curves))
+        exhibits = self._exhibits(details)
+        return plot.curves(exhibits, self.confidence_set().members) if kind == "curves" else plot.shapes(exhibits)
 
     def report(
         self,
@@ -210,7 +228,7 @@ class Leaderboard:
         command: str = "",
         progress: Progress | None = None,
         gates: Sequence[GateResult] = (),
-        invocation: Any = None,
+        invocation: Invocation | None = None,
     ) -> None:
         """Write one HTML page with everything: who leads, what is significant, what to do next, what was compared.
 
@@ -232,6 +250,7 @@ class Leaderboard:
             How the files and options are written in a shell, for the commands that the page suggests.
 
         """
+        from toplist.evaluation.next_steps import actions  # noqa: PLC0415  which needs this module
         from toplist.report.html import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
 
         require_apart([path], self._inputs)
@@ -248,6 +267,7 @@ class Leaderboard:
             decompositions=details.decompositions(names),
             breakdowns=details.breakdowns(results, self._intervals),
             against=details.against(results),
+            actions=actions(self, details, invocation),
             gates=tuple(gates),
         )
         write(page if title is None else replace(page, title=title), path)

@@ -28,8 +28,8 @@ from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
 from toplist.lists.checks.detect import MemoryNames, Names, summed
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.operations import beliefs
 from toplist.lists.space import show_size
+from toplist.lists.toplists import beliefs
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule
 from toplist.scoring.truncation_curve import (

@@ -399,9 +399,11 @@ def whisker_of_two(results: Comparison, shown: Shown) -> Whisker | None:
     digits, rule = decimals([d]), kind(results.rules[0], _RULE)
     value, low, high = (fixed(x, digits, signed=True) for x in (d.value, d.low, d.high))
     between = f" ({percent(results.level)} CI {low} to {high})" if d.low is not None else ""
-    said = sentence(shown[one], " minus ", shown[other], f": {rule} {value}{between}, {_verdict(v)}.")
+    said = sentence(shown[one], " minus ", shown[other], f": {rule} {value}{between}, {_verdict(v)}")
     svg = whisker(room, d, str(said), line=0.0, blue=v.significant)
-    return Whisker(svg, room.drawn(), sentence(said, " Below zero, ", shown[one], " is better."))
+    return Whisker(
+        svg, room.drawn(), sentence(shown[one], " minus ", shown[other], "; below zero, the first is better")
+    )
 
 
 def _verdict(v: PairwiseVerdict) -> str:

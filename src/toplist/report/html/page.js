@@ -8,7 +8,7 @@
   for (const one of every(".buttons, .tools, .copy, .mark")) one.hidden = false;
 
   // The embedded data. Arrays are tagged by their first element: "" a list, "r" records by column, "c" one value
-  // repeated, "d" indices into distinct values, "@" a column that is shared.
+  // repeated, "d" indices into distinct values, "f" numbers as bytes (float64, no number: null), "@" a shared column.
   const data = JSON.parse(byId("data").textContent);
   const unpack = (x) => {
     if (Array.isArray(x)) {
@@ -19,6 +19,14 @@
       }
       if (tag === "c") return Array.from({ length: a }, () => unpack(b));
       if (tag === "d") return b.map((i) => a[i]);
+      if (tag === "f") {
+        const bytes = Uint8Array.from(atob(a), (one) => one.charCodeAt(0));
+        const view = new DataView(bytes.buffer);
+        return Array.from({ length: bytes.length / 8 }, (_, i) => {
+          const value = view.getFloat64(8 * i, true);
+          return Number.isNaN(value) ? null : value;
+        });
+      }
       if (tag === "@") return unpack(data.columns[a]);
       return x.slice(1).map(unpack);
     }

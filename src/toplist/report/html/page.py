@@ -6,11 +6,11 @@ import base64
 import hashlib
 import json
 import math
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
-from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import load, require_place, write_bytes
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
 _EMBEDDED = 700_000  # bytes of data on a page; of more, pairs and groups are left out
+_FLOATS = 8  # numbers from which on a column is written as bytes
 _SHARED = 200  # characters from which on a column that occurs twice is written once
 
 
@@ -314,13 +315,14 @@ class Strip:
     facts: tuple[Words, ...]
     heading: str
     how_sure: tuple[Words, ...]
+    whisker: leaderboard.Whisker | None  # of two models
     actions: tuple[Step, ...]
 
 
 def _strip(page: Page, shown: Shown) -> Strip:
     results = page.results
     if not results.overall.rows:
-        return Strip(False, "", (), "", (), ())
+        return Strip(False, "", (), "", (), None, ())
     row, rule = results.overall.rows[0], results.rules[0]
     score, name = row.scores[rule], kind(rule)
     mean = leaderboard.bounded(score.mean, rule)
@@ -340,13 +342,13 @@ def _strip(page: Page, shown: Shown) -> Strip:
         tuple(facts),
         heading,
         tuple(said),
+        leaderboard.whisker_of_two(results, shown),
         tuple(_step(action, shown, name) for action in page.actions),
     )
 
 
 def _step(action: Action, shown: Shown, rule: str) -> Step:
     """An action with the names of its models in their places."""
-    who = [shown[one] for one in action.models if one in shown]
     gain = ""
     if action.gain is not None and math.isfinite(action.gain.value):
         value, low, high = (
@@ -354,19 +356,9 @@ def _step(action: Action, shown: Shown, rule: str) -> Step:
             for x in (action.gain.value, action.gain.low, action.gain.high)
         )
         gain = f"{rule} {value}{f' ({low} to {high})' if action.gain.low is not None else ''}"
-    reason = _filled(action.reason, who)
+    words, reason = (statements.with_names(text, action.models, shown) for text in (action.title, action.reason))
     done = visible(action.command or action.code)
-    return Step(_filled(action.title, who), gain, sentence(reason, ".") if reason.parts else "", done)
-
-
-def _filled(text: str, who: list[Name]) -> Sentence:
-    """The text with names in its places: {0} for the first, {} for all in a row."""
-    parts: list[Words] = []
-    for words, place, _, _ in Formatter().parse(text):
-        parts.append(visible(words))
-        if place is not None:
-            parts += series(who) if place == "" else [who[int(place)]]
-    return sentence(*(part for part in parts if part != ""))
+    return Step(words, gain, sentence(reason, ".") if reason.parts else "", done)
 
 
 # Sections
@@ -377,11 +369,12 @@ Block = tuple[Any, ...]  # a macro of `parts.html` or `sections.html`, and what 
 
 def _sections(page: Page, shown: Shown) -> list[Section]:
     """The sections that the page has, in order."""
-    if not page.results.overall.rows:
+    many = len(page.results.overall.rows)
+    if not many:
         return []
     found = [
         Section("leaderboard", "Leaderboard", tuple(_board(page, shown))),
-        Section("differences", "Differences", tuple(_differences(page.results, shown))),
+        *([Section("differences", "Differences", tuple(_differences(page, shown)))] if many > 2 else []),
         *(
             make(page, shown)
             for make in (
@@ -403,8 +396,15 @@ def _sections(page: Page, shown: Shown) -> list[Section]:
 def _board(page: Page, shown: Shown) -> Iterator[Block]:
     results = page.results
     found = leaderboard.leaderboard(results, page.judged, shown)
-    yield "board", found, _reading(found, results)
-    yield "paragraph", statements.missing_intervals(results.overall, shown), "small"
+    yield "board", found, _reading(found, results) if len(results.overall.rows) > 2 else ""
+    notes: list[Words] = [
+        *([found.constant] if found.constant else []),
+        *statements.selected(results, shown),
+        *statements.missing_intervals(results.overall, shown),
+    ]
+    if len(results.overall.rows) == 2:  # of more models, differences have a section of their own
+        notes += _findings(page, shown)
+    yield "paragraph", notes, "small"
 
 
 def _reading(found: leaderboard.Board, results: Comparison) -> str:
@@ -426,24 +426,23 @@ def _reading(found: leaderboard.Board, results: Comparison) -> str:
     return " ".join(said)
 
 
-def _differences(results: Comparison, shown: Shown) -> Iterator[Block]:
-    if len(results.overall.rows) < 2:
-        return
+def _differences(page: Page, shown: Shown) -> Iterator[Block]:
+    yield "grid", leaderboard.matrix(page.results, shown)
+    yield "versus", leaderboard.versus(page.results, shown)
+    yield "sentences", _findings(page, shown)
+
+
+def _findings(page: Page, shown: Shown) -> list[Sentence]:
+    """What else is known of differences: power, narrow leads, other rules, accuracy."""
+    results = page.results
     power = leaderboard.power(results, shown)
-    said = [
+    return [
         *([power] if power is not None else []),
         *statements.leads(results, shown),
         *statements.untested(results, shown, results.rules[0]),
         *statements.between_rules(results, shown),
-        *statements.against_accuracy(results, shown),
+        *statements.against_accuracy(results, shown, page.against),
     ]
-    found = leaderboard.whisker_of_two(results, shown)
-    if found is not None:
-        yield "two_models", found, said
-        return
-    yield "grid", leaderboard.matrix(results, shown)
-    yield "versus", leaderboard.versus(results, shown)
-    yield "sentences", said
 
 
 # The data of the page
@@ -483,14 +482,24 @@ def _packed(value: Any, columns: list[Any], places: dict[str, int]) -> Any:
 
 
 def _column(values: list[Any], columns: list[Any], places: dict[str, int]) -> Any:
-    """A column that is constant, that has few different texts, or that is the same as another, in fewer characters."""
+    """A column in fewer characters: one that is constant, that is all numbers, or that has few different texts."""
     if all(one is values[0] or (one == values[0] and type(one) is type(values[0])) for one in values[1:]):
         return ["c", len(values), _packed(values[0], columns, places)]
+    if len(values) >= _FLOATS and all(one is None or isinstance(one, float) for one in values):
+        made = [
+            "f",
+            base64.b64encode(struct.pack(f"<{len(values)}d", *(math.nan if x is None else x for x in values))).decode(),
+        ]
+        return _once(made, columns, places)
     distinct = list(dict.fromkeys(one for one in values if isinstance(one, str)))
     if all(isinstance(one, str) for one in values) and 2 * len(distinct) <= len(values):
         at = {one: i for i, one in enumerate(distinct)}
         return ["d", distinct, [at[one] for one in values]]
-    made = _packed(values, columns, places)
+    return _once(_packed(values, columns, places), columns, places)
+
+
+def _once(made: Any, columns: list[Any], places: dict[str, int]) -> Any:
+    """The place of a column that is long, which is then written once."""
     text = json.dumps(made)
     if len(text) < _SHARED:
         return made

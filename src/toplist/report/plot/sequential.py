@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from toplist.inference.results import SequentialPath
 from toplist.report.numbers import decimals as digits_of
 from toplist.report.numbers import fixed, power_of_ten
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
+    NAMES,
     SMALL,
     Area,
     Axis,
@@ -33,7 +34,7 @@ from toplist.report.plot.canvas import (
     width,
 )
 from toplist.report.statements import ending, path_story
-from toplist.report.text import Name, count, number_of, percent
+from toplist.report.text import Name, Shown, number_of, percent
 
 FLOOR, CEILING = -2, 4  # powers of ten where e-values are cut: less is no evidence, more is no more than enough
 _UPPER, _LOWER = 190.0, 110.0
@@ -47,6 +48,7 @@ class Path:
     of: SequentialPath
     better: tuple[float, ...]
     worse: tuple[float, ...]
+    given: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def threshold(self) -> float:
@@ -62,7 +64,7 @@ class Path:
     def shown(self) -> dict[str, Name]:
         """The short names of both."""
         two = (self.of.candidate, self.of.baseline)
-        return {who: Name(said(text)) for who, text in called(two).items()}
+        return {who: Name(said(text)) for who, text in called(two, self.given).items()}
 
     @property
     def title(self) -> str:
@@ -120,39 +122,44 @@ class Paths:
         return " ".join(f"{one.title}. {one.words}" for one in self.paths) or self.single
 
 
-def path(sequential_path: SequentialPath) -> Plot[Path]:
+def path(sequential_path: SequentialPath, shown: Shown = NAMES) -> Plot[Path]:
     """The difference so far with its confidence sequence, and below it the e-values with their threshold.
 
     Parameters
     ----------
     sequential_path : SequentialPath
         As `tl.monitor` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    return Plot(_path(sequential_path), draw_path)
+    return Plot(_path(sequential_path, shown), draw_path)
 
 
-def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
+def paths(sequential_paths: Iterable[SequentialPath], shown: Shown = NAMES) -> Plot[Paths]:
     """Paths of several pairs, one below the other, each with its confidence sequence and its e-values.
 
     Parameters
     ----------
     sequential_paths : iterable of SequentialPath
         As `tl.monitor` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    return Plot(Paths(tuple(map(_path, sequential_paths))), draw_paths)
+    return Plot(Paths(tuple(_path(one, shown) for one in sequential_paths)), draw_paths)
 
 
-def _path(of: SequentialPath) -> Path:
+def _path(of: SequentialPath, shown: Shown) -> Path:
     tens = 1 / math.log(10)
-    return Path(of, tuple(x * tens for x in of.log_evidence_better), tuple(x * tens for x in of.log_evidence_worse))
+    better, worse = (tuple(x * tens for x in own) for own in (of.log_evidence_better, of.log_evidence_worse))
+    return Path(of, better, worse, shown)
 
 
 def _steps(n: int, of: SequentialPath) -> str:
@@ -187,14 +194,15 @@ def draw_path(data: Path, sheet: Sheet) -> None:
     sheet.rule_y(upper, differences.ticks, differences.texts)
     for tick in cases.ticks:
         upper.add(Stroke((tick, tick), (upper.y.low, upper.y.high), "grid", 0.8))
-    sheet.name_y(upper, label(f"{who} minus {other}, mean score so far (below 0: {who} better)", (sheet.width - 12) / SMALL), left=8)
+    title = f"{who} minus {other}, mean score so far (below 0: {who} better)"
+    sheet.name_y(upper, label(title, (sheet.width - 12) / SMALL))
     upper.title_x = f"{of.unit}s"
     _difference(upper, data, chosen)
     sheet.height += 30
     lower = sheet.panel(left, right, _LOWER, across, Scale(powers[0] - 0.2, powers[-1] + 0.2))
     sheet.rule_y(lower, powers, texts)
     sheet.rule_x(lower, cases.ticks, cases.texts)
-    sheet.name_y(lower, "e-value", left=8)
+    sheet.name_y(lower, "e-value")
     sheet.name_x(lower, f"{of.unit}s")
     _evidence(lower, data, chosen, (who, other))
     sheet.note(_notes(data, differences))
@@ -283,7 +291,9 @@ def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
     marks = list(range(low, high + 1, 1 if high - low <= 6 else 2))
     texts = []
     for mark in marks:
-        beyond = "≤ " * (mark == low and min([*values, 0.0]) < low) + "≥ " * (mark == high and max([*values, 0.0]) > high)
+        beyond = "≤ " * (mark == low and min([*values, 0.0]) < low) + "≥ " * (
+            mark == high and max([*values, 0.0]) > high
+        )
         texts.append(beyond + power_of_ten(mark))
     return tuple(map(float, marks)), tuple(texts)
 
