@@ -58,10 +58,9 @@ from toplist.inference.results import (
 from toplist.inference.score_difference import differences, turning
 from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
-from toplist.io.checks import for_batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
 from toplist.io.encoding import label_sets
-from toplist.io.lists import filled
+from toplist.io.lists import filled, for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
