@@ -12,9 +12,8 @@ from tests.evaluation.factories import shown
 from toplist.evaluation.model_details import accumulate, finish
 from toplist.inference.results import ModelDetails
 from toplist.io.batches import Batch
-from toplist.io.checks import for_batch
 from toplist.io.encoding import ClassEncoder
-from toplist.io.lists import lists_of
+from toplist.io.lists import for_batch, lists_of
 from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.inference.plausibility import _at_most, spelling
+from toplist.inference.diagnostics import _at_most, spelling
 
 ANIMALS = ["cat", "dog", "fox", "hen", "owl"]
 HERE = ("files", "memory")

@@ -20,7 +20,7 @@ from toplist.calibration.miscalibration import (
     least_variance,
 )
 from toplist.calibration.pairs import Bins, Of, as_of, calibration_pairs, pool
-from toplist.core.exact_sums import UNIT, exact_sums
+from toplist.core.kernel import UNIT, exact_sums
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 from toplist.scoring.rules import Brier

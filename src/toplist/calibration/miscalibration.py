@@ -28,7 +28,7 @@ from toplist.calibration.pairs import (
     view,
 )
 from toplist.core.degrees_of_freedom import bell_mccaffrey
-from toplist.core.exact_sums import robust_squares
+from toplist.core.kernel import robust_squares
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 from toplist.lists.validation import row_sums

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from toplist._typing import Bools, Codes, Floats
-from toplist.core.exact_sums import UNIT, exact_sums, sums_by
+from toplist.core.kernel import UNIT, exact_sums, sums_by
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_happened
-from toplist.lists.operations import ranks_in
+from toplist.lists.toplists import ranks_in
 from toplist.lists.validation import row_sums
 
 MISSED = -1

@@ -40,7 +40,7 @@ recalibrate = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from toplist.report.versions import version
+        from toplist.core.kernel import version
 
         typer.echo(f"toplist {version()}")
         raise typer.Exit

@@ -25,6 +25,7 @@ from toplist.cli.output import (
     print_json,
     progress_bar,
     require_outputs,
+    writes_unicode,
 )
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
@@ -32,10 +33,11 @@ from toplist.report.text import number_of, percent, visible
 
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
+    from toplist.evaluation.next_steps import Invocation
     from toplist.evaluation.planning import Equivalence
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
     from toplist.inference.aggregates import Aggregates
-    from toplist.inference.results import BoardWarning, Pair
+    from toplist.inference.results import BoardWarning, GateResult, Pair
     from toplist.io.plan import Plan
 
 _SURE = PANELS["Inference"]
@@ -106,7 +108,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         "penalty": options.penalty,
         "read": inputs.read,
     }
-    with progress_bar(options.quiet) as update:
+    with progress_bar(options.quiet, len(inputs.files)) as update:
         board = ranked(
             inputs.models,
             inputs.truth,
@@ -122,20 +124,17 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             board = replace(
                 board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
             )
+        checked = [gate.check(board) for gate in gates]
+        invocation = inputs.invocation(options.missing, inference)
         if options.report is not None:
             typed = shlex.join(["toplist", *sys.argv[1:]])
-            board.report(options.report, title=options.title, command=typed, progress=update)
-    print_board(board, json=options.json, detail=options.detail)
+            asked: Any = {"command": typed, "gates": checked, "invocation": invocation}
+            board.report(options.report, title=options.title, progress=update, **asked)
+    print_board(board, json=options.json, detail=options.detail, invocation=invocation)
     for path in options.output:
         board.write(path)
-    hit = [gate for gate in gates if gate.holds(board)]
-    for gate in hit:
-        typer.echo(f"toplist: {visible(gate.describe(board))}.", err=True)
-    for gate in gates:
-        why = None if gate in hit else gate.untested(board)
-        if why is not None:
-            typer.echo(f"toplist: warning: not tested, {visible(gate.text)}: {visible(why)}.", err=True)
-    if hit:
+    print_gates(checked, ascii_only=not writes_unicode(sys.stderr))
+    if any(gate.failed for gate in checked):
         raise typer.Exit(GATE)
 
 
@@ -159,22 +158,30 @@ def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence
     require_outputs([*output, report], inputs)
 
 
-def print_board(board: Leaderboard, *, json: bool, detail: bool = False) -> None:
-    """Print for people or for machines."""
+def print_board(board: Leaderboard, *, json: bool, detail: bool = False, invocation: Invocation | None = None) -> None:
+    """Print for people or for machines; to a terminal in its width, else plain and with all columns."""
     if json:
         typer.echo(board.to_json())
         return
+    from toplist.evaluation.next_steps import quick
+    from toplist.report.terminal import as_renderable, as_text
+
+    how: Any = {
+        "detail": detail,
+        "actions": quick(board.comparison, invocation),
+        "ascii": not writes_unicode(sys.stdout),
+    }
+    if not sys.stdout.isatty():
+        typer.echo(as_text(board.comparison, **how))
+        return
     from rich.console import Console
 
-    from toplist.report.terminal import as_renderable
-
-    width = None if sys.stdout.isatty() else 400
-    Console(width=width, highlight=False).print(as_renderable(board.comparison, detail=detail))
+    Console(highlight=False).print(as_renderable(board.comparison, **how))
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What must not hold: `a` is worse, or not better, or may be worse than `b`, or not equivalent to it.
+    """A condition on two models: `a` is worse, not better, possibly worse than `b`, or not equivalent to it.
 
     Worse and better mean significantly so, as everywhere on the board: by Holm's method over all tested pairs, or, by
     more than a margin, where the interval that holds for all tested pairs at once lies beyond it.
@@ -186,18 +193,33 @@ class Gate:
     b: str
     margin: float = 0.0
 
-    def holds(self, board: Leaderboard) -> bool:
-        """Whether it does. What cannot be tested is neither worse nor better nor equivalent."""
+    def check(self, board: Leaderboard) -> GateResult:
+        """Whether the condition holds, with the numbers that decide it.
+
+        A pair without a test is neither worse nor better nor equivalent.
+        """
+        from toplist.inference.results import GateResult
+
+        failed, why = self._holds(board), self._untested(board)
+        words = _FAILED[self.how] if failed else _PASSED[self.how]
+        by = f" by more than {self.margin:g}" if self.margin else ""
+        within = f" within {self.margin:g}"
+        said = words.format(a=self.a, b=self.b, by=by, within=within)
+        if why is not None and not failed:
+            said = f"whether {self.a} is {_ASKED[self.how]} {self.b}{within if 'equivalent' in self.how else by}"
+        return GateResult(self.text, failed, f"{said}: {why or self._numbers(board)}", why is None)
+
+    def _holds(self, board: Leaderboard) -> bool:
         if self.how == "not equivalent":
-            return self.a != self.b and not self._equivalence(board).equivalent
+            return not self._equivalence(board).equivalent
         worse, better, low, high = self._standing(board)
         return {
             "worse": worse,
             "better": better,
             "not better": not better,
             "not worse": not worse,
-            "may be worse": not better and self.a != self.b and (high is None or high > self.margin),
-            "may be better": not worse and self.a != self.b and (low is None or low < -self.margin),
+            "may be worse": not better and (high is None or high > self.margin),
+            "may be better": not worse and (low is None or low < -self.margin),
         }[self.how]
 
     def _standing(self, board: Leaderboard) -> tuple[bool, bool, float | None, float | None]:
@@ -206,9 +228,7 @@ class Gate:
         from toplist.inference.ranking import judge
 
         pair = self._pair(board)
-        if pair is None:
-            return False, False, 0.0, 0.0
-        infinite = [board[name].scores[pair.rule].infinite for name in (self.a, self.b)]
+        infinite = self._infinite(board)
         if any(infinite):
             return infinite[0] > infinite[1], infinite[0] < infinite[1], None, None
         if pair.difference.reason == SAME:
@@ -225,49 +245,87 @@ class Gate:
             worse, better = low is not None and low > self.margin, high is not None and high < -self.margin
         return worse, better, low, high
 
-    def untested(self, board: Leaderboard) -> str | None:
-        """Why the two could not be tested; None where they were, or are one model."""
+    def _untested(self, board: Leaderboard) -> str | None:
+        """Why the two could not be tested; None where they were, or infinite scores or the same scores decide."""
         pair = self._pair(board)
-        if pair is None or pair.adjusted_p is not None or self._standing(board)[3] is not None:
+        if pair.adjusted_p is not None or self._standing(board)[3] is not None or any(self._infinite(board)):
             return None
-        infinite = any(board[name].scores[pair.rule].infinite for name in (self.a, self.b))
-        return None if infinite else pair.difference.reason or "there is no p value"
+        return f"not tested ({pair.difference.reason or 'there is no p value'})"
 
     def _equivalence(self, board: Leaderboard) -> Equivalence:
         from toplist.evaluation.planning import equivalent
 
         return equivalent(board, self.a, self.b, self.margin)
 
-    def _pair(self, board: Leaderboard) -> Pair | None:
-        """The two under the rule that ranks; None if they are one."""
-        own = (pair for pair in board.pairwise if {pair.a, pair.b} == {self.a, self.b})
-        return next((pair for pair in own if pair.rule == board.comparison.rules[0]), None)
+    def _pair(self, board: Leaderboard) -> Pair:
+        """The two under the rule that ranks."""
+        rule = board.comparison.rules[0]
+        return next(pair for pair in board.pairwise if pair.rule == rule and {pair.a, pair.b} == {self.a, self.b})
 
-    def describe(self, board: Leaderboard) -> str:
-        """The gate, with the numbers that decide it."""
+    def _infinite(self, board: Leaderboard) -> list[int]:
+        """How many scores of each are infinite."""
+        return [board[name].scores[board.comparison.rules[0]].infinite for name in (self.a, self.b)]
+
+    def _numbers(self, board: Leaderboard) -> str:
+        """The difference with the interval that decides."""
         from toplist.report.numbers import decimals, fixed, small
+        from toplist.report.text import kind
 
         pair, level = self._pair(board), percent(board.comparison.level)
-        if pair is None:
-            return f"{self.text}: the two are one model"
-        infinite = [board[name].scores[pair.rule].infinite for name in (self.a, self.b)]
+        infinite, n = self._infinite(board), f"n = {pair.cases:,}"
         if any(infinite):
-            return f"{self.text}: {infinite[0]:,} infinite {pair.rule} scores against {infinite[1]:,}"
-        if self.how == "not equivalent":
-            return f"{self.text}: {self._equivalence(board)}".rstrip(".")
-        _, _, low, high = self._standing(board)
-        sign = 1 if pair.a == self.a else -1
+            return f"{infinite[0]:,} infinite {kind(pair.rule)} scores against {infinite[1]:,}, {n}"
         digits = decimals([pair.simultaneous])
-        value = f"difference {fixed(sign * pair.difference.value, digits, signed=True)}"
+        value = pair.difference.value if pair.a == self.a else -pair.difference.value
+        found = f"{kind(pair.rule)} {fixed(value, digits, signed=True)}"
+        if self.how == "not equivalent":
+            return f"{found} (p {small(self._equivalence(board).p)}, two one-sided tests), {n}"
+        _, _, low, high = self._standing(board)
         if low is None or high is None:
-            return f"{self.text}: {value}, no interval ({pair.difference.reason})"
+            return f"{found} (no interval: {pair.difference.reason}), {n}"
         ends = " to ".join(fixed(end, digits, signed=True) for end in (low, high))
         tested = sum(one.rule == pair.rule and one.adjusted_p is not None for one in board.pairwise)
-        kind = f"simultaneous {level} interval for all {tested:,} pairs" if tested > 1 else f"{level} interval"
-        found = f"{value}, {kind} {ends}, adjusted p {small(pair.adjusted_p)}"
-        if pair.lead is not None:
-            found += f", {pair.lead:.2g} times the largest loss that one more case could bring"
-        return f"{self.text}: {found}"
+        among = f", simultaneous for {tested:,} pairs; adjusted p {small(pair.adjusted_p)}" if tested > 1 else ""
+        return f"{found} ({level} CI {ends}{among}), {n}"
+
+
+_ASKED = {
+    "worse": "worse than",
+    "better": "better than",
+    "not better": "better than",
+    "not worse": "worse than",
+    "may be worse": "worse than",
+    "may be better": "better than",
+    "not equivalent": "equivalent to",
+}
+_FAILED = {
+    "worse": "{a} is worse than {b}{by}",
+    "better": "{a} is better than {b}{by}",
+    "not better": "{a} is not significantly better than {b}{by}",
+    "not worse": "{a} is not significantly worse than {b}{by}",
+    "may be worse": "{a} may be worse than {b}{by}",
+    "may be better": "{a} may be better than {b}{by}",
+    "not equivalent": "{a} is not shown to be equivalent to {b}{within}",
+}
+_PASSED = {
+    "worse": "{a} is not significantly worse than {b}{by}",
+    "better": "{a} is not significantly better than {b}{by}",
+    "not better": "{a} is better than {b}{by}",
+    "not worse": "{a} is worse than {b}{by}",
+    "may be worse": "{a} is not worse than {b}{by}",
+    "may be better": "{a} is not better than {b}{by}",
+    "not equivalent": "{a} is equivalent to {b}{within}",
+}
+
+
+def print_gates(gates: Sequence[GateResult], *, ascii_only: bool) -> None:
+    """One line on stderr for every gate."""
+    from toplist.report.terminal import to_ascii
+
+    for gate in gates:
+        word = "FAIL" if gate.failed else "PASS" if gate.tested else "NOT TESTED"
+        line = f"{word} {visible(gate.sentence)}"
+        typer.echo(to_ascii(line) if ascii_only else line, err=True)
 
 
 def _gate(text: str, names: Sequence[str]) -> Gate:
@@ -281,6 +339,8 @@ def _gate(text: str, names: Sequence[str]) -> Gate:
             else:
                 unknown.append(next(one for one in (a, name) if one not in names))
     if len(found) == 1:
+        if found[0].a == found[0].b:
+            raise UsageError(f"--fail-if {text!r} compares a model with itself: name two models.")
         if found[0].how == "not equivalent" and not found[0].margin:
             raise UsageError(f'--fail-if {text!r} needs a margin, as in "A not equivalent to B by 0.01".')
         return found[0]
@@ -338,7 +398,7 @@ def plan(inputs: Inputs, options: PlanOptions, inference: Inference) -> None:
     from toplist.evaluation.compare import compare as ranked
     from toplist.evaluation.planning import plan as planned
 
-    with progress_bar(options.quiet) as update:
+    with progress_bar(options.quiet, len(inputs.files)) as update:
         pilot = ranked(
             inputs.models,
             inputs.truth,
@@ -409,8 +469,8 @@ def _warnings(
 ) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
     from toplist.evaluation.compare import spelled_in_files
+    from toplist.inference.diagnostics import warnings
     from toplist.inference.intervals import Intervals
-    from toplist.inference.plausibility import warnings
     from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
@@ -440,7 +500,7 @@ def _warnings(
 
 def _print_means(sums: Any, rules: Sequence[str], read: ReadSummary, options: ScoreOptions) -> None:
     """Print the mean score under each rule, and what was repaired or left out."""
-    from toplist.core.exact_sums import to_float
+    from toplist.core.kernel import to_float
 
     infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
     means = {

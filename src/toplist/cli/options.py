@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -22,6 +22,10 @@ from toplist.errors import FileError
 from toplist.io.options import MISSING as MISSING_CASES
 from toplist.io.options import TRUTH, ReadOptions, Source, Truth
 from toplist.report.text import visible
+
+if TYPE_CHECKING:
+    from toplist.evaluation.next_steps import Invocation
+    from toplist.inference.settings import Inference
 
 PANELS = {
     "ReadOptions": "How files are read (VALUE for all files, or NAME=VALUE for one)",
@@ -459,6 +463,14 @@ class Inputs:
         """The predictions of each model, with what was typed for it alone."""
         with of_flags(self.words):
             return {name: Source(path, **self._typed[name]) for name, path in self.files.items()}
+
+    def invocation(self, missing: str, inference: Inference) -> Invocation | None:
+        """How the files and their options are written in a shell, for the commands that are suggested."""
+        from toplist.evaluation.next_steps import Invocation
+        from toplist.io.options import ReadRequest
+
+        request = ReadRequest.of(self.models, self.truth, self.read)
+        return Invocation.of(request, self.classes, missing=missing, inference=inference)
 
     @property
     def truth(self) -> Truth | None:

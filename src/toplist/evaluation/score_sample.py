@@ -14,7 +14,8 @@ from toplist._files import need
 from toplist._typing import Codes, Floats
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.stream import Collector, ScoringSpec, coder_of
-from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample, TruthColumn
+from toplist.inference.dependence import TruthColumn
+from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample
 from toplist.inference.settings import InferenceSettings
 from toplist.io.align import AlignedCases, OutOfStepError
 from toplist.io.batches import Batch

@@ -26,7 +26,7 @@ from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
-from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
+from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
@@ -52,7 +52,7 @@ from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import CaseScores, Grouping
+from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import Rule
 from toplist.scoring.scores import highest_score
 

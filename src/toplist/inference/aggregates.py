@@ -1,19 +1,31 @@
-"""Exact sums over scored cases, by group, weighted, and for every two models: frozen, and merged by adding."""
+"""Exact sums over scored cases, and what is estimated as functions of sums over units.
+
+Sums are kept by group, weighted, and for every two models: frozen, and merged by adding. What a unit contributes to an
+estimand is the derivative along the unit's own sums; contributions add up to zero, and the variance of their sum is
+that of the estimand (delta method).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import combinations_with_replacement
-from typing import Any
+from operator import add
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core.exact_sums import UNIT, Integers, exact_sums
+from toplist.core.kernel import UNIT, Integers, exact_sums
 from toplist.errors import TopListError
+from toplist.inference.score_matrix import UnitSums
 from toplist.scoring.case_scores import CaseScores, Grouping
+
+_FEW = 10  # units; the spread of fewer is not to be relied upon alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,3 +336,241 @@ def _by_cluster(
         x = row[1:].reshape(shape).T
         out.setdefault(groups.keys[code // width], {})[clusters.keys[code % width]] = (row[0], x)
     return out
+
+
+class Estimand(ABC):
+    """A smooth function of totals."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def value(self, totals: UnitSums) -> Floats:
+        """One entry for each column of the totals."""
+
+    @abstractmethod
+    def contributions(self, units: UnitSums) -> Floats:
+        """One entry for each unit."""
+
+    @abstractmethod
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """Sums of units (sums, units) and the derivatives along them at some totals (sums, totals).
+
+        Products of the two, added up over sums, are the contributions of the units to each of the totals.
+        """
+
+    @abstractmethod
+    def weights(self, units: UnitSums) -> Floats:
+        """How much each unit counts: those without any weight are no units."""
+
+    @abstractmethod
+    def size(self, units: UnitSums) -> float:
+        """The largest number that a contribution is a difference of: what is far smaller than it is rounding."""
+
+    def effective(self, units: UnitSums) -> float:
+        """By how many units the quantity goes, where some of its parts go by fewer than others."""
+        return float(np.count_nonzero(self.weights(units) > 0))
+
+    def spread(self, units: UnitSums) -> Floats:
+        """Contributions that have the spread of all units, of which the quantity takes means of some."""
+        return self.contributions(units)
+
+    def unseen(self, units: UnitSums) -> float:
+        """A standard error that contributions cannot show; infinite where nothing tells how large it is."""
+        return 0.0
+
+
+class Totals(Protocol):
+    """Sums over the cases of every two models: floats, one for each unit or resample, or exact integers."""
+
+    def x(self, a: int, b: int) -> Any:
+        """Weighted scores of a, on the cases of a and b."""
+        ...
+
+    def w(self, a: int, b: int) -> Any:
+        """Weights of the cases of a and b."""
+        ...
+
+    def empty(self, a: int) -> Any:
+        """Weighted scores of the empty list, on the cases of a."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio(Estimand):
+    """One sum over another, N / D: what a unit contributes is (n - N / D d) / D.
+
+    Numerator and denominator are linear in (score of a, score of b, weight, score of the empty list).
+    """
+
+    a: int
+    b: int | None = None
+    above: ClassVar[tuple[int, ...]]
+    below: ClassVar[tuple[int, ...]]
+
+    @property
+    def other(self) -> int:
+        """The second model, or the first again."""
+        return self.a if self.b is None else self.b
+
+    def parts(self, totals: Totals) -> tuple[Any, Any]:
+        """What is divided by what."""
+        a, b = self.a, self.other
+        columns: tuple[Callable[[], Any], ...] = (
+            lambda: totals.x(a, b),
+            lambda: totals.x(b, a),
+            lambda: totals.w(a, b),
+            lambda: totals.empty(a),
+        )
+        above, below = (
+            reduce(add, (factor * column() for factor, column in zip(factors, columns, strict=True) if factor))
+            for factors in (self.above, self.below)
+        )
+        return above, below
+
+    def second_moment(self, by_above: int, by_below: int, moments: Sequence[Sequence[int]]) -> int:
+        """The sum of (p n - q d)^2 over cases, from the sums of products of (score of a, score of b, weight)."""
+        factors = [by_above * n - by_below * d for n, d in zip(self.above[:3], self.below[:3], strict=True)]
+        return sum(
+            p * q * moment
+            for p, row in zip(factors, moments, strict=True)
+            for q, moment in zip(factors, row, strict=True)
+            if p and q
+        )
+
+    def value(self, totals: UnitSums) -> Floats:
+        """See `Estimand`."""
+        above, below = self.parts(totals)
+        found: Floats = above / below
+        return found
+
+    def contributions(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
+        (above, below), (_, whole) = self.parts(units), self.parts(units.all)
+        found: Floats = (above - self.value(units.all) * below) / whole
+        return found
+
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`."""
+        value, (above, below) = self.value(units.all), self.parts(totals)
+        n, d = self.parts(units)
+        return np.stack([n - value * d, d]), np.stack(
+            [1 / below, (value - above / below) / below]
+        )  # no large sums cancel
+
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
+        return units.w(self.a, self.other)
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        (above, below), (_, whole) = self.parts(units), self.parts(units.all)
+        scores = np.abs(units.x(self.a, self.other)) + np.abs(units.x(self.other, self.a))
+        return float((np.abs(above) + np.abs(self.value(units.all) * below) + scores).max() / abs(float(whole[0])))
+
+
+class Mean(Ratio):
+    """The mean score of a."""
+
+    __slots__ = ()
+    above, below = (1, 0, 0, 0), (0, 0, 1, 0)
+
+
+class Difference(Ratio):
+    """The mean of score a minus score b."""
+
+    __slots__ = ()
+    above, below = (1, -1, 0, 0), (0, 0, 1, 0)
+
+
+class Skill(Ratio):
+    """One minus the mean of a over that of the empty list: what it saves of the score of the empty list."""
+
+    __slots__ = ()
+    above, below = (-1, 0, 0, 1), (0, 0, 0, 1)
+
+
+class BaselineSkill(Ratio):
+    """One minus the mean of a over that of b, on the cases of both: what it saves of the score of b."""
+
+    __slots__ = ()
+    above, below = (-1, 1, 0, 0), (0, 1, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LogRelative(Estimand):
+    """The mean log ratio of the score of a to those of others, itself included, each on the cases of both."""
+
+    a: int
+    others: tuple[int, ...]
+
+    def value(self, totals: UnitSums) -> Floats:
+        """See `Estimand`: of those of the others who share a case with a in a resample."""
+        ratios = np.stack([np.log(totals.x(self.a, b) / totals.x(b, self.a)) for b in self.others])
+        there = np.stack([totals.w(self.a, b) > 0 for b in self.others])
+        found: Floats = np.where(there, ratios, 0.0).sum(axis=0) / there.sum(axis=0)
+        return found
+
+    def contributions(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
+        return sum((self._against(b, units) for b in self.others), np.zeros(1)) / len(self.others)
+
+    def _against(self, b: int, units: UnitSums) -> Floats:
+        a, all_ = self.a, units.all
+        return units.x(a, b) / all_.x(a, b) - units.x(b, a) / all_.x(b, a)
+
+    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
+        """See `Estimand`: of those of the others who share a case with a in a resample."""
+        met = [b for b in self.others if b != self.a]
+        there = np.stack([totals.w(self.a, b) > 0 for b in met])
+        count = 1 + there.sum(axis=0)  # with itself
+        ours = [np.where(has, 1 / (totals.x(self.a, b) * count), 0.0) for b, has in zip(met, there, strict=True)]
+        theirs = [np.where(has, -1 / (totals.x(b, self.a) * count), 0.0) for b, has in zip(met, there, strict=True)]
+        columns = [*(units.x(self.a, b) for b in met), *(units.x(b, self.a) for b in met)]
+        return np.stack(columns), np.stack([*ours, *theirs])
+
+    def weights(self, units: UnitSums) -> Floats:
+        """See `Estimand`."""
+        return units.w(self.a, self.a)
+
+    def size(self, units: UnitSums) -> float:
+        """See `Estimand`."""
+        a, all_ = self.a, units.all
+        return max(float((units.x(a, b) / all_.x(a, b)).max()) for b in self.others)
+
+    def effective(self, units: UnitSums) -> float:
+        """See `Estimand`: one over the sum of squared shares of units, each ratio resting on those that both have."""
+        met = [b for b in self.others if b != self.a]
+        rests = ((units.w(self.a, b) > 0) / self._shared(b, units) for b in met)
+        shares = sum(rests, np.zeros(1)) / max(len(met), 1)
+        return float(1.0 / (shares @ shares))
+
+    def spread(self, units: UnitSums) -> Floats:
+        """See `Estimand`: what U units show of a ratio is short by U / (U - 1), whatever the number of all is."""
+        every = int(np.count_nonzero(self.weights(units) > 0))
+        found = np.zeros(units.sums.shape[1])
+        for b in self.others:
+            both = self._shared(b, units)
+            if both > 1:
+                found += np.sqrt(both / (both - 1) * (every - 1) / every) * self._against(b, units)
+        return found / len(self.others)
+
+    def unseen(self, units: UnitSums) -> float:
+        """See `Estimand`: a ratio on one unit shows no spread, and on a few units perhaps too little by chance.
+
+        On fewer than ten units, and half of those of a, it has at least the spread of a unit in all ratios.
+        """
+        every = int(np.count_nonzero(self.weights(units) > 0))
+        shared = {b: self._shared(b, units) for b in self.others if b != self.a}
+        few = {b: both for b, both in shared.items() if both < _FEW and 2 * both <= every}
+        squares = {b: float(np.square(self._against(b, units)).sum()) for b, both in shared.items() if both > 1}
+        if not few:
+            return 0.0
+        freedom = sum(shared[b] - 1 for b in squares)
+        if not freedom:
+            return math.inf
+        usual = sum(shared[b] ** 2 * square for b, square in squares.items()) / freedom  # the variance of one unit
+        lacking = (usual / both - (both / (both - 1) * squares[b] if both > 1 else 0.0) for b, both in few.items())
+        return math.sqrt(sum(max(one, 0.0) for one in lacking)) / len(self.others)
+
+    def _shared(self, b: int, units: UnitSums) -> int:
+        return int(np.count_nonzero(units.w(self.a, b) > 0))

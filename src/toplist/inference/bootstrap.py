@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.inference.estimands import Estimand
+from toplist.inference.aggregates import Estimand
 from toplist.inference.results import Estimate
 from toplist.inference.score_matrix import UnitSums
 

@@ -19,12 +19,20 @@ import numpy as np
 
 from toplist._typing import Bools, Floats
 from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
-from toplist.core.exact_sums import UNIT
-from toplist.inference.aggregates import Aggregates
+from toplist.core.kernel import UNIT
+from toplist.inference.aggregates import (
+    Aggregates,
+    BaselineSkill,
+    Difference,
+    Estimand,
+    LogRelative,
+    Mean,
+    Ratio,
+    Skill,
+)
 from toplist.inference.bootstrap import FEWEST, BootstrapT, Draws, Wild, counts, thinned
 from toplist.inference.bounded import bounded_interval
-from toplist.inference.estimands import BaselineSkill, Difference, Estimand, LogRelative, Mean, Ratio, Skill
-from toplist.inference.long_run_variance import (
+from toplist.inference.dependence import (
     autocorrelation,
     cosine_error,
     long_run_error,

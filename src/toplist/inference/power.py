@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from toplist.inference.dependence import usual_waves
 from toplist.inference.intervals import quantile
-from toplist.inference.long_run_variance import usual_waves
 from toplist.inference.results import Estimate
 
 POWER = 0.8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Codes, Floats
-from toplist.scoring.case_scores import CaseScores
 
 Keys = NDArray[np.uint64]
 
@@ -180,21 +178,3 @@ class UnitSums:
     def all(self) -> UnitSums:
         """All units together."""
         return UnitSums(self.sums.sum(axis=1, keepdims=True), self.models, self.complete)
-
-
-def side_by_side(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]] = ()) -> Floats:
-    """The scores of all sheets as (cases, rules, models), NaN where a model lacks the case."""
-    scores = np.stack([sheet.scores.T for sheet in sheets], axis=2)
-    for a, there in enumerate(present):
-        scores[~there, :, a] = np.nan
-    return scores
-
-
-def one_if_alike(parts: Sequence[Floats]) -> Floats:
-    """Rows that are all the same as one row, others as they are.
-
-    >>> one_if_alike([np.ones((2, 1)), np.ones((3, 1))]).shape
-    (1, 1)
-    """
-    whole = np.concatenate([part[:1] if part.strides[0] == 0 else part for part in parts])
-    return whole[:1] if (whole == whole[:1]).all() else np.concatenate(parts)

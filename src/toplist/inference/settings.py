@@ -200,7 +200,7 @@ class InferenceSettings:
         return f"the order of {self.time}" if self.time else "the order of the truth"
 
     def _variance(self, units: int) -> str:
-        from toplist.inference.long_run_variance import usual_lag, usual_waves  # noqa: PLC0415 - needs numpy
+        from toplist.inference.dependence import usual_lag, usual_waves  # noqa: PLC0415 - needs numpy
 
         both = "" if self.cluster is None else "the cluster-robust variance plus "
         if self.method == "ewc":

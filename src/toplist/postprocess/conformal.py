@@ -43,7 +43,7 @@ from toplist.calibration.pairs import MISSED, calibration_pairs
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes
-from toplist.lists.operations import first_where, keep_first, mass_before, ranks_in, rectangles
+from toplist.lists.toplists import first_where, keep_first, mass_before, ranks_in, rectangles
 from toplist.postprocess.draws import uniform_by_case
 
 SCHEMA = "toplist.conformal/1"

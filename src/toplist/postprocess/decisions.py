@@ -16,8 +16,8 @@ from toplist._typing import Bools, Codes, Floats
 from toplist.errors import ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.operations import first_where, keep_first
 from toplist.lists.space import UNLISTED, ClassSpace, show_size
+from toplist.lists.toplists import first_where, keep_first
 from toplist.postprocess.costs import (
     CELLS,
     OTHER,

@@ -16,7 +16,7 @@ from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.operations import keep_entries
+from toplist.lists.toplists import keep_entries
 from toplist.postprocess.selection import TINY, as_validation, paired_error, simplest_as_good
 from toplist.scoring.rules import Rule, as_rule
 from toplist.scoring.scores import entropy, plain_scores

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from toplist._arguments import as_count, as_number
 from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
-from toplist.core.exact_sums import standard_error
+from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_happened
-from toplist.lists.operations import first_where, keep_first, mass_from, ranks_in, rectangles
+from toplist.lists.toplists import first_where, keep_first, mass_from, ranks_in, rectangles
 from toplist.postprocess.selection import OneStandardErrorChoice, as_validation, as_weights, select
 from toplist.scoring.rules import as_rule
 from toplist.scoring.scores import plain_scores

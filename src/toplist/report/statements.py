@@ -1,21 +1,23 @@
 """Every sentence about results, made once: terminals and markup take it as a string, pages with its names marked.
 
-`shown` says how models are called: `PLAIN` in terminals, shortened and numbered names on a page.
+`shown` says how models are called.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from toplist.inference.ranking import PairwiseVerdict, holm, judge, verdicts
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, SequentialPath
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, SequentialPath
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import FEWEST, decimals, fixed, rate, small, spans
+from toplist.report.numbers import FEWEST, NOTHING, decimals, fixed, share, small, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
@@ -51,17 +53,20 @@ SCALE = "scale: "  # how numbers were read, which is no repair
 FAR_LEAD = 10  # largest losses: a lead of more is not put into words
 _PAIRS = 8  # sentences about single pairs, before the table has to do
 _FAR = 10  # times the units there are: beyond it, what it would take is a guess at nothing
-_GUESS = "zero-one"  # the rule that is one minus accuracy
+_ZERO_ONE = "zero-one"  # the rule that is one minus accuracy
+_FEWEST_CASES = 10  # that a difference of accuracies is made of before the normal approximation is used
 _MISSING = {
     "error": "No prediction is missing",
-    "common": "Only cases that every model has are compared",
-    "pairwise": "Each model is scored on the cases it has, and compared on those that both have",
-    "uniform": "A missing prediction counts as the uniform distribution, which is an empty list",
-    "worst": "A missing prediction counts as that of the model that scored worst on the case, which assumes that it "
-    "would have been no better",
-    "baseline": "A missing prediction counts as that of the baseline, which assumes that it would have been as good",
+    "common": "Only cases that every model predicts are compared",
+    "pairwise": "Each model is scored on the cases it predicts, and compared on the cases of both",
+    "uniform": "Missing predictions are scored as the uniform prediction",
+    "worst": "Missing predictions are scored as those of the model with the worst score in the case, which assumes "
+    "that they would have been no better",
+    "baseline": "Missing predictions are scored as those of the baseline, which assumes that they would have been as "
+    "good",
 }
 _RULE = 30  # characters of a rule's name
+_METHOD = 40  # characters of what an interval is called
 _NAMES = 4  # in a verdict, before the others are counted
 MOST_WORDS = 40  # of a verdict
 FEW_CASES = 50  # that a test of calibration which finds nothing needs to say so
@@ -83,10 +88,10 @@ _CHIPS = {
     "few": "too few cases",
 }
 _DIRECTIONS = {
-    "over": "Overconfident in the first guess",
-    "mass over": "Overconfident in what is listed",
-    "under": "Underconfident in the first guess",
-    "mass under": "Underconfident in what is listed",
+    "over": "Overconfident in the top-1 prediction",
+    "mass over": "Overconfident in the listed probability",
+    "under": "Underconfident in the top-1 prediction",
+    "mass under": "Underconfident in the listed probability",
     "mixed": "Miscalibrated, but not in one direction",
     "alone": "Not significantly miscalibrated among so many models",
     "undecided": "Undecided, as the interval of a difference excludes zero and the test is not significant",
@@ -99,7 +104,7 @@ _STEP = (
 )
 _ASSUMED = {
     "case": "Assumed: the outcome of each case is known before the next prediction is made, or is independent of it. "
-    "Cases that are predicted together and share luck need one time point, or one cluster.",
+    "Cases that are predicted together and depend on each other need one time point, or one cluster.",
     "time point": _STEP.format("time point"),
     "cluster": _STEP.format("cluster"),
 }
@@ -108,33 +113,59 @@ _ASSUMED = {
 # What was compared
 
 
-def notes(results: Comparison) -> tuple[str, ...]:
-    """The sentences below the main table of a terminal."""
-    basis = f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}"
-    found: list[Words] = [f"{basis}{extent(results)}.", *_intervals(results), *selected(results, PLAIN)]
-    found += [penalty(results), policy(results, PLAIN)]
+def setting(results: Comparison) -> Sentence:
+    """What was compared and how, in a line: the rule, how many cases and classes, and the intervals."""
+    cases = number_of(results.cases, "case")
+    if results.compared != results.cases:
+        cases += f" ({count(results.compared)} compared)"
+    if results.unit != "case" and results.units:
+        cases += f" {'in' if results.unit == 'cluster' else 'at'} {number_of(results.units, results.unit)}"
+    by: list[Words] = [", weighted", *((" by ", name(results.weight)) if results.weight else ())]
+    score = f"{kind(results.rules[0], _RULE)} score, lower is better."
+    if results.missing == "pairwise":
+        score = f"Relative {kind(results.rules[0], _RULE)} score on the cases of both, below 1 is better."
+    found: list[Words] = [
+        f"{score[:1].upper()}{score[1:]} {cases}, {classes(results)}",
+        *(by if results.weighted else ()),
+        ".",
+    ]
+    marks = [mark for row in _rows(results) for mark in row.scores.values()]
+    if any(_has_interval(e) for mark in marks for e in (mark.mean, mark.difference)):
+        brief = re.split(r",| \(| over ", stripped(results.method))[0].replace(" intervals", "")
+        found.append(f" {percent(results.level)} CI{f' ({brief})' if 0 < len(brief) <= _METHOD else ''}.")
+    return sentence(*found)
+
+
+def method_notes(results: Comparison, shown: Shown) -> tuple[str, ...]:
+    """All that is to be said about method and data, for readers who ask for every number."""
+    found: list[Words] = [f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}{extent(results)}."]
+    found += [*_intervals(results), *selected(results, shown)]
+    if any(row.invalid for row in _rows(results)):
+        found.append(penalty(results))
+    if results.missing != "error" or any(o.filled or o.left_out for o in results.sources):
+        found.append(policy(results, shown))
     few = [row for row in results.overall.rows if row.rank is None]
     if few and results.min_cases is not None:
-        who = listed(f"{plain(row.name)} ({count(row.cases)})" for row in few)
+        who = listed(f"{shown[row.name]} ({count(row.cases)})" for row in few)
         found.append(f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {who}.")
-    found += [f"{plain(o.name)} was read on the {plain(scale)} scale." for o in results.sources for scale in read_in(o)]
-    files = [(o.name, repaired(o)) for o in results.sources] + [("the truth", results.truth_repairs)]
-    found += [f"Repaired in {plain(file)}: {done}." for file, counts in files if (done := repairs(counts))]
-    if any(mark.infinite for row in _rows(results) for mark in row.scores.values()):
-        found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
     found += [
-        *reasons(results.overall),
-        *_sharing(results),
-        *_apart(results),
-        *leads(results, PLAIN),
-        *best(results, PLAIN),
+        sentence(shown[o.name], f" was read on the {plain(scale)} scale.")
+        for o in results.sources
+        for scale in read_in(o)
+    ]
+    files = [(str(shown[o.name]), repaired(o)) for o in results.sources] + [("the truth", dict(results.truth_repairs))]
+    found += [f"Repaired in {file}: {done}." for file, counts in files if (done := repairs(counts))]
+    found += [*infinities(results, shown), *missing_intervals(results.overall, shown)]
+    tested = verdicts(results, results.rules[0])
+    if tested:
+        found.append(tally(results, results.rules[0]))
+    found += [
+        *leads(results, shown),
+        *best(results, shown),
+        *against_ranks(results, shown),
+        *between_rules(results, shown),
     ]
     return tuple(map(str, found))
-
-
-def warnings(results: Comparison) -> tuple[str, ...]:
-    """Why the board may not be right, a sentence each."""
-    return tuple(f"Warning: {one}" for one in doubts(results, PLAIN))
 
 
 def doubts(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -145,13 +176,13 @@ def doubts(results: Comparison, shown: Shown) -> list[Sentence]:
     ]
 
 
-def sections(results: Comparison) -> tuple[Group, ...]:
+def groups_and_all(results: Comparison) -> tuple[Group, ...]:
     """All cases, then the groups."""
     return results.overall, *results.groups
 
 
 def _rows(results: Comparison) -> list[ModelRow]:
-    return [row for section in sections(results) for row in section.rows]
+    return [row for section in groups_and_all(results) for row in section.rows]
 
 
 def size(results: Comparison, section: Group) -> str:
@@ -223,11 +254,6 @@ def _has_interval(estimate: Estimate | None) -> bool:
     return estimate is not None and estimate.low is not None and estimate.high is not None
 
 
-def reasons(section: Group, *, detail: bool = False) -> tuple[str, ...]:
-    """Why intervals are missing, a sentence for each reason, for a terminal."""
-    return tuple(map(str, missing_intervals(section, PLAIN, detail=detail)))
-
-
 def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> list[Sentence]:
     """Why intervals are missing, each reason once; of differences for the first rule, in detail for all."""
     found: dict[tuple[str, bool], tuple[dict[str, None], dict[str, None]]] = {}
@@ -279,7 +305,7 @@ def stars(results: Comparison) -> str:
         judge(pair, results.level).significant and (pair.simultaneous.low or 0.0) < 0 < (pair.simultaneous.high or 0.0)
         for pair in every
     )
-    steps = ", which tests in steps and may find more than the intervals" if both else ""
+    steps = "; it tests in steps, and may find more than the intervals" if both else ""
     return f"* marks significant ones (Holm, {percent(results.level)}{steps})"
 
 
@@ -432,7 +458,8 @@ def _of_many(results: Comparison, shown: Shown) -> list[Sentence]:
     best, one = _best(results, found, shown), len(found.leaders) == 1
     rest = found.others
     if rest and len(found.beaten) == rest:
-        whom = [shown[found.beaten[0]]] if rest == 1 else [f"all {count(rest)} others"]
+        many = "both others" if rest == 2 else f"all {count(rest)} others"
+        whom = [shown[found.beaten[0]]] if rest == 1 else [many]
         return [sentence(best, ", significantly better than ", *whom, ".")]
     are = f", but {'is' if one else 'are'} not significantly better than "
     every = len(found.equal) == rest > _NAMES
@@ -574,21 +601,15 @@ def _leads(results: Comparison, shown: Shown) -> Sentence:
     return sentence(*series(leaders), f"{lead} {how}{_over(results)}.")
 
 
-def _sharing(results: Comparison) -> list[str]:
-    """Who else has the first rank."""
-    leaders = [plain(row.name) for row in results.overall.rows if row.rank == 1]
-    return [f"{listed(leaders)} share the lead."] if len(leaders) > 1 else []
-
-
 def selected(results: Comparison, shown: Shown) -> list[Sentence]:
     """That the mean of the leader is optimistic, where it was chosen among more than two."""
     rows = [row for row in results.overall.rows if row.rank is not None]
     if len(rows) < 3 or not _has_interval(rows[0].scores[results.rules[0]].mean):
         return []
     chosen = (
-        f" was selected as the leader of {count(len(rows))} models by these data, so that its own mean is too low on "
+        f" was selected as the best of {count(len(rows))} models on these cases: its mean is too low on average, and "
     )
-    rest = f"average, and its interval misses more often than {percent(1 - results.level)} of the time."
+    rest = f"its interval covers the true mean less often than {percent(results.level)}."
     return [sentence(shown[rows[0].name], chosen, rest)]
 
 
@@ -636,11 +657,11 @@ def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
             sentence(shown[row.name], f" ({_of_cases(row.scores[results.rules[i]].infinite, row)})") for row in hit
         )
         first = "" if i else ", and ranking counts these cases first"
-        means = f". Such a mean is infinite, has no interval and cannot be tested{first}."
+        means = f". Such a mean is infinite, has no interval and is not tested{first}."
         if hit:
-            found.append(sentence(f"Under {scores(rule)}, some scores are infinite: ", *who, means))
+            found.append(sentence(f"Infinite {kind(rule, _RULE)} scores: ", *who, means))
     if found and results.penalty is None:
-        found.append(sentence("A score is infinite where what happened was given no chance at all."))
+        found.append(sentence("A score is infinite where the true class has probability 0."))
     return found
 
 
@@ -678,19 +699,6 @@ def different(tested: int, significant: int, pairs: int) -> str:
     which = noun(tested, "pair") + ("" if tested == pairs else " that can be tested")
     are = noun(significant, "is", "are")
     return f"{count(significant)} of {count(tested)} {which} {are} significantly different"
-
-
-def _apart(results: Comparison) -> list[Sentence]:
-    """How many pairs differ significantly, and how many more units the first pair would need."""
-    found = verdicts(results, results.rules[0])
-    tested, many = sum(v.tested for v in found), sum(v.significant for v in found)
-    how = f"under {scores(results.rules[0])} (Holm, {percent(results.level)})"
-    said = [sentence(f"{different(tested, many, len(found))} {how}.")] if tested and len(found) > 1 else []
-    if found and found[0].kind == "not significant":
-        both = plain(found[0].pair.a), " and ", plain(found[0].pair.b)
-        few = needed(found[0].pair.extra_units, results)
-        said.append(sentence(*both, f": no significant difference{'; ' if few else ''}{few}."))
-    return said
 
 
 def needed(more: int | None, results: Comparison) -> str:
@@ -835,74 +843,94 @@ def _others(n: int, does: str, do: str) -> str:
     return f"{count(n)} more {noun(n, 'pair')} {noun(n, does, do)}"
 
 
-# Where accuracy, or another rule, says otherwise
+# Where accuracy, or another rule, ranks two models the other way round
 
 
 @dataclass(frozen=True, slots=True)
 class RankDisagreement:
-    """A pair where one scores better and the other is right more often, by how much."""
+    """A pair where one has the better score and the other the higher accuracy, by how much."""
 
     verdict: PairwiseVerdict
-    guess: PairwiseVerdict | None  # of first guesses, on the cases of both
     gap: float
     alike: bool  # both predict the same cases
 
 
-def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
-    """Pairs where accuracy says otherwise, significant ones first, then by how much; how many cannot be looked at.
+def disagreeing(results: Comparison, against: Sequence[PairCases] = ()) -> tuple[list[RankDisagreement], int]:
+    """Pairs where accuracy ranks two models the other way round, beyond noise; how many cannot be looked at.
 
-    Accuracies are compared on the same cases or not at all: a difference of zero-one scores is on the cases of both.
+    Those with a significant difference of scores come first, then by how much. The difference in accuracy is beyond
+    noise where the zero-one score says so (Holm, as everywhere), or else by the cases that only one of the two has
+    right, or by the largest number of these that the two accuracies allow, adjusted for the number of pairs.
     """
-    guesses = {(v.pair.a, v.pair.b): v for v in verdicts(results, _GUESS)} if _GUESS in results.rules else {}
+    every = verdicts(results, results.rules[0])
+    zero_one = {(v.pair.a, v.pair.b): v for v in verdicts(results, _ZERO_ONE)} if _ZERO_ONE in results.rules else {}
+    counts = {frozenset((one.a, one.b)): one for one in against}
     rows = {row.name: row for row in results.overall.rows}
     found, left_out = [], 0
-    for v in verdicts(results, results.rules[0]):
+    for v in every:
         if v.better is None or v.worse is None or not math.isfinite(v.pair.difference.value):
             continue
-        guess = guesses.get((v.pair.a, v.pair.b))
+        other = zero_one.get((v.pair.a, v.pair.b))
         alike = rows[v.pair.a].cases == rows[v.pair.b].cases == v.pair.cases
-        if alike:
-            gap = rows[v.worse].metrics["accuracy"].value - rows[v.better].metrics["accuracy"].value
-        elif guess is None:
+        if other is not None:
+            gap = other.pair.difference.value * (-1 if other.pair.a == v.worse else 1)
+            beyond = other.significant
+        elif alike:
+            own, its = (rows[who].metrics["accuracy"].value for who in (v.worse, v.better))
+            gap, exact = own - its, counts.get(frozenset((v.pair.a, v.pair.b)))
+            apart = min(own + its, 2 - own - its) if exact is None else _only_one(exact) / exact.cases
+            beyond = (
+                results.unit == "case"
+                and not results.weighted
+                and _beyond_noise(gap, apart, v.pair.cases, results.level, len(every))
+            )
+        else:
             left_out += 1
             continue
-        else:
-            gap = guess.pair.difference.value * (-1 if guess.pair.a == v.worse else 1)
-        if gap > 0:
-            found.append(RankDisagreement(v, guess, gap, alike))
+        if gap > 0 and beyond:
+            found.append(RankDisagreement(v, gap, alike))
     return sorted(found, key=lambda one: (not one.verdict.significant, -one.gap)), left_out
 
 
-def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Pairs where one scores better and the other is right more often: the significant ones first, then by how much."""
-    found, left_out = disagreeing(results)
+def _only_one(pair: PairCases) -> int:
+    return pair.only_a_right + pair.only_b_right
+
+
+def _beyond_noise(gap: float, apart: float, cases: int, level: float, pairs: int) -> bool:
+    """Whether a difference of two accuracies is significant, if so large a share of the cases has one of them right.
+
+    By the normal approximation for cases that are independent of each other, with Bonferroni's adjustment.
+    """
+    spread = apart - gap * gap
+    if gap <= 0 or not cases:
+        return False
+    quantile = NormalDist().inv_cdf(1 - (1 - level) / (2 * max(pairs, 1)))
+    return gap * math.sqrt(cases) > quantile * math.sqrt(max(spread, 0.0)) and gap * cases >= _FEWEST_CASES
+
+
+def against_accuracy(results: Comparison, shown: Shown, against: Sequence[PairCases] = ()) -> list[Sentence]:
+    """Pairs where one has the better score and the other a higher accuracy, beyond noise."""
+    found, left_out = disagreeing(results, against)
     said = [_against(results, one, shown) for one in found[:MOST]]
     if len(found) > MOST:
         said.append(sentence(f"{_others(len(found) - MOST, 'disagrees', 'disagree')} in the same way."))
-    if left_out:
+    if left_out and found:
         are = f"{number_of(left_out, 'pair')} {noun(left_out, 'is', 'are')}"
-        why = "the two did not predict the same cases, so their accuracies do not say who is right more often"
-        remedy = "With the rule zero-one, first guesses are compared on the cases of both."
-        said.append(sentence(f"{are} not looked at here: {why}. {remedy}"))
+        remedy = "With the rule zero-one, top-1 predictions are compared on the cases of both."
+        said.append(sentence(f"{are} not compared by accuracy, as the two do not predict the same cases. {remedy}"))
     return said
 
 
 def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Sentence:
-    v, guess, better, worse = one.verdict, one.guess, one.verdict.better or "", one.verdict.worse or ""
+    v, better, worse = one.verdict, one.verdict.better or "", one.verdict.worse or ""
     rows = {row.name: row for row in results.overall.rows}
-    but = (
-        f", but has the worse {kind(v.pair.rule)} score ({'significantly' if v.significant else 'not significantly'})."
-    )
-    if one.alike:
-        own, other = rate(rows[worse].metrics["accuracy"].value), rate(rows[better].metrics["accuracy"].value)
-        said = sentence(f" is right more often ({own} of all cases, against {other} for ", shown[better], ")")
-    else:
-        by = f" by {rate(one.gap)} on the {number_of(v.pair.cases, 'case')} of both"
-        said = sentence(" is right more often than ", shown[better], by)
-    if guess is not None and guess.tested:
-        too = guess.significant and guess.better == worse
-        but += f" The difference in accuracy is {'significant too' if too else 'not significant'}."
-    return sentence(shown[worse], said, but)
+    how = "significantly worse" if v.significant else "worse, though not significantly worse,"
+    but = f", but a {how} {kind(v.pair.rule, _RULE)} score."
+    if not one.alike:
+        by = f" by {fixed(100 * one.gap, 1)} points on the {number_of(v.pair.cases, 'case')} of both"
+        return sentence(shown[worse], " has a higher accuracy than ", shown[better], by, but)
+    own, other = (share(rows[who].metrics["accuracy"].value) for who in (worse, better))
+    return sentence(shown[worse], " has a higher accuracy than ", shown[better], f" ({own} against {other}){but}")
 
 
 def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -929,7 +957,7 @@ def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
         return mark.infinite, ratio if pairwise else 0.0, math.inf if math.isnan(mean) else mean
 
     if not rows:
-        return sentence(f"Under {rule} nobody has cases.")
+        return sentence(f"Under {rule} no model has cases.")
     lead, tail = min(rows, key=place), _tested(results, results.rules[i])
     whole = sum(not row.scores[results.rules[i]].infinite for row in rows)
     mark, who = lead.scores[results.rules[i]], shown[lead.name]
@@ -979,11 +1007,12 @@ def deciding(one: Decided, shown: Shown) -> list[Sentence]:
         if part.cases
     ]
     whole = f": {signed(found.difference)} in mean {kind(found.rule)} score, made of "
-    few = "the one case" if found.turning == 1 else f"the {count(found.turning)} cases"
-    most = f"Without {few} of {count(found.cases)} that {noun(found.turning, 'speaks', 'speak')} most for "
+    few = (
+        "the most favourable case is" if found.turning == 1 else f"the {count(found.turning)} most favourable cases are"
+    )
     return [
         sentence(worse, " minus ", better, whole, *series(parts), "."),
-        sentence(most, better, ", the difference would be gone."),
+        sentence(f"The difference disappears if {few} removed, of {count(found.cases)}."),
     ]
 
 
@@ -1002,7 +1031,7 @@ def calibration_kind(found: CalibrationVerdict | None, adjusted_p: float | None)
     Open where something speaks against calibration, but not the adjusted test: the test alone, or the interval of a
     bias. Few where the test does not reject and there are under 50 cases, or where there is no test.
     """
-    from toplist.calibration.testing import SIGNIFICANT  # noqa: PLC0415  terminals do without
+    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
 
     if found is None:
         return ""
@@ -1099,21 +1128,22 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
 
 
 def _bias(gap: CalibrationBias | None) -> str:
-    """The difference of the mean confidence and the rate of hits, with its interval."""
+    """The difference of the mean confidence and the accuracy in percentage points, with its interval."""
     if gap is None:
         return ""
-    away = Estimate(gap.difference, gap.low, gap.high)
-    value, low, high = (fixed(x, decimals([away]), signed=True) for x in (away.value, away.low, away.high))
-    between = "" if gap.low is None else f", {percent(gap.level)} interval {low} to {high}"
-    return f"; confidence {rate(gap.mean_confidence)}, right {rate(gap.hit_rate)}: difference {value}{between}"
+    value, low, high = (
+        None if x is None else fixed(100 * x, 1, signed=True) for x in (gap.difference, gap.low, gap.high)
+    )
+    between = "" if gap.low is None else f" ({percent(gap.level)} CI {low} to {high})"
+    what = "listed probability {}, coverage {}" if gap.of == "mass" else "mean confidence {}, accuracy {}"
+    return f"; {what.format(share(gap.mean_confidence), share(gap.hit_rate))}: {value} points{between}"
 
 
 def _detectable(gap: CalibrationBias | None, key: str) -> str:
     """The difference that would have been found, where there is no evidence of one."""
     if key != "none" or gap is None or gap.detectable is None:
         return ""
-    least = fixed(gap.detectable, decimals([Estimate(gap.difference, gap.low, gap.high)]))
-    return f"; {least} or more would have been found 4 times in 5"
+    return f"; {fixed(100 * gap.detectable, 1)} points or more would have been found with 80% power"
 
 
 # Anytime-valid comparisons
@@ -1134,12 +1164,12 @@ def ending(path: SequentialPath) -> Estimate:
 
 
 def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
-    """What is significant and since when, without a full stop: who was better in some step, and who on average."""
+    """What is significant and since when, without a full stop: by the e-processes, and for the mean difference."""
     a, b, unit = shown[path.candidate], shown[path.baseline], path.unit
     ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
     said = [
         sentence(
-            f"after {_steps(when, path)} there is significant evidence that ",
+            f"an e-process shows after {_steps(when, path)} that ",
             *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
         )
         for when, one, other in ever
@@ -1151,9 +1181,9 @@ def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
     if path.separated is not None:
         mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
         one, other = (a, b) if mean < 0 else (b, a)
-        start = sentence(f"after {_steps(path.separated, path)} ", one, " is significantly better than ", other)
+        start = f"the confidence sequence of the mean difference excludes 0 after {_steps(path.separated, path)}: "
         what = f" on average over the cases so far, by expected scores given what was known before each {unit}"
-        said.append(sentence(start, what))
+        said.append(sentence(start, one, " is significantly better than ", other, what))
     last = path.at[-1] if path.at else 0
     return said or [sentence("no significant difference to ", b, f" in {_steps(last, path)}")]
 
@@ -1169,20 +1199,20 @@ def path_story(path: SequentialPath, shown: Shown) -> list[Sentence]:
         return [sentence(a, " against ", b, f": {why or 'there are no cases'}.")]
     end = ending(path)
     value, low, high = (fixed(x, decimals([end]), signed=True) for x in (end.value, end.low, end.high))
-    between = f", between {low} and {high} at {percent(path.level)} however often one looks" if path.low else ""
+    between = f", {percent(path.level)} confidence sequence {low} to {high}" if path.low else ""
     start = f"after {_steps(path.at[-1], path)}, the mean {kind(path.rule)} score of "
-    last = sentence(start, a, " minus that of ", b, f" is {value}{between}. Below zero, the first is better")
+    last = sentence(start, a, " minus that of ", b, f" is {value}{between}; below zero, the first is better")
     told = [last, *findings(path, shown), *([sentence(why)] if why else [])]
     return [sentence(capital(one), ".") for one in told]
 
 
-def conclusions(path: SequentialPath) -> list[str]:
+def conclusions(path: SequentialPath, shown: Shown = PLAIN) -> list[str]:
     """What may be said of the candidate in a terminal, and why not more."""
-    who, why = plain(path.candidate), stripped(path.reason)
-    return [f"{who}: {'; '.join(map(str, findings(path, PLAIN)))}.", *([f"{who}: {why}."] if why else [])]
+    who, why = shown[path.candidate], stripped(path.reason)
+    return [f"{who}: {'; '.join(map(str, findings(path, shown)))}.", *([f"{who}: {why}."] if why else [])]
 
 
-def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
+def paths_table(paths: Sequence[SequentialPath], shown: Shown = PLAIN) -> TextTable:
     """All candidates against one baseline under one rule, with a sentence for each that says what may be concluded."""
     first, level = paths[0], percent(paths[0].level)
     unit = next((path.unit for path in paths if path.unit != "case"), None)
@@ -1191,18 +1221,20 @@ def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
         Column("cases"),
         *([Column(f"{unit}s")] if unit else []),
         Column(f"mean difference, {level}", "left", essential=True),
-        Column("e better"),
-        Column("e worse"),
+        Column("excludes 0 from"),
+        Column("e-value better"),
+        Column("e-value worse"),
     )
     rows = tuple(
         (
-            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if unit else [])),
-            *(shown, e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
+            *(str(shown[path.candidate]), count(path.cases), *([count(path.at[-1])] if unit else [])),
+            *(span, NOTHING if path.separated is None else count(path.separated)),
+            *(e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
         )
-        for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
+        for path, span in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
     )
-    title = f"Against {plain(first.baseline)} by {plain(first.rule)}, however often one looks"
-    said = [said for path in paths for said in conclusions(path)]
+    title = f"Anytime-valid comparison with {shown[first.baseline]}, {kind(first.rule)} score"
+    said = [said for path in paths for said in conclusions(path, shown)]
     return TextTable(
         title, columns, rows, (*said, f"Below zero the candidate is better. {enough(first)}", assumed(paths))
     )
@@ -1212,11 +1244,11 @@ def enough(path: SequentialPath) -> str:
     """What is significant: the e-value that is needed, what may err how often, and for how many candidates together."""
     err, many = percent(1 - path.level), path.candidates
     each = "each direction is in error" if many == 1 else f"each direction is in error for any of {many} candidates"
-    also = "" if many == 1 else f" All {many} intervals hold together at {percent(path.level)}."
+    also = "" if many == 1 else f" All {many} confidence sequences hold together at {percent(path.level)}."
     needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
     return (
-        f"{needed}: {each} with probability at most {err}, however often one looks.{also} Statements are about the "
-        "cases so far, not about later ones."
+        f"{needed}: {each} with probability at most {err}, at all times together, so results may be looked at after "
+        f"every {path.unit}.{also} Statements are about the cases so far, not about later ones."
     )
 
 
@@ -1224,8 +1256,30 @@ def e_value(log: float) -> str:
     """An e-value from its logarithm, however large.
 
     >>> e_value(0.0), e_value(2000.0), e_value(math.inf)
-    ('1', '1e+869', 'inf')
+    ('1', '1e+869', '∞')
     """
+    if log == math.inf:
+        return "\u221e"
     if math.isinf(log) or abs(log) < 600:
         return f"{math.exp(log):.3g}"
     return f"1e{log / math.log(10):+.0f}"
+
+
+# Next steps
+
+
+def with_names(text: str, models: Sequence[str], shown: Shown) -> Sentence:
+    """A title or a reason of an `Action` with its models: {0} is the first, {1} the second, {} are all in a row.
+
+    >>> str(with_names("Recalibrate {0}", ["a"], PLAIN)), str(with_names("Pool {}", ["a", "b", "c"], PLAIN))
+    ('Recalibrate a', 'Pool a, b and c')
+    """
+    found: list[Words] = []
+    for part in re.split(r"(\{\d*\})", text):
+        if part == "{}":
+            found += series([shown[who] for who in models], _NAMES)
+        elif re.fullmatch(r"\{\d+\}", part) and int(part[1:-1]) < len(models):
+            found.append(shown[models[int(part[1:-1])]])
+        else:
+            found.append(part)
+    return sentence(*found)

@@ -18,9 +18,9 @@ from typing import Literal, TypeVar
 
 T = TypeVar("T")
 LIMIT = 60  # characters of a name
-SHORT = 36  # characters of a name in a table or a sentence of a page
+SHORT = 36  # characters of a name in a table or a sentence
 FEW = 6  # items in a sentence, before the others are counted
-_LONG = 24  # characters of a name, beyond which what all names share is elided
+LONG = 24  # characters of a name, beyond which what all names share is elided
 _TOLD = 3  # characters that are left of it at least, where there are so many
 _DIGEST = 6  # characters that tell names apart which would otherwise look alike
 _HINT = 300  # characters of a name that is shown when a pointer rests on it
@@ -296,10 +296,11 @@ def name(text: str, limit: int = SHORT) -> Name:
     return Name(short, "" if short == plain(text, len(text) * 10 + 2) else plain(text, _HINT))
 
 
-def names(texts: Iterable[str]) -> dict[str, Name]:
+def names(texts: Iterable[str], limit: int = SHORT, long: int = LONG) -> dict[str, Name]:
     """Short names, the same on every surface: distinct names stay distinct, and the hint is the full name.
 
-    Where one is longer than 24 characters, the words that all share at the beginning and at the end are elided.
+    Where one is longer than `long`, the words that all share at the beginning and at the end are elided; what is still
+    longer than the limit is cut.
 
     >>> [str(n) for n in names(f"xgboost-depth{i}-lr0.05-subsample0.8" for i in (3, 12)).values()]
     ['…depth3…', '…depth12…']
@@ -308,8 +309,8 @@ def names(texts: Iterable[str]) -> dict[str, Name]:
     """
     every = list(dict.fromkeys(texts))
     full = [plain(text, 10 * len(text) + 2) for text in every]
-    short = _elided(full) if len(every) > 1 and max(map(_size, full)) > _LONG else full
-    short = _told_apart(every, full, [shorten(text, SHORT, _size) for text in short])
+    short = _elided(full) if len(every) > 1 and max(map(_size, full)) > long else full
+    short = _told_apart(every, full, [shorten(text, limit, _size) for text in short], limit)
     return {
         text: Name(own, "" if own == whole else plain(text, _HINT))
         for text, whole, own in zip(every, full, short, strict=True)
@@ -343,22 +344,22 @@ def _shared(words: Sequence[Sequence[str]], most: int) -> int:
     return sum(1 for _ in takewhile(bool, islice(same, max(most, 0))))
 
 
-def _told_apart(every: Sequence[str], full: Sequence[str], short: Sequence[str]) -> list[str]:
+def _told_apart(every: Sequence[str], full: Sequence[str], short: Sequence[str], limit: int) -> list[str]:
     """The short names; those that look alike are cut to where they differ, or else get a digest of the full name."""
     found, alike = list(short), Counter(short)
     for text, many in alike.items():
         if many > 1:
             which = [i for i, one in enumerate(short) if one == text]
-            for i, own in zip(which, _different([full[i] for i in which]), strict=True):
+            for i, own in zip(which, _different([full[i] for i in which], limit), strict=True):
                 found[i] = own
     same = Counter(found)
     return [
-        own if same[own] == 1 else f"{shorten(own, SHORT - _DIGEST - 1, _size)}#{_digest(text)}"
+        own if same[own] == 1 else f"{shorten(own, limit - _DIGEST - 1, _size)}#{_digest(text)}"
         for text, own in zip(every, found, strict=True)
     ]
 
 
-def _different(texts: Sequence[str]) -> list[str]:
+def _different(texts: Sequence[str], limit: int) -> list[str]:
     """Long texts, cut to the part where they differ."""
     most = min(map(len, texts))
     head = _shared(texts, most)
@@ -366,7 +367,7 @@ def _different(texts: Sequence[str]) -> list[str]:
     start = max(head - _TOLD, 0)
     ends = [len(text) - max(tail - _TOLD, 0) for text in texts]
     return [
-        "…" * (start > 0) + shorten(text[start:end], SHORT - 2, _size) + "…" * (end < len(text))
+        "…" * (start > 0) + shorten(text[start:end], limit - 2, _size) + "…" * (end < len(text))
         for text, end in zip(texts, ends, strict=True)
     ]
 
@@ -375,8 +376,8 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 
-class _PlainNames(dict[str, Name]):
-    """Every name as a terminal shows it."""
+class Called(dict[str, Name]):
+    """Names that are known, and every other one as it is, on one line."""
 
     def __missing__(self, text: str) -> Name:
         return Name(plain(text))
@@ -385,7 +386,7 @@ class _PlainNames(dict[str, Name]):
         return True
 
 
-PLAIN: Shown = _PlainNames()
+PLAIN: Shown = Called()
 
 
 def rule_name(rule: str) -> str:
@@ -424,6 +425,8 @@ class Column:
     essential: bool = False
     heading: bool = False  # its cells name the rows
     note: str = ""  # what it means, where that is not plain
+    least: int = 0  # columns of a terminal from which on it is shown
+    below: str = ""  # a second line of the head
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.operations import beliefs
+from toplist.lists.toplists import beliefs
 from toplist.scoring.rules import Rule, name_of
 from toplist.scoring.scores import entropy, penalise, score
 
@@ -523,6 +523,24 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return significant(value) if isinstance(value, float) else _html.name(value)
+
+
+def side_by_side(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]] = ()) -> Floats:
+    """The scores of all sheets as (cases, rules, models), NaN where a model lacks the case."""
+    scores = np.stack([sheet.scores.T for sheet in sheets], axis=2)
+    for a, there in enumerate(present):
+        scores[~there, :, a] = np.nan
+    return scores
+
+
+def one_if_alike(parts: Sequence[Floats]) -> Floats:
+    """Rows that are all the same as one row, others as they are.
+
+    >>> one_if_alike([np.ones((2, 1)), np.ones((3, 1))]).shape
+    (1, 1)
+    """
+    whole = np.concatenate([part[:1] if part.strides[0] == 0 else part for part in parts])
+    return whole[:1] if (whole == whole[:1]).all() else np.concatenate(parts)
 
 
 def _empty(lists: TopLists, rules: Sequence[Rule]) -> Floats:

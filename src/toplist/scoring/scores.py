@@ -16,7 +16,7 @@ from toplist.core import array_api, flags, kernel
 from toplist.core.array_api import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.operations import beliefs
+from toplist.lists.toplists import beliefs
 from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Log, Rule, as_rule
 from toplist.scoring.rules.base import MANY

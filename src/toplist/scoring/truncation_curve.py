@@ -15,7 +15,7 @@ from toplist._text import fixed, significant
 from toplist._typing import Codes, Floats
 from toplist.core import flags, kernel
 from toplist.core.array_api import CaseStatistics, Sum
-from toplist.core.exact_sums import mean, sums_by
+from toplist.core.kernel import mean, sums_by
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes

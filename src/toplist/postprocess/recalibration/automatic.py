@@ -15,7 +15,7 @@ from toplist import _html
 from toplist._arguments import as_units, as_whole
 from toplist._text import NOTHING, fixed
 from toplist._typing import Bools, Floats, Ints
-from toplist.core.exact_sums import standard_error
+from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.log_space import Logs, revalued
