@@ -24,7 +24,7 @@ from toplist.inference.results import (
     SourceSummary,
 )
 from toplist.report import plot, statements
-from toplist.report.html.grid import Cell, Column, Figure, Grid, Head, Section, counted, grid, named, number, odd
+from toplist.report.html.grid import Cell, Column, Figure, Grid, Head, Section, counted, grid, named, number
 from toplist.report.numbers import NOTHING, fixed, rate, share, small
 from toplist.report.plot import Plot
 from toplist.report.text import (
@@ -37,7 +37,6 @@ from toplist.report.text import (
     listed,
     name,
     names,
-    noun,
     number_of,
     percent,
     plain,
@@ -58,14 +57,15 @@ _OPEN = 6  # models up to which the table of calibration is not folded, and pane
 _ACROSS = 12  # groups up to which a heat map has them as columns
 _MOST = 20  # groups of a heat map
 _DOUBLED = (2, 4, 8)  # times the smallest significant difference, from where a colour is one step stronger
-_CONFUSED = 10  # confusions of the best model
+_FEWEST, _CONFUSED = 6, 10  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
+_NAMED = 5  # models with an issue
 _BRIEF = 3  # confusions of another model; reversals that are named
 _SHOWN, _CARDS, _SIDE = 4, 8, 2  # cards at once, in all, and of cases that are fixed or broken at once
 _MINUS = "\u2212"
 _BESIDE = 0.01  # a probability below it is left out where two lists are compared
 _LITTLE = 0.0005  # a probability below it is written <0.001
-_WIDE, _NARROW, _PANEL = 1040, 360, 200  # px that figures are drawn for, six panels side by side
+_WIDE, _NARROW, _PANEL = 760, 360, 200  # px that figures are drawn for, six panels side by side
 _LONG = 400  # characters of a message
 
 
@@ -217,20 +217,15 @@ def _with_p(
     return replace(found, test=replace(found.test, p=p))
 
 
-def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Sentence:
+def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Words:
     """The calibration error and the miscalibration part of the score of two models, the reference first."""
     order, details = _before_after(page), {one.name: one for one in page.exhibits}
     said: list[Words] = []
     for who in sorted(judged, key=lambda one: order.get(one, 0)):
-        error = binned_error(details[who].top) if who in details else None
-        parts = page.decompositions.get(who)
-        own = [f"ECE {rate(error)}"] if error is not None else []
-        if parts is not None and parts.miscalibration is not None:
-            of = f"{fixed(parts.miscalibration, 4)} of its {_rule(page)} score {fixed(parts.score, 4)}"
-            own.append(f"miscalibration is {of}")
-        if own:
-            said += [". " if said else "", _who(shown, who), f": {', '.join(own)}"]
-    return sentence(*said, "." if said else "")
+        error, parts = binned_error(details[who].top) if who in details else None, page.decompositions.get(who)
+        if error is not None and parts is not None and parts.miscalibration is not None:
+            said.append(sentence(_who(shown, who), f" {rate(error)} and {fixed(parts.miscalibration, 4)}"))
+    return sentence(f"ECE and miscalibration part of the {_rule(page)} score: ", *series(said), ".") if said else ""
 
 
 def _before_after(page: Page) -> dict[str, int]:
@@ -315,7 +310,9 @@ def _calibration_table(
     ]  # fmt: skip
     if page.decompositions and largest:
         own = [page.decompositions.get(who) for who in judged]
-        head = Top("miscalibration", f"part of {_rule(page)}", means="what perfect recalibration could remove")
+        head = Top(
+            "miscalibration", f"part of {_rule(page)}", wide=True, means="what perfect recalibration could remove"
+        )
         columns.append((head, [_parts(one, largest) for one in own]))
     columns, same = varied(columns)
     model = Top("model", left=True), [Box(_who(shown, who)) for who in judged]
@@ -635,7 +632,8 @@ def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name
     if not known:
         return None, []
     best, *rest = known
-    found = best.confusions[:_CONFUSED]
+    rows = min(max(_FEWEST, len(known)), _CONFUSED)  # as many as the heat map beside it has
+    found = best.confusions[:rows]
     most = max(one.cases for one in found)
     label = names({text: None for one in known for c in one.confusions for text in (c.true, c.predicted)})
     columns = [
@@ -820,9 +818,9 @@ def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
         return some[:_SHOWN]
 
     both, ties = pair.cases, number_of(pair.cases.equal, "tie")
+    scores = f"{number_of(pair.better, 'win')}, {number_of(pair.worse, 'loss', 'losses')} and {ties} by {_rule(page)}"
     wins = sentence(
-        new, f" wins {number_of(pair.better, 'case')} (lower score), loses {count(pair.worse)}, {ties}; both right in "
-        f"{count(both.both_right)}, both wrong in {count(both.both_wrong)}.",
+        new, f" has {scores} score; both right in {count(both.both_right)}, both wrong in {count(both.both_wrong)}."
     )  # fmt: skip
     found = flipped(pair.fixed, pair.candidate, pair.reference), flipped(pair.broken, pair.reference, pair.candidate)
     heads = (
@@ -878,19 +876,17 @@ def _list_table(page: Page, shown: Shown) -> tuple[Chart | None, Words]:
         found = [rows[one.name].metrics.get(key) for one in details]
         return [Box(NOTHING) if e is None else Box(made(e.value), value=e.value) for e in found]
 
-    def types(one: ModelDetails) -> Box:
-        some = {s.kind: s.cases for s in one.shapes if s.cases}
-        total = sum(some.values()) or 1
-        said = listed(f"{noun(2, k)} {share(n / total)}" if len(some) > 1 else noun(2, k) for k, n in some.items())
-        bar = tuple((f"type{KINDS.index(k)}", some[k] / total) for k in KINDS if k in some) if len(some) > 1 else ()
-        return Box(said, bar=bar)
+    def cases_of(one: ModelDetails, what: str) -> Box:
+        part = sum(s.cases for s in one.shapes if s.kind == what) / max(1, sum(s.cases for s in one.shapes))
+        return Box(share(part), value=part)
 
+    occur = [what for what in KINDS if any(s.kind == what and s.cases for one in details for s in one.shapes)]
     columns: list[tuple[Top, list[Box]]] = [
-        (Top("predictions", left=True), [types(one) for one in details]),
+        *((Top(f"{what}s", wide=True), [cases_of(one, what) for one in details]) for what in occur if len(occur) > 1),
         (Top("classes listed"), [Box(lengths(one)) for one in details]),
-        (Top("mean"), metric("mean_length", lambda x: fixed(x, 2))),
+        (Top("mean", wide=True), metric("mean_length", lambda x: fixed(x, 2))),
         (Top("coverage", means="share of cases whose true class is listed"), metric("coverage", share)),
-        (Top("listed probability", "mean"), metric("mean_mass", share)),
+        (Top("listed probability", "mean", wide=True), metric("mean_mass", share)),
     ]
     columns, same = varied(columns)
     if not columns:
@@ -933,74 +929,65 @@ def over_time(page: Page, shown: Shown) -> Section | None:
 # Data quality
 
 _ISSUES = {
-    "never happens": "predicts classes absent from the truth",
-    "never listed": "true class never listed",
-    "listed zero": "lists a class with probability 0",
-    "empty list": "no class named",
-    "list of zeros": "nothing but zeros",
-    "rounded": "rounded probabilities",
-    "hard labels only": "hard labels only",
-    "all lists equal": "same list for all cases",
+    "never happens": "Predicts classes absent from the truth",
+    "never listed": "True class never listed",
+    "listed zero": "Lists a class with probability 0",
+    "empty list": "No class named",
+    "list of zeros": "Nothing but zeros",
+    "rounded": "Rounded probabilities",
+    "hard labels only": "Hard labels only",
+    "all lists equal": "Same list for all cases",
+    "not in falling order": "Not sorted by probability",
+    "cut at a threshold": "Cut at a threshold",
 }
 
 
 def quality(page: Page, shown: Shown) -> Section:
     """Counts of repairs, missing predictions and other issues, and the checks that found nothing."""
-    counts, everywhere = _counts(page, shown)
-    passed = checks(page, shown)
-    words = _in_words(page, shown)
-    nothing = "No repairs, missing predictions or other issues."
+    issues, passed = _issues(page, shown), checks(page, shown)
     return _section(
         "quality",
         "Data quality",
-        ("text", "" if counts or everywhere else nothing),
-        ("lines", everywhere),
-        ("grid", counts, False),
-        ("folded", "Issues in words", words),
+        ("text", "" if issues else "No repairs, missing predictions or other issues."),
+        ("facts", issues, "issues"),
+        ("folded", "Issues in words", _in_words(page, shown)),
         ("folded", f"Checks passed: {count(len(passed))}" if passed else "", passed),
     )
 
 
-def _counts(page: Page, shown: Shown) -> tuple[Grid | None, list[Sentence]]:
-    """A row for each model that has an issue, a column for each issue; what all models have alike is a sentence."""
+def _issues(page: Page, shown: Shown) -> list[tuple[str, Words]]:
+    """What is wrong, and in how many cases of which models, most first; what all models have alike is said once."""
     results = page.results
-    rows = {row.name: row for row in results.overall.rows}
     sources = {one.name: one for one in results.sources}
     details = {one.name: one for one in page.exhibits}
     found: dict[str, dict[str, int]] = {}
-
-    def put(what: str, model: str, n: int) -> None:
-        if n:
-            found.setdefault(what, {})[model] = n
-
-    for model, row in rows.items():
-        source = sources.get(model)
-        put("missing predictions", model, row.missing)
+    for row in results.overall.rows:
+        source = sources.get(row.name)
+        own = {
+            "Missing predictions": row.missing,
+            "Missing predictions filled in": 0 if source is None else source.filled,
+            "Cases left out": 0 if source is None else source.left_out,
+            "Invalid lists": row.invalid,
+            "Probability 0 for the true class": max(mark.infinite for mark in row.scores.values()),
+        }
         if source is not None:
-            put("filled in", model, source.filled)
-            put("left out", model, source.left_out)
-        put("invalid lists", model, row.invalid)
-        put("probability 0 for the true class", model, max(mark.infinite for mark in row.scores.values()))
-        if source is not None:
-            for what, n in statements.repaired(source).items():
-                put(f"repaired: {plain(what, 40)}", model, n)
-        for issue in details[model].issues if model in details else ():
+            own |= {f"Repaired: {plain(what, 40)}": n for what, n in statements.repaired(source).items()}
+        for issue in details[row.name].issues if row.name in details else ():
             if issue.kind != "invalid":
-                put(_ISSUES.get(issue.kind, plain(issue.kind, 40)), model, issue.cases)
-    everywhere, columns = [], []
-    for what, by in found.items():
-        if len(rows) > 1 and len(by) == len(rows) and len(set(by.values())) == 1:
-            everywhere.append(sentence(f"All models: {what}, {number_of(next(iter(by.values())), 'case')} each."))
-        else:
-            columns.append((what, by))
-    some = [model for model in rows if any(model in by for _, by in columns)]
-    if results.truth_repairs and (done := statements.repairs(results.truth_repairs)):
-        everywhere.append(sentence(f"Repaired in the truth: {done}."))
-    if not some:
-        return None, everywhere
-    made: list[Column] = [(Head("model", "name"), [named(shown[model]) for model in some])]
-    made += [(Head(what), [odd(by.get(model, 0)) for model in some]) for what, by in columns]
-    return grid("issues", "Number of cases by issue", made), everywhere
+                own[_ISSUES.get(issue.kind, plain(issue.kind, 40))] = issue.cases
+        for what, n in own.items():
+            if n:
+                found.setdefault(what, {})[row.name] = n
+    made = [(what, _cases_by_model(by, len(results.overall.rows), shown)) for what, by in found.items()]
+    done = statements.repairs(results.truth_repairs)
+    return [*made, *([("Repaired in the truth", f"{done}.")] if done else [])]
+
+
+def _cases_by_model(by: Mapping[str, int], every: int, shown: Shown) -> Words:
+    if len(by) == every > 1 and len(set(by.values())) == 1:
+        return f"All {count(every)} models: {number_of(next(iter(by.values())), 'case')} each."
+    most = sorted(by, key=lambda who: -by[who])
+    return sentence(*series([sentence(_who(shown, who), f" {count(by[who])}") for who in most], _NAMED), ".")
 
 
 def _in_words(page: Page, shown: Shown) -> list[Sentence]:
