@@ -22,7 +22,6 @@ from toplist.inference.results import (
     ModelDetails,
     PredictionType,
     PredictionView,
-    WorstCase,
 )
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
@@ -485,17 +484,11 @@ def finish(details: DetailsAccumulator, name: str, rule: str, counted: Counted |
             for kind, (count, total) in zip(KINDS, details.shapes, strict=True)
             if count
         ),
-        costly=tuple(_costly(one) for one in shown),
         invalid=details.invalid.words,
         issues=details.look.issues(),
         worst=shown,
         confusions=details.confusions.most_frequent(),
     )
-
-
-def _costly(one: CaseView) -> WorstCase:
-    prediction = one.predictions[0]
-    return WorstCase(one.case, prediction.score, one.outcome, prediction.listed, prediction.size, prediction.rest)
 
 
 def _walked(

@@ -46,7 +46,6 @@ from toplist.report.text import (
 
 if TYPE_CHECKING:
     from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
-    from toplist.inference.score_difference import Decided
 
 MOST = 3  # pairs that disagree, before the others are counted
 SCALE = "scale: "  # how numbers were read, which is no repair
@@ -985,35 +984,6 @@ def _tested(results: Comparison, rule: str) -> str:
     return (
         f" {different(sum(v.tested for v in found), sum(v.significant for v in found), len(found))}." if found else ""
     )
-
-
-def deciding(one: Decided, shown: Shown) -> list[Sentence]:
-    """What the difference of two models is made of, and how few cases it hangs on."""
-    found, better, worse = one.found, shown[one.better], shown[one.worse]
-    where: dict[str, Words] = {
-        "both right": "both are right",
-        "only a right": sentence("only ", worse, " is right"),
-        "only b right": sentence("only ", better, " is right"),
-        "both wrong": "both are wrong",
-        "shared": "the first place is shared",
-    }
-
-    def signed(total: float) -> str:
-        return fixed(total / one.weight, 4, signed=True)
-
-    parts = [
-        sentence(f"{signed(part.difference)} from {number_of(part.cases, 'case')} where ", where[part.name])
-        for part in found.splits
-        if part.cases
-    ]
-    whole = f": {signed(found.difference)} in mean {kind(found.rule)} score, made of "
-    few = (
-        "the most favourable case is" if found.turning == 1 else f"the {count(found.turning)} most favourable cases are"
-    )
-    return [
-        sentence(worse, " minus ", better, whole, *series(parts), "."),
-        sentence(f"The difference disappears if {few} removed, of {count(found.cases)}."),
-    ]
 
 
 # Calibration
