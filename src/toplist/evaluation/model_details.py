@@ -65,6 +65,7 @@ class BatchNames(Names, Protocol):
 class ArrayNames(MemoryNames):
     """Names of predictions in memory, where a code is the same class in every case.
 
+    >>> from toplist import ClassSpace
     >>> names = ArrayNames(ClassSpace(labels=["cat", "dog"]), y=["fox", "cat"])
     >>> names.predicted(np.arange(2), np.array([1, 1])), names.outcomes(np.arange(2), np.array([-1, 0]))
     (['dog', 'dog'], ['fox', 'cat'])
