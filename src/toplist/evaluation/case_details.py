@@ -45,6 +45,7 @@ from toplist.evaluation.model_details import (
     worst,
 )
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
+from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals
 from toplist.inference.results import (
     Breakdown,
@@ -56,7 +57,6 @@ from toplist.inference.results import (
     PredictionView,
 )
 from toplist.inference.score_difference import differences, turning
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
 from toplist.io.encoding import label_sets
@@ -209,26 +209,25 @@ class _Pair:
         shown = np.ones(len(both), bool)
         if details.seen is not None:
             shown = details.seen(a)[both] & details.seen(b)[both]
-        rights = (0, 0, 0, 0)  # both, only a, only b, neither
+        right, only_a, only_b, wrong = 0, 0, 0, 0
         if details.classes is not None:
             first, second = (details.right[both, column] >= RIGHT for column in at)
-            found = np.bincount(3 - 2 * first - second, minlength=4).tolist()
-            rights = found[0], found[1], found[2], found[3]
+            right, only_a, only_b, wrong = np.bincount(3 - 2 * first - second, minlength=4).tolist()
         better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
         counts = PairCases(
-            a,
-            b,
-            len(both),
-            rights[0],
-            rights[1],
-            rights[2],
-            rights[3],
-            better,
-            worse,
-            len(both) - better - worse,
-            turning(d),
-            (),
-            (),
+            a=a,
+            b=b,
+            cases=len(both),
+            both_right=right,
+            only_a_right=only_a,
+            only_b_right=only_b,
+            both_wrong=wrong,
+            a_better=better,
+            b_better=worse,
+            equal=len(both) - better - worse,
+            turning=turning(d),
+            for_a=(),
+            for_b=(),
         )
 
         def largest(advantage: Floats) -> tuple[int, ...]:

@@ -21,8 +21,8 @@ from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader, against
 from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.estimation import POWER
 from toplist.inference.intervals import Intervals
-from toplist.inference.power import POWER
 from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, judge
 from toplist.inference.results import (
     Comparison,
@@ -184,24 +184,41 @@ class Leaderboard:
 
     # For people
 
-    def plot(self, kind: str = "intervals", *, rule: str | None = None) -> Plot[Any]:
+    def plot(self, kind: str = "intervals", *, rule: str | None = None, backend: str = "matplotlib") -> Any:
         """A figure: intervals, pairs, groups, curves (score against k), reliability, shapes, or path.
 
         It shows itself in a notebook; `.save("board.svg")` writes it, `.figure()` is matplotlib's, `.data` its values.
+        With `backend="plotly"` it is an interactive figure of plotly.
         """
         from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
 
         if kind not in plot.PLOTS:
             raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
+        require_known(backend, ("matplotlib", "plotly"), "backend of plots")
+        made = self._plot(kind, rule)
+        return made.plotly() if backend == "plotly" else made
+
+    def _plot(self, kind: str, rule: str | None) -> Plot[Any]:
+        from toplist.report import plot  # noqa: PLC0415
+
+        found = self.comparison
+        if kind == "groups":
+            return plot.groups(found, rule, self.confidence_set(rule).members)
         if kind in plot.OF_RESULTS:
-            return plot.OF_RESULTS[kind](self.comparison, rule)
-        if rule not in (None, self.comparison.rules[0]):
-            raise TopListError(f"{kind} is drawn for {self.comparison.rules[0]!r}, the rule that decides the order.")
-        if kind in plot.OF_EXHIBITS:
-            return plot.OF_EXHIBITS[kind](self._exhibits(self.details()))
-        if not self.comparison.paths:
-            raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
-        return plot.paths(self.comparison.paths)
+            return plot.OF_RESULTS[kind](found, rule)
+        if rule not in (None, found.rules[0]):
+            raise TopListError(f"{kind} is drawn for {found.rules[0]!r}, the rule that decides the order.")
+        if kind == "path":
+            if not found.paths:
+                raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
+            return plot.paths(found.paths)
+        details = self.details()
+        if kind == "reliability":
+            curves = details.curves(found, seed=self._seed)
+            judged = details.judged([row.name for row in self], level=found.level, seed=self._seed)
+            return plot.reliability(curves, judged, len(self) - len(curves))
+        exhibits = self._exhibits(details)
+        return plot.curves(exhibits, self.confidence_set().members) if kind == "curves" else plot.shapes(exhibits)
 
     def report(
         self,

@@ -17,10 +17,9 @@ from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
-from toplist.inference.aggregates import overall, tally
+from toplist.inference.aggregates import ScoreMatrix, overall, tally
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow, Pair
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import Inference
 from toplist.io.options import ReadRequest
 from toplist.io.sources import stem_of
@@ -62,7 +61,7 @@ class Invocation:
     files : mapping of str to str
         The file of each model, as a path that is not quoted.
     options : str
-        Options that every command takes, such as "--classes 10", quoted.
+        Options that every command takes, such as "-c 10", quoted.
     truth : str or None
         The file with outcomes; None where `options` name it.
     read : mapping of str to mapping
@@ -80,9 +79,9 @@ class Invocation:
 
     Examples
     --------
-    >>> typed = Invocation({"a": "run 1/a.csv"}, "--classes 10", "y.csv")
+    >>> typed = Invocation({"a": "run 1/a.csv"}, "-c 10", "y.csv")
     >>> typed.recalibrate("a", "brier")
-    "toplist recalibrate fit 'run 1/a.csv' --truth y.csv --classes 10 --output a.json"
+    "toplist recalibrate fit 'run 1/a.csv' -t y.csv -c 10 -o a.json"
     """
 
     files: Mapping[str, str]
@@ -110,7 +109,7 @@ class Invocation:
         common = {name: value for name, value in request.truth_options.given().items() if name in _COMMON}
         return cls(
             {name: os.fspath(path) for name, path in request.models.items()},
-            "" if word is None else shlex.join(["--classes", word]),
+            "" if word is None else shlex.join(["-c", word]),
             os.fspath(about.data),
             {name: options.given() for name, options in request.options.items()},
             {**common, **{name: value for name, value in about.options.items() if value}},
@@ -171,7 +170,7 @@ class Invocation:
         """
         words = ["toplist", *verb.split(), *(self._file(name, alone=len(names) == 1) for name in names)]
         if columns and self.truth is not None:
-            words += ["--truth", self.truth]
+            words += ["-t", self.truth]
             for column in columns:
                 words += [f"--{column}", self.columns[column]] if column in self.columns else []
             for option, value in self.truth_read.items():
@@ -208,7 +207,7 @@ class Invocation:
         read = {PurePath(path).name for path in (*self.files.values(), self.truth or "", *shlex.split(self.options))}
         while stem + suffix in read:
             stem += "-new"
-        return ["--output", stem + suffix]
+        return ["-o", stem + suffix]
 
 
 _COMMON = ("by_position", "set_separator")  # read options that are one for all files

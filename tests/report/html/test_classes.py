@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.report import page_results as made
 from tests.report.html.hostile import HOSTILE
-from tests.report.html.undrawn import section, styled, table, tree
 from tests.report.html.undrawn import made as section_of
+from tests.report.html.undrawn import section, styled, table, tree
 from toplist.inference.results import Breakdown
 from toplist.report.html import Page, sections
 

@@ -24,7 +24,7 @@ from toplist.inference.results import (
     SourceSummary,
 )
 from toplist.report import plot, statements
-from toplist.report.html.grid import Cell, Column, Figure, Grid, Head, Section, counted, grid, named, number, odd
+from toplist.report.html.grid import Cell, Column, Figure, Grid, Head, Section, counted, grid, named, number
 from toplist.report.numbers import NOTHING, fixed, rate, share, small
 from toplist.report.plot import Plot
 from toplist.report.text import (
@@ -37,7 +37,6 @@ from toplist.report.text import (
     listed,
     name,
     names,
-    noun,
     number_of,
     percent,
     plain,
@@ -58,13 +57,15 @@ _OPEN = 6  # models up to which the table of calibration is not folded, and pane
 _ACROSS = 12  # groups up to which a heat map has them as columns
 _MOST = 20  # groups of a heat map
 _DOUBLED = (2, 4, 8)  # times the smallest significant difference, from where a colour is one step stronger
-_CONFUSED = 6  # confusions of the best model
+_FEWEST, _CONFUSED = 6, 10  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
+_NAMED = 5  # models with an issue
 _BRIEF = 3  # confusions of another model; reversals that are named
 _SHOWN, _CARDS, _SIDE = 4, 8, 2  # cards at once, in all, and of cases that are fixed or broken at once
 _MINUS = "\u2212"
+_BESIDE = 0.01  # a probability below it is left out where two lists are compared
 _LITTLE = 0.0005  # a probability below it is written <0.001
-_WIDE, _NARROW, _PANEL = 1040, 360, 200  # px that figures are drawn for, six panels side by side
+_WIDE, _NARROW, _PANEL = 760, 360, 200  # px that figures are drawn for, six panels side by side
 _LONG = 400  # characters of a message
 
 
@@ -148,9 +149,9 @@ def drawing(made: Plot[Any], called: str, caption: Words) -> Figure:
     return Figure(f"figure-{called}", wide, caption, narrow)
 
 
-def panel(made: Plot[Any], called: str) -> str:
+def panel(made: Plot[Any], i: int) -> str:
     """A small figure, the same at all widths."""
-    return made.svg(inline=True, prefix=f"drawn-{called}", width=_PANEL)
+    return made.svg(inline=True, prefix=f"drawn-panel-{i}", width=_PANEL)
 
 
 def _section(key: str, title: str, *blocks: Block) -> Section:
@@ -174,34 +175,57 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     curves = [row.name for row in page.results.overall.rows if row.name in page.curves][:_OPEN]
     if not judged and not curves:
         return None
-    order = _before_after(page)
-    curves.sort(key=lambda who: order.get(who, 0))
+    adjusted, order = statements.adjusted(judged), _before_after(page)
     drawn = [
-        panel(plot.calibration_panel(_who(shown, who).text, page.curves[who], judged.get(who)), f"calibration-{i}")
-        for i, who in enumerate(curves, 1)
+        panel(plot.calibration_panel(_who(shown, who).text, page.curves[who], _with_p(judged, who, adjusted)), i)
+        for i, who in enumerate(sorted(curves, key=lambda one: order.get(one, 0)), 1)
     ]
-    table, same = _calibration_table(page, judged, shown)
     found = statements.calibration_groups(judged, shown)
-    too_few = all(direction.startswith("Too few") for direction, _ in found)
-    lines = [sentence("Too few cases to judge calibration.")] if too_few else _directions(found, shown)
+    few = all(direction.startswith("Too few") for direction, _ in found)
+    lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
+    note = "Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases; p: Holm." if drawn else ""
+    if two(page) is not None:
+        parts = ("text", "" if few else _of_two(page, judged, shown), "small")
+        return _section(
+            "calibration",
+            "Calibration",
+            ("paragraph", lines),
+            ("text", note, "reading"),
+            ("panels", drawn, True),
+            parts,
+        )
+    table, same = _calibration_table(page, judged, adjusted, shown)
     return _section(
         "calibration",
         "Calibration",
         ("lines", lines),
-        ("text", _CURVES if drawn else "", "small"),
-        *(
-            [("panels_beside", drawn, None if too_few else table)]
-            if two(page) is not None
-            else [("panels", drawn), ("chart", table, len(judged) > _OPEN), ("text", same, "small")]
-        ),
+        ("text", note, "reading"),
+        ("panels", drawn),
+        ("chart", table, len(judged) > _OPEN),
+        ("text", same, "small"),
         ("lines", _notes(judged, shown), "small"),
     )
 
 
-_CURVES = (
-    "Observed accuracy against confidence of the top-1 prediction. Line: isotonic fit; grey: 90% band of a calibrated "
-    "model; bars: number of cases."
-)
+def _with_p(
+    judged: Mapping[str, CalibrationVerdict], who: str, adjusted: Mapping[str, float | None]
+) -> CalibrationVerdict | None:
+    """With the p value that the table has, and that decides."""
+    found, p = judged.get(who), adjusted.get(who)
+    if found is None or found.test is None or p is None:
+        return found
+    return replace(found, test=replace(found.test, p=p))
+
+
+def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Words:
+    """The calibration error and the miscalibration part of the score of two models, the reference first."""
+    order, details = _before_after(page), {one.name: one for one in page.exhibits}
+    said: list[Words] = []
+    for who in sorted(judged, key=lambda one: order.get(one, 0)):
+        error, parts = binned_error(details[who].top) if who in details else None, page.decompositions.get(who)
+        if error is not None and parts is not None and parts.miscalibration is not None:
+            said.append(sentence(_who(shown, who), f" {rate(error)} and {fixed(parts.miscalibration, 4)}"))
+    return sentence(f"ECE and miscalibration part of the {_rule(page)} score: ", *series(said), ".") if said else ""
 
 
 def _before_after(page: Page) -> dict[str, int]:
@@ -217,7 +241,11 @@ def _directions(found: Sequence[tuple[str, list[str]]], shown: Shown) -> list[Se
         every = "Both" if len(who) == 2 else f"All {count(len(who))}"
         return [sentence(f"{every} models: {direction[:1].lower()}{direction[1:]}.")]
     return [
-        sentence(f"{direction} ({count(len(who))}): ", *series([_who(shown, one) for one in who], _MOST), ".")
+        sentence(
+            f"{direction}{f' ({count(len(who))})' if len(who) > 1 else ''}: ",
+            *series([_who(shown, one) for one in who], _MOST),
+            ".",
+        )
         for direction, who in found
     ]
 
@@ -236,11 +264,10 @@ def _notes(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sente
 
 
 def _calibration_table(
-    page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown
+    page: Page, judged: Mapping[str, CalibrationVerdict], adjusted: Mapping[str, float | None], shown: Shown
 ) -> tuple[Chart | None, Words]:
     """All models, and what is the same for all of them."""
     details = {one.name: one for one in page.exhibits}
-    adjusted = statements.adjusted(judged)
     biases = {who: one.bias for who, one in judged.items()}
     largest = max((d.score for d in page.decompositions.values() if math.isfinite(d.score)), default=0.0)
 
@@ -266,15 +293,11 @@ def _calibration_table(
         return Box(NOTHING if value is None else share(value), value=value)
 
     level = percent(page.results.level)
-    columns: list[tuple[Top, list[Box]]] = []
-    if two(page) is None:  # else the panels say it
-        columns += [
-            (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
-            (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
-            (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
-            (Top("p", "Holm"), [Box(small(adjusted.get(who)), value=adjusted.get(who)) for who in judged]),
-        ]
-    columns += [
+    columns: list[tuple[Top, list[Box]]] = [
+        (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
+        (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
+        (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
+        (Top("p", "Holm"), [Box(small(adjusted.get(who)), value=adjusted.get(who)) for who in judged]),
         (
             Top("detectable", "points", wide=True, means="difference whose interval would exclude 0 with 80% power"),
             [detectable(who) for who in judged],
@@ -287,7 +310,9 @@ def _calibration_table(
     ]  # fmt: skip
     if page.decompositions and largest:
         own = [page.decompositions.get(who) for who in judged]
-        head = Top("miscalibration", f"part of {_rule(page)}", means="what perfect recalibration could remove")
+        head = Top(
+            "miscalibration", f"part of {_rule(page)}", wide=True, means="what perfect recalibration could remove"
+        )
         columns.append((head, [_parts(one, largest) for one in own]))
     columns, same = varied(columns)
     model = Top("model", left=True), [Box(_who(shown, who)) for who in judged]
@@ -370,7 +395,7 @@ def by_class(page: Page, shown: Shown) -> Section | None:
         "classes",
         "By class",
         ("paragraph", lines),
-        ("paragraph", _legend(page, found), "small"),
+        ("paragraph", _legend(page, found), "reading"),
         ("beside", (heat_map(page, found, called, shown, "classes"), confused, others), two(page) is not None),
         ("grid", _all_groups(page, found, called, shown, "classes", "class"), True, True),
     )
@@ -391,7 +416,7 @@ def groups(page: Page, shown: Shown) -> Section | None:
     else:
         lines = [*_hardest(found, called), *lines]
         block = (
-            ("paragraph", _legend(page, found), "small"),
+            ("paragraph", _legend(page, found), "reading"),
             (("chart", heat_map(page, found, called, shown, "groups"))),
         )
     return _section(
@@ -532,7 +557,7 @@ def _two_models(page: Page, found: Breakdown, called: Shown, shown: Shown, key: 
         ),
         (Top("Δ"), [difference(g) for g in many]),
     ]
-    caption = sentence(f"Mean {_rule(page)} score by ", name(found.by or "group"), "; Δ: ", new, f" {_MINUS} ", old)
+    caption = sentence(f"Mean {_rule(page)} score. Δ: ", new, f" {_MINUS} ", old)
     return chart(key, caption, columns, style="heat", sorts=True)
 
 
@@ -607,7 +632,8 @@ def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name
     if not known:
         return None, []
     best, *rest = known
-    found = best.confusions[:_CONFUSED]
+    rows = min(max(_FEWEST, len(known)), _CONFUSED)  # as many as the heat map beside it has
+    found = best.confusions[:rows]
     most = max(one.cases for one in found)
     label = names({text: None for one in known for c in one.confusions for text in (c.true, c.predicted)})
     columns = [
@@ -615,7 +641,7 @@ def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name
         (Top("predicted", left=True), [Box(label[c.predicted], style="arrow") for c in found]),
         (Top("cases"), [Box(count(c.cases), bar=(("wrong", c.cases / most),), value=float(c.cases)) for c in found]),
         (Top("of class"), [Box(share(c.share), value=c.share) for c in found]),
-        (Top("confidence", "mean"), [Box(rate(c.confidence), value=c.confidence) for c in found]),
+        (Top("confidence", "mean", wide=True), [Box(rate(c.confidence), value=c.confidence) for c in found]),
     ]
     made = chart("confusions", sentence("Most frequent confusions of ", _who(shown, best.name)), columns)
 
@@ -728,11 +754,15 @@ def _number(x: float) -> str:
 
 
 def _lines(one: CaseView, p: PredictionView) -> tuple[Line, ...]:
-    """The most confident classes and the true one; classes that would be written as zero are left out."""
+    """The most confident classes and the true one; classes that would be written as zero are left out.
+
+    Beside the list of another model, so are those below one in a hundred.
+    """
+    least = _LITTLE if len(one.predictions) == 1 else _BESIDE
     found = [
         Line(name(label, 24), rate(x), x, "true" if label == one.outcome and p.true is not None else "false")
         for label, x in p.listed
-        if x >= _LITTLE or (label == one.outcome and p.true is not None)
+        if x >= least or (label == one.outcome and p.true is not None)
     ]
     if p.true is not None and not any(line.style == "true" for line in found):
         value = "0" if not p.true else rate(p.true)
@@ -767,9 +797,13 @@ def pair_sentences(one: PairCases, shown: Shown) -> list[Sentence]:
         a, f" has the lower score in {number_of(one.a_better, 'case')}, ", b, f" in {count(one.b_better)}"
         f"{f', equal in {count(one.equal)}' if one.equal else ''}.",
     )  # fmt: skip
+    return [right, better, *_disappears(one)]
+
+
+def _disappears(one: PairCases) -> list[Sentence]:
     n = one.turning
     most = "most favourable case is" if n == 1 else f"{count(n)} most favourable cases are"
-    return [right, better, *([sentence(f"The difference disappears if the {most} removed.")] if n else [])]
+    return [sentence(f"The difference disappears if the {most} removed.")] if n else []
 
 
 def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
@@ -783,19 +817,16 @@ def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
                 some.append(card(page, one, shown))
         return some[:_SHOWN]
 
-    n = pair.cases.turning
-    most = "most favourable case is" if n == 1 else f"{count(n)} most favourable cases are"
+    both, ties = pair.cases, number_of(pair.cases.equal, "tie")
+    scores = f"{number_of(pair.better, 'win')}, {number_of(pair.worse, 'loss', 'losses')} and {ties} by {_rule(page)}"
     wins = sentence(
-        new, f" has the lower score in {number_of(pair.better, 'case')} (wins), ", old,
-        f" in {count(pair.worse)} (losses); {count(pair.cases.equal)} {noun(pair.cases.equal, 'tie', 'ties')}. Both "
-        f"right in {count(pair.cases.both_right)}, both wrong in {count(pair.cases.both_wrong)}.",
+        new, f" has {scores} score; both right in {count(both.both_right)}, both wrong in {count(both.both_wrong)}."
     )  # fmt: skip
     found = flipped(pair.fixed, pair.candidate, pair.reference), flipped(pair.broken, pair.reference, pair.candidate)
     heads = (
         sentence(f"Fixed: {number_of(pair.repaired, 'case')} right in ", new, ", wrong in ", old),
         sentence(f"Broken: {number_of(pair.spoiled, 'case')} wrong in ", new, ", right in ", old),
     )
-    disappears = [sentence(f"The difference disappears if the {most} removed.")] if n else []
     more = [(head, cards[_SIDE:]) for head, cards in zip(heads, found, strict=True) if cards[_SIDE:]]
     more += [
         (sentence("Worst predictions of ", _who(shown, one.name)), [card(page, c, shown) for c in one.worst[:_SHOWN]])
@@ -803,7 +834,7 @@ def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
         if one.worst
     ]
     return [
-        ("paragraph", [wins, *disappears], "reading"),
+        ("paragraph", [wins, *_disappears(both)], "reading"),
         ("sides", [(head, cards[:_SIDE]) for head, cards in zip(heads, found, strict=True)]),
         ("further", more),
     ]
@@ -845,19 +876,17 @@ def _list_table(page: Page, shown: Shown) -> tuple[Chart | None, Words]:
         found = [rows[one.name].metrics.get(key) for one in details]
         return [Box(NOTHING) if e is None else Box(made(e.value), value=e.value) for e in found]
 
-    def types(one: ModelDetails) -> Box:
-        some = {s.kind: s.cases for s in one.shapes if s.cases}
-        total = sum(some.values()) or 1
-        said = listed(f"{noun(2, k)} {share(n / total)}" if len(some) > 1 else noun(2, k) for k, n in some.items())
-        bar = tuple((f"type{KINDS.index(k)}", some[k] / total) for k in KINDS if k in some) if len(some) > 1 else ()
-        return Box(said, bar=bar)
+    def cases_of(one: ModelDetails, what: str) -> Box:
+        part = sum(s.cases for s in one.shapes if s.kind == what) / max(1, sum(s.cases for s in one.shapes))
+        return Box(share(part), value=part)
 
+    occur = [what for what in KINDS if any(s.kind == what and s.cases for one in details for s in one.shapes)]
     columns: list[tuple[Top, list[Box]]] = [
-        (Top("predictions", left=True), [types(one) for one in details]),
+        *((Top(f"{what}s", wide=True), [cases_of(one, what) for one in details]) for what in occur if len(occur) > 1),
         (Top("classes listed"), [Box(lengths(one)) for one in details]),
-        (Top("mean"), metric("mean_length", lambda x: fixed(x, 2))),
+        (Top("mean", wide=True), metric("mean_length", lambda x: fixed(x, 2))),
         (Top("coverage", means="share of cases whose true class is listed"), metric("coverage", share)),
-        (Top("listed probability", "mean"), metric("mean_mass", share)),
+        (Top("listed probability", "mean", wide=True), metric("mean_mass", share)),
     ]
     columns, same = varied(columns)
     if not columns:
@@ -900,74 +929,65 @@ def over_time(page: Page, shown: Shown) -> Section | None:
 # Data quality
 
 _ISSUES = {
-    "never happens": "predicts classes absent from the truth",
-    "never listed": "true class never listed",
-    "listed zero": "lists a class with probability 0",
-    "empty list": "no class named",
-    "list of zeros": "nothing but zeros",
-    "rounded": "rounded probabilities",
-    "hard labels only": "hard labels only",
-    "all lists equal": "same list for all cases",
+    "never happens": "Predicts classes absent from the truth",
+    "never listed": "True class never listed",
+    "listed zero": "Lists a class with probability 0",
+    "empty list": "No class named",
+    "list of zeros": "Nothing but zeros",
+    "rounded": "Rounded probabilities",
+    "hard labels only": "Hard labels only",
+    "all lists equal": "Same list for all cases",
+    "not in falling order": "Not sorted by probability",
+    "cut at a threshold": "Cut at a threshold",
 }
 
 
 def quality(page: Page, shown: Shown) -> Section:
     """Counts of repairs, missing predictions and other issues, and the checks that found nothing."""
-    counts, everywhere = _counts(page, shown)
-    passed = checks(page, shown)
-    words = _in_words(page, shown)
-    nothing = "No repairs, missing predictions or other issues."
+    issues, passed = _issues(page, shown), checks(page, shown)
     return _section(
         "quality",
         "Data quality",
-        ("text", "" if counts or everywhere else nothing),
-        ("lines", everywhere),
-        ("grid", counts, False),
-        ("folded", "Issues in words", words),
+        ("text", "" if issues else "No repairs, missing predictions or other issues."),
+        ("facts", issues, "issues"),
+        ("folded", "Issues in words", _in_words(page, shown)),
         ("folded", f"Checks passed: {count(len(passed))}" if passed else "", passed),
     )
 
 
-def _counts(page: Page, shown: Shown) -> tuple[Grid | None, list[Sentence]]:
-    """A row for each model that has an issue, a column for each issue; what all models have alike is a sentence."""
+def _issues(page: Page, shown: Shown) -> list[tuple[str, Words]]:
+    """What is wrong, and in how many cases of which models, most first; what all models have alike is said once."""
     results = page.results
-    rows = {row.name: row for row in results.overall.rows}
     sources = {one.name: one for one in results.sources}
     details = {one.name: one for one in page.exhibits}
     found: dict[str, dict[str, int]] = {}
-
-    def put(what: str, model: str, n: int) -> None:
-        if n:
-            found.setdefault(what, {})[model] = n
-
-    for model, row in rows.items():
-        source = sources.get(model)
-        put("missing predictions", model, row.missing)
+    for row in results.overall.rows:
+        source = sources.get(row.name)
+        own = {
+            "Missing predictions": row.missing,
+            "Missing predictions filled in": 0 if source is None else source.filled,
+            "Cases left out": 0 if source is None else source.left_out,
+            "Invalid lists": row.invalid,
+            "Probability 0 for the true class": max(mark.infinite for mark in row.scores.values()),
+        }
         if source is not None:
-            put("filled in", model, source.filled)
-            put("left out", model, source.left_out)
-        put("invalid lists", model, row.invalid)
-        put("probability 0 for the true class", model, max(mark.infinite for mark in row.scores.values()))
-        if source is not None:
-            for what, n in statements.repaired(source).items():
-                put(f"repaired: {plain(what, 40)}", model, n)
-        for issue in details[model].issues if model in details else ():
+            own |= {f"Repaired: {plain(what, 40)}": n for what, n in statements.repaired(source).items()}
+        for issue in details[row.name].issues if row.name in details else ():
             if issue.kind != "invalid":
-                put(_ISSUES.get(issue.kind, plain(issue.kind, 40)), model, issue.cases)
-    everywhere, columns = [], []
-    for what, by in found.items():
-        if len(rows) > 1 and len(by) == len(rows) and len(set(by.values())) == 1:
-            everywhere.append(sentence(f"All models: {what}, {number_of(next(iter(by.values())), 'case')} each."))
-        else:
-            columns.append((what, by))
-    some = [model for model in rows if any(model in by for _, by in columns)]
-    if results.truth_repairs and (done := statements.repairs(results.truth_repairs)):
-        everywhere.append(sentence(f"Repaired in the truth: {done}."))
-    if not some:
-        return None, everywhere
-    made: list[Column] = [(Head("model", "name"), [named(shown[model]) for model in some])]
-    made += [(Head(what), [odd(by.get(model, 0)) for model in some]) for what, by in columns]
-    return grid("issues", "Number of cases by issue", made), everywhere
+                own[_ISSUES.get(issue.kind, plain(issue.kind, 40))] = issue.cases
+        for what, n in own.items():
+            if n:
+                found.setdefault(what, {})[row.name] = n
+    made = [(what, _cases_by_model(by, len(results.overall.rows), shown)) for what, by in found.items()]
+    done = statements.repairs(results.truth_repairs)
+    return [*made, *([("Repaired in the truth", f"{done}.")] if done else [])]
+
+
+def _cases_by_model(by: Mapping[str, int], every: int, shown: Shown) -> Words:
+    if len(by) == every > 1 and len(set(by.values())) == 1:
+        return f"All {count(every)} models: {number_of(next(iter(by.values())), 'case')} each."
+    most = sorted(by, key=lambda who: -by[who])
+    return sentence(*series([sentence(_who(shown, who), f" {count(by[who])}") for who in most], _NAMED), ".")
 
 
 def _in_words(page: Page, shown: Shown) -> list[Sentence]:
@@ -1182,19 +1202,23 @@ def full_names(shown: Shown) -> list[tuple[Words, str]]:
 
 # Reproduction
 
+_MAIN = ("toplist", "python", "numpy", "seed")  # versions that are not folded
+
 
 def reproduce(page: Page, shown: Shown) -> Section:
     """The command or the call that made the page, the versions, and the files with their digests."""
     made = page.provenance
     versions = [f"{plain(key)} {plain(value, 120)}" for key, value in made.versions.items()]
-    seed = [] if page.results.seed is None else [f"seed {page.results.seed}"]
-    said = ", ".join([*versions, *seed])
+    if page.results.seed is not None:
+        versions.append(f"seed {page.results.seed}")
+    main = [one for one in versions if one.split()[0] in _MAIN]
+    rest = ", ".join(one for one in versions if one not in main)
     return _section(
         "reproduce",
         "Reproduce",
         ("command", visible(made.command) or call(page.results)),
-        ("text", f"Made with {said}." if said else "", "small"),
-        ("grid", _files(made.files), True),
+        ("text", f"{', '.join(main)}." if main else "", "small"),
+        ("provenance", (f"{rest}." if rest else "", _files(made.files))),
     )
 
 

@@ -22,13 +22,10 @@ def _named(*made: Callable[..., Plot[Any]]) -> Mapping[str, Callable[..., Plot[A
 
 
 OF_RESULTS = _named(intervals, pairs, groups)
-OF_EXHIBITS = _named(curves, reliability, shapes)
+OF_EXHIBITS = _named(curves, shapes)
 OF_CURVES = _named(reliability)
-calibration = reliability
 OF_PATHS = _named(path)
-PLOTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType(
-    {**OF_RESULTS, **OF_EXHIBITS, **OF_CURVES, **OF_PATHS}
-)
+PLOTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType({**OF_RESULTS, **OF_EXHIBITS, **OF_CURVES, **OF_PATHS})
 """Every figure of a leaderboard by its name; the tables above say what each is made of: results, exhibits, curves of
 calibration, a path."""
 OF_LISTS = _named(decomposition, rejection, sizes, truncation)

@@ -212,7 +212,20 @@ _POLYGONS = {
 }
 _PLUS = tuple(
     (x / 6, y / 6)
-    for x, y in ((-1, -3), (1, -3), (1, -1), (3, -1), (3, 1), (1, 1), (1, 3), (-1, 3), (-1, 1), (-3, 1), (-3, -1), (-1, -1))
+    for x, y in (
+        (-1, -3),
+        (1, -3),
+        (1, -1),
+        (3, -1),
+        (3, 1),
+        (1, 1),
+        (1, 3),
+        (-1, 3),
+        (-1, 1),
+        (-3, 1),
+        (-3, -1),
+        (-1, -1),
+    )
 )
 _TILT = math.sqrt(0.5)
 _POLYGONS |= {"P": _PLUS, "X": tuple(((x - y) * _TILT, (x + y) * _TILT) for x, y in _PLUS)}
@@ -350,7 +363,7 @@ def _load(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise TopListError("figures as .png, as .pdf and of matplotlib need it: pip install 'toplist[report]'") from error
+        raise TopListError("figures as .png or .pdf need matplotlib: pip install 'toplist[report]'") from error
 
 
 @contextmanager
@@ -399,7 +412,10 @@ def _paint(axes: Axes, panel: Panel, mark: Mark, theme: Theme, order: int) -> No
         axes.text(mark.x, mark.y, mark.text, **look)
         return
     xs, ys = ([mark.x], [mark.y]) if isinstance(mark, Dot) else (list(mark.xs), list(mark.ys))
-    xs, ys = ([min(max(v, min(s.low, s.high)), max(s.low, s.high)) if v == v else v for v in values] for values, s in ((xs, panel.x), (ys, panel.y)))
+    xs, ys = (
+        [min(max(v, min(s.low, s.high)), max(s.low, s.high)) if v == v else v for v in values]
+        for values, s in ((xs, panel.x), (ys, panel.y))
+    )
     if isinstance(mark, Dot):
         face = theme["paper"] if mark.hollow else theme[mark.role]
         edge = max(1.2, mark.size / 5) if mark.hollow else 0.0
@@ -407,6 +423,6 @@ def _paint(axes: Axes, panel: Panel, mark: Mark, theme: Theme, order: int) -> No
     elif isinstance(mark, Area):
         axes.fill(xs, ys, alpha=mark.opacity, linewidth=0, **look)
     else:
-        dashes = {"dashes": tuple(x / mark.width for x in mark.dashes)} if mark.dashes else {}
-        cap: dict[str, Any] = {"solid_capstyle": "butt", "solid_joinstyle": "round"}
-        axes.plot(xs, ys, linewidth=mark.width, alpha=mark.opacity, **cap, **dashes, **look)
+        look |= {"linewidth": mark.width, "alpha": mark.opacity, "solid_capstyle": "butt", "solid_joinstyle": "round"}
+        look |= {"dashes": tuple(x / mark.width for x in mark.dashes)} if mark.dashes else {}
+        axes.plot(xs, ys, **look)

@@ -16,7 +16,7 @@ from typing import Literal
 
 from toplist.errors import TopListError
 from toplist.report.numbers import fixed
-from toplist.report.text import escaped, listed, names, quotes, rule_name, shorten, shown
+from toplist.report.text import Shown, escaped, listed, names, quotes, rule_name, shorten, shown
 
 # Colours
 
@@ -191,6 +191,16 @@ Mark = Stroke | Area | Dot | Text
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a legend: patches of colours, or a marker."""
+
+    text: str
+    roles: tuple[str, ...]
+    shape: str = ""
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Scale:
     """A range of values, plain or logarithmic: of the values, or of one more than them."""
 
@@ -202,9 +212,12 @@ class Scale:
         """Where the value lies, from 0 to 1; at the nearer end if it is beyond one."""
         if math.isnan(x):
             return x
-        f = {"linear": float, "log": math.log, "log1p": math.log1p}[self.kind]
         inside = min(max(x, min(self.low, self.high)), max(self.low, self.high))
-        return (f(inside) - f(self.low)) / ((f(self.high) - f(self.low)) or 1.0)
+        low, high, at = (_TRANSFORMS[self.kind](v) for v in (self.low, self.high, inside))
+        return (at - low) / ((high - low) or 1.0)
+
+
+_TRANSFORMS: dict[str, Callable[[float], float]] = {"linear": float, "log": math.log, "log1p": math.log1p}
 
 
 @dataclass(slots=True)
@@ -279,16 +292,16 @@ class Sheet:
         """Text in pixels."""
         self.page.add(Text(x, y, text, **look))  # type: ignore[arg-type]
 
-    def name_y(self, panel: Panel, text: str, *, left: float | None = None) -> None:
+    def name_y(self, panel: Panel, text: str, *, left: float = MARGIN, above: float = 13.0) -> None:
         """The title of the upright axis, above the panel: room for it is made before the panel is."""
         panel.title_y = text
-        self.write(panel.left if left is None else left, panel.top - 13, text, role="muted")
+        self.write(left, panel.top - above, text, role="muted")
 
-    def name_x(self, panel: Panel, text: str) -> None:
+    def name_x(self, panel: Panel, text: str, *, within: tuple[float, float] | None = None) -> None:
         """The title of the axis across, below its numbers."""
         panel.title_x = text
-        half = SMALL * width(text) / 2
-        middle = min(max(panel.left + panel.width / 2, half + 2), self.width - half - 2)
+        (low, high), half = within or (0.0, self.width), SMALL * width(text) / 2
+        middle = min(max(panel.left + panel.width / 2, low + half), high - half)
         self.write(middle, panel.bottom + 31, text, role="muted", anchor="middle")
         self.height = max(self.height, panel.bottom + 40)
 
@@ -310,6 +323,22 @@ class Sheet:
         for tick, text in zip(ticks, texts, strict=True):
             panel.add(Stroke((panel.x.low, panel.x.high), (tick, tick), "grid", 0.8))
             self.write(panel.left - 8, panel.place(panel.x.low, tick)[1], text, role="muted", anchor="end")
+
+    def legend(self, entries: Iterable[Entry]) -> None:
+        """What colours and markers stand for, in rows below all that is there."""
+        x, y = MARGIN, self.height + 10
+        for one in entries:
+            wide = 20 + SMALL * width(one.text) + 12
+            if x + wide > self.width and x > MARGIN:
+                x, y = MARGIN, y + 17
+            if one.shape:
+                self.mark(Dot(x + 6, y, one.roles[0], one.shape))
+            each = 14 / len(one.roles)
+            for i, role in enumerate(() if one.shape else one.roles):
+                self.page.box(x + each * i, y - 6, x + each * (i + 1), y + 6, role)
+            self.write(x + 20, y, one.text, role="muted", hover=Hover(one.meaning) if one.meaning else None)
+            x += wide
+        self.height = y + 10
 
     def note(self, lines: Iterable[str]) -> None:
         """Small print below all that is there, wrapped."""
@@ -377,12 +406,14 @@ class Label:
     dashes: tuple[float, ...] = ()
 
 
-def told_apart(every: Sequence[str], wanted: Iterable[str], room: float = math.inf) -> dict[str, Label]:
+def told_apart(
+    every: Sequence[str], wanted: Iterable[str], room: float = math.inf, given: Shown | None = None
+) -> dict[str, Label]:
     """Labels of at most eight of these models: of the wanted ones and the last, and of all if they are few."""
     known = set(every)
     first = [name for name in dict.fromkeys(wanted) if name in known] or list(every)
     chosen = set(every if len(every) <= LABELLED else [*first[: LABELLED - 1], every[-1]])
-    short = called(every)
+    short = called(every, given or {})
     own = [name for name in every if name in chosen]
     texts = fitted([short[name] for name in own], room)
     return {
@@ -545,9 +576,12 @@ _NARROW = frozenset("iljtfrI.,:;'|!()[]{}/\\ ")
 _BROAD = frozenset("mwMW@%—…")
 
 
-def called(every: Iterable[str]) -> dict[str, str]:
-    """The short names of models, the same as everywhere."""
-    return {name: short.text for name, short in names(every).items()}
+NAMES: Shown = MappingProxyType({})  # no names are given: short ones are found among those that are drawn
+
+
+def called(every: Iterable[str], given: Shown = NAMES) -> dict[str, str]:
+    """The short names of models: those that are given, and else as they are among each other."""
+    return {name: given[name].text if name in given else short.text for name, short in names(every).items()}
 
 
 def full(name: str) -> str:
@@ -582,7 +616,7 @@ def fitted(texts: Sequence[str], room: float) -> list[str]:
     """Texts shortened to a room; if some would look alike, each begins with its number in the row.
 
     >>> fitted(["a" * 40 + "b" + "c" * 40, "a" * 40 + "d" + "c" * 40, "e"], 8.0)
-    ['1 aaa…cccc', '2 aaa…cccc', '3 e']
+    ['1 aaaa…ccccc', '2 aaaa…ccccc', '3 e']
     """
     short = [label(text, room) for text in texts]
     if len(set(short)) == len(set(texts)):

@@ -6,26 +6,28 @@ Where models have different cases, scores are relative to the others on the case
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
+from itertools import pairwise
 from statistics import median
 
 from toplist.errors import TopListError
-from toplist.inference.ranking import PairwiseVerdict, judge, verdicts
+from toplist.inference.ranking import PairwiseVerdict, judge, tie_groups, verdicts
 from toplist.inference.results import Breakdown, Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.numbers import fixed, infinite, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LABELLED,
+    MARGIN,
+    NAMES,
     SIZE,
     SMALL,
-    STEPS,
     Anchor,
-    Axis,
     Dot,
+    Entry,
     Hover,
-    Panel,
     Scale,
     Sheet,
     Stroke,
@@ -45,16 +47,16 @@ from toplist.report.plot.canvas import (
     rows_down,
     said,
     scored,
-    several,
     step,
     told_apart,
     width,
 )
 from toplist.report.statements import different
-from toplist.report.text import count, listed, number_of, percent
+from toplist.report.text import Shown, count, listed, number_of, percent
 
 WRITTEN = 20  # models up to which the cells of the matrix hold numbers
 _ROWS = ((14, 22.0), (30, 18.0), (10**9, 15.0))  # up to so many rows, the height of each
+_LANE, _MOST_LANES = 7.0, 6  # of bars that join models
 _NOISE = (0.0, 4.0, 6.0, 10.0)  # standard errors from which the steps of colour begin
 _SHARES = (0.0, 0.05, 0.1, 0.2)  # the same of differences in a group, as shares of the mean of all models there
 _GROUPS = 40  # that are drawn
@@ -136,7 +138,13 @@ class IntervalsData:
     cases: int
     digits: int  # decimals that show the means
     relative: bool = False  # scores are relative to the others, on the cases of both
+    ties: tuple[tuple[int, int], ...] = ()  # first and last rows of runs in which no two are significantly different
     single: str = ""
+
+    @property
+    def across(self) -> str:
+        """The title of the axis across."""
+        return f"{_score(self.rule, self.relative)} ({_better(self.relative)})"
 
     @property
     def line(self) -> float | None:
@@ -175,6 +183,8 @@ class IntervalsData:
         text += f"; {_better(self.relative)}"
         if any(row.worse for row in self.rows):
             text += f"; grey: significantly worse than the best (Holm, {percent(self.level)})"
+        if self.ties:
+            text += "; bars at the left join models that are not significantly different"
         return text
 
     @property
@@ -231,7 +241,30 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
     halves = finite((row.high - row.low) / 2 for row in rows if row.low is not None and row.high is not None)
     fine = [decimals([half], digits=1) for half in halves if half > 0]
     digits = max(decimals(row.score for row in rows), min(max(fine, default=0), 6))
-    return Plot(IntervalsData(name, results.level, tuple(rows), results.compared, digits, relative), draw_intervals)
+    place = {row.name: i for i, row in enumerate(every)}
+    runs = [[place[who] for who in run] for run in tie_groups(results)] if name == results.rules[0] else []
+    ties = tuple((min(run), max(run)) for run in runs if len(run) > 1)
+    own = (
+        name,
+        results.level,
+        tuple(rows),
+        results.compared,
+        digits,
+        relative,
+        ties if len(rows) > 2 and _lanes(ties) else (),
+    )
+    return Plot(IntervalsData(*own), draw_intervals)
+
+
+def _lanes(ties: Sequence[tuple[int, int]]) -> list[int]:
+    """Beside each other the bars that share rows; none where more than a few would stand side by side."""
+    ends: list[int] = []
+    found = []
+    for first, last in ties:
+        lane = next((i for i, end in enumerate(ends) if end < first), len(ends))
+        ends[lane : lane + 1] = [last]
+        found.append(lane)
+    return found if len(ends) <= _MOST_LANES else []
 
 
 def _height(rows: int) -> float:
@@ -246,12 +279,17 @@ def draw_intervals(data: IntervalsData, sheet: Sheet) -> None:
     ends = [x for row in rows if math.isfinite(row.score) for x in (row.score, row.low, row.high)]
     scale = axis([*ends, *([data.line] if ends else [])], ticks=max(3, int(sheet.width / 110)))
     down = Scale(max(1, len(rows)) - 0.5, -0.5)
-    left, right = room(texts, SIZE), room(values, SIZE)
+    lanes = _lanes(data.ties)
+    left, right = room(texts, SIZE) + (_LANE * (max(lanes) + 1) + 4 if lanes else 0), room(values, SIZE)
     panel = sheet.panel(left, right, _height(len(rows)) * max(1, len(rows)), scale.scale, down)
     panel.title_y = "models"
     sheet.rule_x(panel, scale.ticks, scale.texts)
-    sheet.name_x(panel, f"{_score(data.rule, data.relative)} ({_better(data.relative)})")
+    sheet.name_x(panel, data.across)
     rows_down(sheet, panel, texts, [row.name for row in rows])
+    for (first, last), lane in zip(data.ties, lanes, strict=False):
+        ends_y = [panel.place(scale.low, first - 0.32)[1], panel.place(scale.low, last + 0.32)[1]]
+        hover = Hover(f"not significantly different: rows {first + 1} to {last + 1}")
+        sheet.mark(Stroke([MARGIN + _LANE * lane] * 2, ends_y, "muted", 2.4, hover=hover))
     if data.line is not None:
         panel.add(Stroke((data.line, data.line), (down.low, down.high), "muted", 1.0, (4, 3)))
     for at, (row, value) in enumerate(zip(rows, values, strict=True)):
@@ -313,7 +351,7 @@ class Pairs:
     @property
     def single(self) -> str:
         """A board of one model has no pairs."""
-        return "" if len(self.names) > 1 else "One model alone: there is nothing to compare it with."
+        return "" if self.cells else "There are no pairs of models to compare."
 
     @property
     def title(self) -> str:
@@ -324,7 +362,9 @@ class Pairs:
             short = called(self.names)
             (cell,) = self.cells
             if not apart:
-                return f"No significant difference between {said(short[self.names[0]])} and {said(short[self.names[1]])}"
+                return (
+                    f"No significant difference between {said(short[self.names[0]])} and {said(short[self.names[1]])}"
+                )
             better, worse = (cell.row, cell.column) if cell.difference < 0 else (cell.column, cell.row)
             return f"{said(short[self.names[better]])} is significantly better than {said(short[self.names[worse]])}"
         return different(tested, apart, len(self.cells))
@@ -335,13 +375,15 @@ class Pairs:
         what = f"Difference of mean {scored(self.rule)} scores, {number_of(self.cases, 'case')}; "
         if len(self.names) == 2:
             return f"{what}{percent(self.level)} interval"
-        return f"{what}row minus column; coloured where significant (Holm, {percent(self.level)}): orange worse, blue better"
+        colours = f"coloured where significant (Holm, {percent(self.level)}): orange worse, blue better"
+        return f"{what}row minus column; {colours}"
 
     @property
     def words(self) -> str:
         """What it shows."""
+        names = [said(name) for name in self.names]
         some = [
-            f"{said(self.names[c.row])} minus {said(self.names[c.column])} {fixed(c.difference, self.digits, signed=True)}"
+            f"{names[c.row]} minus {names[c.column]} {fixed(c.difference, self.digits, signed=True)}"
             for c in sorted(self.cells, key=lambda c: (c.column, c.row))
             if c.significant
         ]
@@ -407,7 +449,8 @@ def draw_pairs(data: Pairs, sheet: Sheet) -> None:
     side = min((sheet.width - left - 8 - w) / (i + 0.25) for i, w in enumerate(wide[:-1]) if i) if many > 2 else 44.0
     side = max(4.0, min(side, (sheet.width - left - 8) / (many - 1), 52.0))
     tall = max(15.0, min(26.0, side)) if many <= WRITTEN else 15.0
-    panel = sheet.panel(left, sheet.width - left - side * (many - 1), tall * many, Scale(-0.5, many - 1.5), Scale(many - 0.5, -0.5))  # fmt: skip
+    across, down = Scale(-0.5, many - 1.5), Scale(many - 0.5, -0.5)
+    panel = sheet.panel(left, sheet.width - left - side * (many - 1), tall * many, across, down)
     panel.title_x, panel.title_y = "column", "row"
     for i, (text, name) in enumerate(zip(texts, data.names, strict=True)):
         y, hover = panel.place(0, i)[1], Hover(full(name), name)
@@ -415,64 +458,58 @@ def draw_pairs(data: Pairs, sheet: Sheet) -> None:
             sheet.write(left - 8, y, text, anchor="end", hover=hover)
         if i < many - 1:
             sheet.write(left + side * i + 2, y, text, role="muted", hover=hover)
-    written = _written(data, side) if many <= WRITTEN else None
+    known, least = (
+        [c.difference for c in data.cells if not math.isnan(c.difference)],
+        decimals(finite(c.difference for c in data.cells), digits=2),
+    )
+    written = _writer(known, max(data.digits, least), least, side) if many <= WRITTEN else None
     gap = min(0.03, 0.5 / side)
     for cell in data.cells:
         hover, role = Hover(data.about(cell), data.names[cell.row]), step(cell.shade)
-        panel.box(cell.column - 0.5 + gap, cell.row - 0.5 + gap, cell.column + 0.5 - gap, cell.row + 0.5 - gap, role, hover)
+        panel.box(
+            cell.column - 0.5 + gap, cell.row - 0.5 + gap, cell.column + 0.5 - gap, cell.row + 0.5 - gap, role, hover
+        )
         text = "?" if math.isnan(cell.difference) else written(cell.difference) if written else ""
         if text and SMALL * width(text) <= side:
-            ink = {"anchor": "middle", "bold": cell.significant and written is not None}
-            panel.add(Text(cell.column, cell.row, text, over(cell.shade), hover=hover, **ink))
+            panel.add(
+                Text(cell.column, cell.row, text, over(cell.shade), anchor="middle", bold=cell.significant, hover=hover)
+            )
     _key(sheet, data)
 
 
-def _written(data: Pairs, side: float) -> object:
-    """How differences are written so that they fit into a cell: with fewer decimals, or without the leading zero."""
+def _writer(values: Sequence[float], most: int, least: int, side: float) -> Callable[[float], str] | None:
+    """How numbers are written to fit into cells: with as many decimals, with the leading zero; None if none fits."""
 
-    def writer(digits: int, bare: bool):  # type: ignore[no-untyped-def]
-        def write(x: float) -> str:
-            text = fixed(x, digits)
-            return text.replace("0.", ".", 1) if bare and abs(x) < 1 else text
+    def written(x: float, digits: int, bare: bool) -> str:
+        text = fixed(x, digits)
+        return text.replace("0.", ".", 1) if bare and abs(x) < 1 else text
 
-        return write
-
-    known = [cell.difference for cell in data.cells if not math.isnan(cell.difference)]
-    least = decimals(known, digits=2)
-    for digits in range(max(data.digits, least), least - 1, -1):
+    for digits in range(most, least - 1, -1):
         for bare in (False, True):
-            own = writer(digits, bare)
-            if all(SMALL * width(own(x)) * 1.05 <= side for x in known):
-                return own
+            if all(SMALL * width(written(x, digits, bare)) * 1.05 <= side for x in values):
+                return partial(written, digits=digits, bare=bare)
     return None
 
 
 def _key(sheet: Sheet, data: Pairs) -> None:
     """What colours mean."""
-    shown_ = sorted({cell.shade for cell in data.cells if cell.shade})
-    bounds = [f"{a:g} to {b:g}" if a else f"below {b:g}" for a, b in zip(_NOISE, _NOISE[1:], strict=False)]
-    entries = [(0, "not significant")]
-    worse = [s for s in range(1, STEPS + 1) if s in shown_ or -s in shown_]
-    entries += [(s, [*bounds, f"{_NOISE[-1]:g} or more"][s - 1]) for s in worse]
-    x, y = 8.0, sheet.height + 16
-    for i, (shade, text) in enumerate(entries):
-        text += " standard errors" * (i == len(entries) - 1 and i > 0)
-        wide = 24 + SMALL * width(text) + 12
-        if x + wide > sheet.width and x > 8:
-            x, y = 8.0, y + 18
-        signs = [sign for sign in (-1, 1) if shade == 0 or sign * shade in shown_]
-        for part, sign in enumerate(signs):
-            each = 14 / len(signs)
-            sheet.page.box(x + each * part, y - 6, x + each * (part + 1), y + 6, step(sign * shade))
-        sheet.write(x + 20, y, text, role="muted")
-        x += wide
-    sheet.height = y + 8
+    found = {cell.shade for cell in data.cells if cell.shade}
+    ends = [f"below {_NOISE[1]:g}", *(f"{a:g} to {b:g}" for a, b in pairwise(_NOISE[1:])), f"{_NOISE[-1]:g} or more"]
+    steps = [(s, text) for s, text in enumerate(ends, 1) if {s, -s} & found]
+    entries = [Entry("not significant", ("level0",))]
+    for i, (s, text) in enumerate(steps, 1):
+        roles = tuple(step(sign * s) for sign in (-1, 1) if sign * s in found)
+        entries.append(Entry(text + " standard errors" * (i == len(steps)), roles))
+    sheet.height += 6
+    sheet.legend(entries)
 
 
 def _draw_two(data: Pairs, sheet: Sheet) -> None:
     """The difference of two models with its interval and the line of zero."""
     (cell,) = data.cells
-    scale = axis([0.0, *finite([cell.difference, cell.low, cell.high])], ticks=max(3, int(sheet.width / 110)), margin=0.1)
+    scale = axis(
+        [0.0, *finite([cell.difference, cell.low, cell.high])], ticks=max(3, int(sheet.width / 110)), margin=0.1
+    )
     panel = sheet.panel(24, 24, 46, scale.scale, Scale(0, 1))
     panel.title_y = "difference"
     sheet.rule_x(panel, scale.ticks, scale.texts)
@@ -487,10 +524,10 @@ def _draw_two(data: Pairs, sheet: Sheet) -> None:
         panel.add(Dot(cell.difference, 0.4, role, size=9.0, hover=hover))
     first, second = (f"← {texts[cell.row]} better", f"{texts[cell.column]} better →")
     middle = panel.place(0, 0)[0]
-    for x, text, anchor in ((middle - 6, first, "end"), (middle + 6, second, "start")):
-        fits = SMALL * width(text) <= (x if anchor == "end" else sheet.width - x)
-        if fits:
-            sheet.write(x, panel.top + 6, text, role="muted", anchor=anchor)
+    if SMALL * width(first) < middle - 6:
+        sheet.write(middle - 6, panel.top + 6, first, role="muted", anchor="end")
+    if SMALL * width(second) < sheet.width - middle - 6:
+        sheet.write(middle + 6, panel.top + 6, second, role="muted")
 
 
 # Groups
@@ -515,6 +552,7 @@ class GroupsData:
     more: int = 0  # groups that are not drawn
     reversals: int = 0  # groups where a model is significantly better than the first one
     tied: tuple[str, ...] = ()  # not significantly worse than the best
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def single(self) -> str:
@@ -529,6 +567,11 @@ class GroupsData:
         return len(self.axis) > 1
 
     @property
+    def up(self) -> str:
+        """The title of the axis of scores."""
+        return f"{_score(self.rule, self.relative)} ({_better(self.relative)})"
+
+    @property
     def logarithmic(self) -> bool:
         """Whether the scores are ratios that span too much for a plain axis."""
         known = finite(x for row in self.means for x in row)
@@ -540,7 +583,7 @@ class GroupsData:
         what, by = _score(self.rule, self.relative), said(self.by)
         if not self.groups or not self.models:
             return f"{_capital(what)} by {by}"
-        short = called(self.models)
+        short = called(self.models, self.shown)
         if self.reversals:
             worse = number_of(self.reversals, "group")
             return f"{said(short[self.models[0]])} is best overall, but significantly worse than another in {worse}"
@@ -596,7 +639,7 @@ def _known(row: Sequence[float]) -> list[tuple[float, int]]:
 
 
 def groups(
-    found: Breakdown | Comparison, rule: str | None = None, tied: Iterable[str] = ()
+    found: Breakdown | Comparison, rule: str | None = None, tied: Iterable[str] = (), shown: Shown = NAMES
 ) -> Plot[GroupsData]:
     """Mean scores by group: lines over an axis where groups are numbers or dates, else a heat map.
 
@@ -609,13 +652,15 @@ def groups(
         The first one if it is not given; the one that a breakdown is of, which does not name it.
     tied : iterable of str, optional
         Models whose lines are labelled before others, such as those that are tied for best.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
     if isinstance(found, Comparison):
-        return Plot(_of_comparison(found, chosen(found, rule), tuple(tied)), draw_groups)
+        return Plot(_of_comparison(found, chosen(found, rule), tuple(tied), shown), draw_groups)
     colours = "coloured where significantly below (blue) or above (orange) the average of the models (Holm)"
     shades = tuple(
         tuple(
@@ -624,14 +669,12 @@ def groups(
         )
         for differences, means, significant in zip(found.differences, found.means, found.significant, strict=True)
     )
-    return Plot(
-        GroupsData(
-            rule or "", found.by, found.models, found.groups, found.cases, found.means, shades,
-            colours if any(map(any, shades)) else "", _digits(found.means), found.axis, found.dates, more=found.left_out,
-            reversals=len({group for group, _ in found.reversals}), tied=tuple(tied),
-        ),
-        draw_groups,
-    )  # fmt: skip
+    if not any(map(any, shades)):
+        colours = ""
+    reversals = len({group for group, _ in found.reversals})
+    own = (rule or "", found.by, found.models, found.groups, found.cases, found.means, shades, colours)
+    rest = (_digits(found.means), found.axis, found.dates, False, found.left_out, reversals, tuple(tied), shown)
+    return Plot(GroupsData(*own, *rest), draw_groups)
 
 
 def _digits(means: Iterable[Iterable[float]]) -> int:
@@ -645,9 +688,9 @@ def _shade(difference: float, average: float) -> int:
     return -reached if difference < 0 else reached
 
 
-def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...]) -> GroupsData:
+def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...], shown: Shown) -> GroupsData:
     relative, models = results.missing == "pairwise", tuple(r.name for r in ordered(results, results.overall, name))
-    rows = []
+    rows: list[tuple[str, int, tuple[float, ...], tuple[int, ...]]] = []
     for section in results.groups:
         scores = {row.name: standing_of(row.scores[name], relative).value for row in section.rows}
         worse = {judge(pair, results.level).behind for pair in section.pairs if pair.rule == name}
@@ -659,14 +702,13 @@ def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...]) -> Gro
         if more:  # the groups with the most cases
             rows = sorted(rows, key=lambda row: -row[1])[:_GROUPS]
         rows.sort(key=lambda row: -median([x for x in row[2] if not math.isnan(x)] or [-math.inf]))
-    names, cases, means, shades = (tuple(column) for column in zip(*rows, strict=True)) if rows else ((), (), (), ())
+    names, cases = tuple(row[0] for row in rows), tuple(row[1] for row in rows)
+    every, shades = tuple(row[2] for row in rows), tuple(row[3] for row in rows)
     colours = f"orange: another model is significantly better (Holm, {percent(results.level)})"
-    beaten = sum(bool(own[0]) for own in shades) if models else 0
-    found = GroupsData(
-        name, results.group or "group", models, names, cases, means, shades, colours if any(map(any, shades)) else "",
-        _digits(means), relative=relative, more=0 if places else more, reversals=beaten, tied=tied,
-    )  # fmt: skip
-    return found if not places else replace(found, axis=places[0], dates=places[1])
+    own = (results.group or "group", models, names, cases, every, shades, colours if any(map(any, shades)) else "")
+    where = places or ((), False)
+    worse_first = sum(bool(shade[0]) for shade in shades) if models else 0
+    return GroupsData(name, *own, _digits(every), *where, relative, 0 if places else more, worse_first, tied, shown)
 
 
 def _positions(names: Sequence[str]) -> tuple[tuple[float, ...], bool] | None:
@@ -688,7 +730,7 @@ def draw_groups(data: GroupsData, sheet: Sheet) -> None:
 
 
 def _draw_lines(data: GroupsData, sheet: Sheet) -> None:
-    labels = told_apart(data.models, data.tied, 0.3 * sheet.width / SMALL)
+    labels = told_apart(data.models, data.tied, 0.3 * sheet.width / SMALL, data.shown)
     values = finite(x for row in data.means for x in row)
     scale = axis(values, ticks=5)
     ticks = scale.ticks
@@ -703,7 +745,7 @@ def _draw_lines(data: GroupsData, sheet: Sheet) -> None:
     panel = sheet.panel(left, right, line_height(len(labels), 0.42 * sheet.width), across, up)
     sheet.rule_y(panel, ticks, texts)
     sheet.rule_x(panel, marks, names)
-    sheet.name_y(panel, f"{_score(data.rule, data.relative)} ({_better(data.relative)})", left=8)
+    sheet.name_y(panel, data.up)
     sheet.name_x(panel, said(data.by))
     if data.relative:
         panel.add(Stroke((across.low, across.high), (1, 1), "muted", 1.0, (4, 3)))
@@ -717,12 +759,11 @@ def _draw_lines(data: GroupsData, sheet: Sheet) -> None:
         panel.add(Stroke(data.axis, ys, one.role, 1.8, one.dashes, hover=Hover(full(name), name)))
         for g, (x, y) in enumerate(zip(data.axis, ys, strict=True)):
             if not math.isnan(y):
-                hollow = {"hollow": True, "hover": Hover(data.about(g, i), name)}
-                panel.add(Dot(x, y, one.role, one.shape, 5.0, **hollow))
+                panel.add(Dot(x, y, one.role, one.shape, 5.0, hollow=True, hover=Hover(data.about(g, i), name)))
     for name, one in labels.items():
-        known = [(x, row[data.models.index(name)]) for x, row in zip(data.axis, data.means, strict=True)]
-        known = [(x, y) for x, y in known if math.isfinite(y)]
-        ends.append((one, known[-1] if known else (across.high, up.high)))
+        m = data.models.index(name)
+        known = [(x, row[m]) for x, row in zip(data.axis, data.means, strict=True) if math.isfinite(row[m])]
+        ends += [(one, known[-1])] if known else []
     name_lines(sheet, panel, [end for _, end in ends], [one for one, _ in ends])
     _infinite_note(data, sheet)
 
@@ -763,7 +804,7 @@ def _date_axis(places: Sequence[float]) -> tuple[Scale, tuple[float, ...], tuple
 def _draw_map(data: GroupsData, sheet: Sheet) -> None:
     """Groups down and models across where there are more groups, else the other way round."""
     flipped = len(data.models) >= len(data.groups)
-    short = called(data.models)
+    short = called(data.models, data.shown)
     same = len(set(data.cases)) == 1
     share = 0.3 * sheet.width / SMALL
     who = fitted([short[name] for name in data.models], share)
@@ -778,7 +819,7 @@ def _draw_map(data: GroupsData, sheet: Sheet) -> None:
     tall = max(15.0, _height(len(down)) - 2)
     panel = sheet.panel(left, 8, tall * len(down), Scale(-0.5, len(across) - 0.5), Scale(len(down) - 0.5, -0.5))
     panel.title_x, panel.title_y = ("groups", "models") if flipped else ("models", "groups")
-    models = {text: name for text, name in zip(who, data.models, strict=True)}
+    models = dict(zip(who, data.models, strict=True))
     for i, text in enumerate(down):
         hover = Hover(full(models[text]), models[text]) if flipped else Hover(full(data.groups[i]))
         sheet.write(left - 8, panel.place(0, i)[1], text, anchor="end", hover=hover)
@@ -788,7 +829,7 @@ def _draw_map(data: GroupsData, sheet: Sheet) -> None:
         place: tuple[float, Anchor] = (panel.top - 6, "start") if turned else (panel.top - 10, "middle")
         sheet.write(x, place[0], text, anchor=place[1], turned=turned, hover=hover)
     values = [x for row in data.means for x in row if not math.isnan(x)]
-    digits = next((d for d in (data.digits, data.digits - 1) if d >= 0 and _fits(values, d, side)), None)
+    written = _writer(values, data.digits, max(0, data.digits - 1), side)
     gap = min(0.03, 0.5 / side)
     for g in range(len(data.groups)):
         for m in range(len(data.models)):
@@ -797,16 +838,6 @@ def _draw_map(data: GroupsData, sheet: Sheet) -> None:
             if math.isnan(value):
                 continue
             panel.box(x - 0.5 + gap, y - 0.5 + gap, x + 0.5 - gap, y + 0.5 - gap, step(shade), hover)
-            if digits is not None:
-                text = _bare(fixed(value, digits), value, side)
-                panel.add(Text(x, y, text, over(shade), anchor="middle", bold=bool(shade), hover=hover))
+            if written is not None:
+                panel.add(Text(x, y, written(value), over(shade), anchor="middle", bold=bool(shade), hover=hover))
     sheet.height += 4
-
-
-def _bare(text: str, value: float, side: float) -> str:
-    """A number without its leading zero where the cell is narrow."""
-    return text if SMALL * width(text) <= side or abs(value) >= 1 else text.replace("0.", ".", 1)
-
-
-def _fits(values: Sequence[float], digits: int, side: float) -> bool:
-    return all(SMALL * width(_bare(fixed(x, digits), x, side)) <= side for x in values)

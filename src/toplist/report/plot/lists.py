@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import KINDS, ModelDetails
@@ -14,16 +14,16 @@ from toplist.report.plot.canvas import (
     CYCLE,
     LABELLED,
     MARKERS,
-    SIZE,
+    NAMES,
     SMALL,
     Axis,
     Dot,
+    Entry,
     Hover,
     Panel,
     Scale,
     Sheet,
     Stroke,
-    Text,
     axis,
     called,
     decimals,
@@ -44,7 +44,7 @@ from toplist.report.plot.canvas import (
     told_apart,
     width,
 )
-from toplist.report.text import count, listed, number_of
+from toplist.report.text import Shown, count, listed, number_of
 
 if TYPE_CHECKING:
     from toplist.postprocess.selective import RejectionCurve
@@ -69,7 +69,7 @@ def _rule_k(sheet: Sheet, panel: Panel, ticks: Sequence[float]) -> None:
 
 def _score_axis(sheet: Sheet, panel: Panel, scale: Axis, rule: str) -> None:
     sheet.rule_y(panel, scale.ticks, scale.texts)
-    sheet.name_y(panel, f"mean {scored(rule)} score (lower is better)", left=8)
+    sheet.name_y(panel, f"mean {scored(rule)} score (lower is better)")
 
 
 # Score against k
@@ -92,6 +92,7 @@ class Curves:
     curves: tuple[CurveSeries, ...]
     without: tuple[str, ...]
     tied: tuple[str, ...] = ()  # not significantly worse than the best
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def logarithmic(self) -> bool:
@@ -128,7 +129,9 @@ class Curves:
         if self.enough is not None:
             return f"Lists of {number_of(self.enough, 'class', 'classes')} score within 1% of the longest"
         whole = [c.scores[-1] for c in self.curves]
-        if self.curves and all(c.scores[-1] == min(c.scores) and math.isfinite(w) for c, w in zip(self.curves, whole, strict=True)):
+        if self.curves and all(
+            c.scores[-1] == min(c.scores) and math.isfinite(w) for c, w in zip(self.curves, whole, strict=True)
+        ):
             return "The longest lists have the lowest mean scores"
         return f"Mean {scored(self.rule)} score against list length"
 
@@ -151,7 +154,7 @@ class Curves:
         return text + f" Without a curve: {several(self.without, 20)}." * bool(self.without)
 
 
-def curves(details: Iterable[ModelDetails], tied: Iterable[str] = ()) -> Plot[Curves]:
+def curves(details: Iterable[ModelDetails], tied: Iterable[str] = (), shown: Shown = NAMES) -> Plot[Curves]:
     """Score against k, a line per model; at most eight have a label, the others are grey.
 
     Parameters
@@ -160,6 +163,8 @@ def curves(details: Iterable[ModelDetails], tied: Iterable[str] = ()) -> Plot[Cu
         What the lists of each model show.
     tied : iterable of str, optional
         Models whose lines are labelled before others, such as those that are tied for best.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
@@ -168,16 +173,16 @@ def curves(details: Iterable[ModelDetails], tied: Iterable[str] = ()) -> Plot[Cu
     every = tuple(details)
     found = tuple(CurveSeries(one.name, one.ks, one.curve) for one in every if one.curve)
     without = tuple(one.name for one in every if not one.curve)
-    return Plot(Curves(every[0].rule if every else "", found, without, tuple(tied)), draw_curves)
+    return Plot(Curves(every[0].rule if every else "", found, without, tuple(tied), shown), draw_curves)
 
 
 def draw_curves(data: Curves, sheet: Sheet) -> None:
     """k across, scores up, names at the right."""
-    labels = told_apart([curve.name for curve in data.curves], data.tied, 0.3 * sheet.width / SMALL)
-    shown = {c.name: [(k, s) for k, s in zip(c.ks, c.scores, strict=True) if k or not data.cut] for c in data.curves}
-    scale = axis((s for curve in shown.values() for _, s in curve), ticks=6)
-    digits = decimals((s for curve in shown.values() for _, s in curve), digits=4)
-    across, ticks = lengths(sorted({k for curve in shown.values() for k, _ in curve}))
+    labels = told_apart([curve.name for curve in data.curves], data.tied, 0.3 * sheet.width / SMALL, data.shown)
+    drawn = {c.name: [(k, s) for k, s in zip(c.ks, c.scores, strict=True) if k or not data.cut] for c in data.curves}
+    scale = axis((s for curve in drawn.values() for _, s in curve), ticks=6)
+    digits = decimals((s for curve in drawn.values() for _, s in curve), digits=4)
+    across, ticks = lengths(sorted({k for curve in drawn.values() for k, _ in curve}))
     left, right = room(scale.texts), room((one.text for one in labels.values()), SMALL, 36)
     sheet.height += 22
     panel = sheet.panel(left, right, line_height(len(labels), 0.42 * sheet.width), across, scale.scale)
@@ -185,8 +190,8 @@ def draw_curves(data: Curves, sheet: Sheet) -> None:
     _rule_k(sheet, panel, ticks)
     sheet.name_x(panel, "list length k")
     ends = {}
-    for name in sorted(shown, key=lambda name: name in labels):
-        curve, one = shown[name], labels.get(name)
+    for name in sorted(drawn, key=lambda name: name in labels):
+        curve, one = drawn[name], labels.get(name)
         ks, scores = [k for k, _ in curve], drawable(s for _, s in curve)
         hover = Hover(f"{full(name)}: {fixed(curve[-1][1], digits)} at k = {ks[-1]:,}", name)
         if one is None:
@@ -250,8 +255,9 @@ class Validation:
         if not self.points:
             return "Nothing to choose from"
         if self.chosen == self.best:
-            return f"{_capital(self.place(self.best))} has the lowest mean {scored(self.rule)} score"
-        return f"{_capital(self.place(self.chosen))} scores within one standard error of the best, {self.place(self.best)}"
+            return f"{self.place(self.best)} has the lowest mean {scored(self.rule)} score"
+        lowest = f"{self.place(self.best)} has the lowest mean {scored(self.rule)} score"
+        return f"{self.place(self.chosen)} is chosen; {lowest}"
 
     @property
     def subtitle(self) -> str:
@@ -274,16 +280,12 @@ class Validation:
 
     def place(self, x: float) -> str:
         """Where lists are cut, in words."""
-        return f"k = {x:,.0f}" if self.by == "k" else f"probability {x:.3g}"
+        return f"k = {x:,.0f}" if self.by == "k" else f"listed probability {x:.3g}"
 
     @property
     def shown(self) -> tuple[Point, ...]:
         """The points without empty lists, which would compress the scale; their score is written."""
         return tuple(p for p in self.points if p.at or self.chosen == 0 or self.best == 0) or self.points
-
-
-def _capital(text: str) -> str:
-    return text if text.startswith("k ") else text[:1].upper() + text[1:]
 
 
 def truncation(found: Truncation) -> Plot[Validation]:
@@ -317,8 +319,7 @@ def draw_truncation(data: Validation, sheet: Sheet) -> None:
     else:
         sheet.rule_x(panel, numbers.ticks, numbers.texts)
     sheet.rule_y(panel, scale.ticks, scale.texts)
-    sheet.name_y(panel, f"mean {scored(data.rule)} score (lower is better)", left=8)
-    sheet.page.marks[-1] = _raised(sheet.page.marks[-1])
+    sheet.name_y(panel, f"mean {scored(data.rule)} score (lower is better)", above=27)
     sheet.name_x(panel, "list length k" if data.by == "k" else "listed probability that is kept")
     panel.add(Stroke(ats, drawable(p.score for p in shown), "c0", 1.6))
     for p in shown:
@@ -332,17 +333,13 @@ def draw_truncation(data: Validation, sheet: Sheet) -> None:
             panel.add(Dot(p.at, p.score, "c0", "o", 7.0 if p.at == data.best else 5.0, p.at != data.best, hover))
     if any(p.at == data.chosen for p in shown):  # a line down from the name of the choice
         panel.add(Stroke((data.chosen, data.chosen), (scale.low, scale.high), "c1", 1.0, (3, 2)))
-        panel.add(*(Dot(p.at, p.score, "c1", "D", 8.0) for p in shown if p.at == data.chosen and math.isfinite(p.score)))
+        panel.add(
+            *(Dot(p.at, p.score, "c1", "D", 8.0) for p in shown if p.at == data.chosen and math.isfinite(p.score))
+        )
         x, text = panel.place(data.chosen, scale.high)[0], f"chosen: {data.place(data.chosen)}"
         half = SMALL * width(text) / 2
         sheet.write(min(max(x, half + 4), sheet.width - half - 4), panel.top - 9, text, anchor="middle")
     sheet.note(_truncation_notes(data))
-
-
-def _raised(title: object) -> Text:
-    """The title of the upright axis a line higher, above the name of the choice."""
-    assert isinstance(title, Text)
-    return Text(title.x, title.y - 14, title.text, title.role)
 
 
 def _truncation_notes(data: Validation) -> list[str]:
@@ -399,14 +396,13 @@ class Rejection:
         if not shares:
             return "No curves"
         text = share(shares[0]) if len(shares) == 1 else f"{share(shares[0])} to {share(shares[-1])}"
-        if shares == [1.0]:
-            return f"Answering every case has the lowest mean {scored(self.rule)} score"
-        return f"The mean {scored(self.rule)} score is lowest if {text} of the cases are answered"
+        return f"Validation chooses to answer {'all' if shares == [1.0] else text} of the cases"
 
     @property
     def subtitle(self) -> str:
         """What is shown."""
-        return "By the share of cases that are answered, most confident first; thick: answered cases; thin: all cases, the others as empty lists"
+        lines = "thick: answered cases; thin: all cases, the others as empty lists"
+        return f"By the share of cases that are answered, most confident first; {lines}"
 
     @property
     def words(self) -> str:
@@ -468,7 +464,9 @@ def draw_rejection(data: Rejection, sheet: Sheet) -> None:
         role, dashes = ("faint", ()) if one is None else (one.role, one.dashes)
         thin = 0.8 if one is None else 1.0
         panel.add(Stroke(line.coverage, drawable(line.overall), role, thin, dashes, 0.6, hover))
-        panel.add(Stroke(line.coverage, drawable(line.accepted), role, thin if one is None else 1.8, dashes, hover=hover))
+        panel.add(
+            Stroke(line.coverage, drawable(line.accepted), role, thin if one is None else 1.8, dashes, hover=hover)
+        )
         if one is None:
             continue
         for values in (line.overall, line.accepted):
@@ -514,7 +512,11 @@ class Sizes:
         """Lists of one length are no figure."""
         if not self.cases:
             return "There are no lists."
-        return "" if len(self.bars) > 1 else f"All {count(self.cases)} lists have {number_of(self.bars[0].low, 'class', 'classes')}."
+        return (
+            ""
+            if len(self.bars) > 1
+            else f"All {count(self.cases)} lists have {number_of(self.bars[0].low, 'class', 'classes')}."
+        )
 
     @property
     def most(self) -> LengthBar:
@@ -526,7 +528,10 @@ class Sizes:
         """The finding."""
         if self.single:
             return self.single.rstrip(".")
-        return f"{share(self.most.cases / self.cases)} of the lists have {self.most.text} classes"
+        if 2 * self.most.cases >= self.cases:
+            return f"{share(self.most.cases / self.cases)} of the lists have {self.most.text} classes"
+        filled = [bar for bar in self.bars if bar.cases]
+        return f"Lists have {filled[0].low:,} to {filled[-1].high:,} classes, {self.mean:.3g} on average"
 
     @property
     def subtitle(self) -> str:
@@ -583,7 +588,7 @@ def draw_sizes(data: Sizes, sheet: Sheet) -> None:
     up = Scale(0, max(bar.cases for bar in bars) * 1.08)
     panel = sheet.panel(room(texts), 20, 0.32 * sheet.width, Scale(low - spare, high + spare), up)
     sheet.rule_y(panel, marked, texts)
-    sheet.name_y(panel, "cases", left=8)
+    sheet.name_y(panel, "cases")
     marks = [t for t in axis([low, high], ticks=8, margin=0.0).ticks if t == int(t)]
     sheet.rule_x(panel, marks, [count(int(t)) for t in marks], grid=False)
     sheet.name_x(panel, "classes on a list")
@@ -645,6 +650,8 @@ class Shapes:
         if self.single:
             return self.single.rstrip(".")
         mixed = sum(len(row.parts) > 1 for row in self.rows)
+        if len(self.rows) == 1:
+            return f"Predictions have {len(self.kinds)} shapes"
         if mixed:
             return f"{mixed} of {number_of(len(self.rows), 'model')} mix shapes of predictions"
         return f"{len(self.kinds)} shapes of predictions, one for each model"
@@ -690,27 +697,19 @@ def draw_shapes(data: Shapes, sheet: Sheet) -> None:
     """Models down; a bar of shares, then the scores."""
     short, kinds = called(row.name for row in data.rows), data.kinds
     texts = fitted([short[row.name] for row in data.rows], 0.28 * sheet.width / SMALL)
-    x, y = 8.0, sheet.height + 9
-    for i, kind in enumerate(kinds):  # what colours and markers are
-        text = label(kind, 14)
-        wide = 16 + SMALL * width(text) + 14
-        if x + wide > sheet.width:
-            x, y = 8.0, y + 17
-        sheet.mark(Dot(x + 5, y, f"c{i % CYCLE}", MARKERS[i % len(MARKERS)], 7.0))
-        sheet.write(x + 14, y, text, role="muted")
-        x += wide
-    sheet.height = y + 34
+    sheet.legend(Entry(label(kind, 14), (f"c{i % CYCLE}",), MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds))
+    sheet.height += 22
     left = room(texts, SMALL)
-    top, height, wide = sheet.height, _ROW * len(data.rows), (sheet.width - left - 40) * 0.45
+    top, height, wide = sheet.height, _ROW * len(data.rows), (sheet.width - left - 64) * 0.45
     down = Scale(len(data.rows) - 0.5, -0.5)
     bars = Panel(left, top, wide, height, Scale(0, 1), down)
     sheet.panels.append(bars)
     scale = axis((part.score for row in data.rows for part in row.parts), ticks=3, margin=0.08)
-    scores = sheet.panel(left + wide + 24, 16, height, scale.scale, down, top=top)
+    scores = sheet.panel(left + wide + 44, 20, height, scale.scale, down, top=top)
     sheet.rule_x(bars, (0.0, 0.5, 1.0), ("0%", "50%", "100%"))
     sheet.rule_x(scores, scale.ticks, scale.texts)
-    sheet.name_y(bars, "share of the cases")
-    sheet.name_y(scores, label(f"mean {scored(data.rule)} score", scores.width / SMALL))
+    sheet.name_y(bars, "share of the cases", left=bars.left)
+    sheet.name_y(scores, label(f"mean {scored(data.rule)} score", scores.width / SMALL), left=scores.left)
     bars.title_x, scores.title_x = bars.title_y, scores.title_y
     rows_down(sheet, bars, texts, [row.name for row in data.rows], size=SMALL)
     digits = decimals(part.score for row in data.rows for part in row.parts)
@@ -719,8 +718,8 @@ def draw_shapes(data: Shapes, sheet: Sheet) -> None:
         for part in row.parts:
             i = kinds.index(part.kind)
             role, shape = f"c{i % CYCLE}", MARKERS[i % len(MARKERS)]
-            text = f"{full(row.name)}, {said(part.kind)}: {share(part.share)} of the cases, mean {fixed(part.score, digits)}"
-            hover = Hover(text, row.name)
+            values = f"{share(part.share)} of the cases, mean {fixed(part.score, digits)}"
+            hover = Hover(f"{full(row.name)}, {said(part.kind)}: {values}", row.name)
             bars.box(start, at - 0.3, start + part.share, at + 0.3, role, hover)
             start += part.share
             if math.isinf(part.score):

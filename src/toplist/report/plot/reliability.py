@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toplist.calibration.pairs import Bin
-from toplist.inference.results import ModelDetails
 from toplist.report import statements
 from toplist.report.numbers import fixed, share, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     MARGIN,
+    NAMES,
     SIZE,
     SMALL,
-    WIDTH,
     Anchor,
     Area,
     Dot,
+    Entry,
     Hover,
     Panel,
     Scale,
@@ -42,7 +42,7 @@ from toplist.report.plot.canvas import (
     scored,
     width,
 )
-from toplist.report.text import count, names, number_of, percent
+from toplist.report.text import Shown, count, names, number_of, percent
 
 if TYPE_CHECKING:
     from toplist.calibration import Decomposition, Reliability
@@ -58,7 +58,7 @@ _AXES = {
 }
 _NARROW, _LARGEST = 180.0, 360.0  # widths of a panel
 _PANEL = 230.0  # width of one alone within a page
-_UNDER = 26.0  # height of the strip of counts
+_UNDER = 36.0  # height of the strip of counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,7 @@ class ReliabilityData:
     clause: str = ""  # who is over- or underconfident, by the test
     more: int = 0  # curves that are not drawn
     single: str = ""
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def title(self) -> str:
@@ -154,6 +155,7 @@ def reliability(
     curves: Reliability | Mapping[str, Reliability] | Iterable[Reliability],
     judged: Mapping[str, CalibrationVerdict] | None = None,
     more: int = 0,
+    shown: Shown = NAMES,
 ) -> Plot[ReliabilityData]:
     """Reliability by isotonic regression: one curve, curves by model, or several, told apart by what they are of.
 
@@ -168,13 +170,13 @@ def reliability(
         The test of calibration, by model.
     more : int, default 0
         How many more models there are, which have no curve here.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    if isinstance(curves, ModelDetails) or (isinstance(curves, Sequence) and curves and isinstance(curves[0], ModelDetails)):
-        curves = {one.name: _binned(one) for one in ([curves] if isinstance(curves, ModelDetails) else curves)}
     if isinstance(curves, Mapping):
         every = [(str(name), one) for name, one in curves.items()]
     else:
@@ -184,12 +186,15 @@ def reliability(
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
     own = judged or {}
     panels = tuple(_panel(name, one, own.get(name)) for name, one in drawn)
-    clause = statements.calibration_clause(own, names(own)) if own else None
-    said_ = "" if clause is None else str(clause).rstrip(".")
-    return Plot(ReliabilityData(panels, kind, level, said_, more + len(every) - len(drawn)), draw_reliability)
+    clause = statements.calibration_clause(own, {**names(own), **shown}) if own else None
+    title = "" if clause is None else str(clause).rstrip(".")
+    left_out = more + len(every) - len(drawn)
+    return Plot(ReliabilityData(panels, kind, level, title, left_out, shown=shown), draw_reliability)
 
 
-def calibration_panel(name: str, curve: Reliability, verdict: CalibrationVerdict | None = None) -> Plot[ReliabilityData]:
+def calibration_panel(
+    name: str, curve: Reliability, verdict: CalibrationVerdict | None = None, shown: Shown = NAMES
+) -> Plot[ReliabilityData]:
     """One panel of a reliability diagram, of about 230 by 270 pixels, for a row of them in a page.
 
     Parameters
@@ -200,26 +205,15 @@ def calibration_panel(name: str, curve: Reliability, verdict: CalibrationVerdict
         As `toplist.calibration.reliability` finds it.
     verdict : CalibrationVerdict, optional
         The bias with its interval, and the test of calibration.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    made = reliability({name: curve}, {} if verdict is None else {name: verdict})
+    made = reliability({name: curve}, {} if verdict is None else {name: verdict}, shown=shown)
     return Plot(made.data, made.draw, _PANEL)
-
-
-def _binned(one: ModelDetails) -> Reliability:
-    """The curve of bins, until a leaderboard gives curves of its own."""
-    from toplist.calibration.decomposition import Reliability
-    from toplist.core.isotonic import pav
-
-    bins = [b for b in one.top if b.count and math.isfinite(b.mean_confidence)]
-    x, y, w = ([getattr(b, key) for b in bins] for key in ("mean_confidence", "hit_rate", "count"))
-    total = max(1, sum(w))
-    means = [sum(a * b for a, b in zip(v, w, strict=True)) / total for v in (x, y)]
-    steps = pav(x, y, w)
-    return Reliability("top", sum(w), *means, steps, steps.low, steps.value, None, tuple(bins))
 
 
 def of_words(of: str | int) -> str:
@@ -273,7 +267,7 @@ def draw_reliability(data: ReliabilityData, sheet: Sheet) -> None:
     many = max(1, len(data.panels))
     across = max(1, min(many, int(sheet.width // _NARROW), 2 if many == 4 else 3 if many < 7 else many))
     block = min(sheet.width / across, _LARGEST)
-    short = called(one.name for one in data.panels)
+    short = called((one.name for one in data.panels), data.shown)
     texts = fitted([short[one.name] for one in data.panels], (block - 12) / SIZE)
     top = sheet.height
     for i, (one, text) in enumerate(zip(data.panels, texts, strict=True)):
@@ -286,11 +280,13 @@ def draw_reliability(data: ReliabilityData, sheet: Sheet) -> None:
 
 
 def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: float, block: float, band: str) -> None:
-    start, side = left + 40, block - 54
+    start, side = left + 42, block - 56
     sheet.write(left + MARGIN, top + 9, text, size=SIZE, bold=True, hover=Hover(full(one.name), one.name))
     panel = Panel(start, top + 38, side, 0.92 * side, Scale(0, 1), Scale(0, 1))
     sheet.panels.append(panel)
-    strip = Panel(start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, max((b.count for b in one.bars), default=1)))
+    strip = Panel(
+        start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, 1.5 * max((b.count for b in one.bars), default=1))
+    )
     sheet.panels.append(strip)
     ticks, texts = (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "", "50%", "", "100%")
     sheet.rule_y(panel, ticks, texts)
@@ -299,21 +295,12 @@ def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: floa
     sheet.rule_x(strip, ticks, texts, grid=False)
     across, up = one.axes
     sheet.name_y(panel, label(up, (block - 12) / SMALL), left=left + MARGIN)
-    sheet.name_x(strip, label(across, block / SMALL))
-    sheet.page.marks[-1] = _within(sheet.page.marks[-1], left, block)
+    sheet.name_x(strip, label(across, block / SMALL), within=(left, left + block))
     panel.title_x, strip.title_y = across, "cases"
     _curve(panel, one, band)
     _found(panel, one)
     _counts(strip, one)
     sheet.height = max(sheet.height, strip.bottom + 48)
-
-
-def _within(title: object, left: float, block: float) -> Text:
-    """The title of the axis across, no further left or right than its panel."""
-    assert isinstance(title, Text)
-    half = SMALL * width(title.text) / 2
-    middle = min(max(title.x, left + half), left + block - half)
-    return Text(middle, title.y, title.text, title.role, anchor="middle")
 
 
 def _curve(panel: Panel, one: ReliabilityPanel, band: str) -> None:
@@ -351,12 +338,16 @@ def _counts(strip: Panel, one: ReliabilityPanel) -> None:
     least = strip.y.high / strip.height  # a pixel
     for b in one.bars:
         wide = 0.06 * (b.high - b.low)
-        text = f"{share(b.low)} to {share(b.high)}: {number_of(b.count, 'confidence')}, {one.axes[1]} {share(b.hit_rate)}"
+        text = (
+            f"{share(b.low)} to {share(b.high)}: {number_of(b.count, 'confidence')}, {one.axes[1]} {share(b.hit_rate)}"
+        )
         strip.box(b.low + wide, 0, b.high - wide, max(b.count, least), "c0", Hover(text, one.name))
     if fullest is not None:
-        right = fullest.low + fullest.high < 1
-        x, anchor = (fullest.high + 0.02, "start") if right else (fullest.low - 0.02, "end")
-        strip.add(Text(x, strip.y.high * 0.7, count(fullest.count), "muted", anchor=anchor))
+        text = count(fullest.count)
+        half = SMALL * width(text) / 2 / strip.width
+        x = min(max((fullest.low + fullest.high) / 2, half), 1 - half)
+        hover = Hover(f"the most predictions in one bin: {text}")
+        strip.add(Text(x, 1.22 * fullest.count, text, "muted", anchor="middle", hover=hover))
 
 
 # Decomposition
@@ -380,6 +371,11 @@ _MEANING = {
 }
 _ALWAYS = ("uncertainty", "discrimination", "miscalibration")
 _BAR = 24.0
+
+
+def part_role(name: str) -> str:
+    """The colour of a part."""
+    return _ROLES.get(name, "faint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,6 +418,7 @@ class Parts:
     rule: str
     rows: tuple[DecompositionRow, ...]
     single: str = ""
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def digits(self) -> int:
@@ -438,7 +435,7 @@ class Parts:
         loss = f"{fixed(most.part('miscalibration'), self.digits)} of {fixed(most.score, self.digits)}"
         if len(known) == 1:
             return f"Miscalibration makes up {loss} of the mean {scored(self.rule)} score"
-        who = said(called(row.name for row in self.rows)[most.name])
+        who = said(called((row.name for row in self.rows), self.shown)[most.name])
         return f"{who} loses most to miscalibration: {loss}"
 
     @property
@@ -458,13 +455,15 @@ class Parts:
         return f"{name}{', '.join(parts) or 'no parts'}, score {fixed(row.score, self.digits)}."
 
 
-def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Parts]:
+def decomposition(found: Decomposition | Mapping[str, Decomposition], shown: Shown = NAMES) -> Plot[Parts]:
     """The parts of the score: steps from zero for one model, a row of stacked bars for each of several.
 
     Parameters
     ----------
     found : Decomposition or mapping of str to Decomposition
         As `toplist.calibration.decompose` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
@@ -472,7 +471,7 @@ def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Pa
     """
     every = found if isinstance(found, Mapping) else {"": found}
     rows = tuple(_row(str(name), one) for name, one in every.items())
-    return Plot(Parts(next((one.rule for one in every.values()), ""), rows), draw_decomposition)
+    return Plot(Parts(next((one.rule for one in every.values()), ""), rows, shown=shown), draw_decomposition)
 
 
 def _row(name: str, one: Decomposition) -> DecompositionRow:
@@ -516,7 +515,9 @@ def _draw_steps(data: Parts, sheet: Sheet) -> None:
         hover = Hover(_MEANING.get(name, data.about(row)), row.name)
         sheet.write(left - 8, y, name, size=SIZE, anchor="end", bold=last, hover=hover)
         sheet.write(sheet.width - 8, y, value, size=SIZE, anchor="end", bold=last, hover=hover)
-        start, change, role = (0.0, row.score, "ink") if last else (row.steps[i].start, row.steps[i].change, _ROLES[name])
+        start, change, role = (
+            (0.0, row.score, "ink") if last else (row.steps[i].start, row.steps[i].change, _ROLES[name])
+        )
         if math.isfinite(change):
             panel.box(start, i - 0.32, start + change, i + 0.32, role, Hover(f"{name} {value}", row.name))
         if not last:
@@ -525,28 +526,21 @@ def _draw_steps(data: Parts, sheet: Sheet) -> None:
 
 
 def _draw_stacks(data: Parts, sheet: Sheet) -> None:
-    short = called(row.name for row in data.rows)
+    short = called((row.name for row in data.rows), data.shown)
     texts = fitted([short[row.name] for row in data.rows], 0.35 * sheet.width / SIZE)
     values = [fixed(row.part("miscalibration"), data.digits) if row.steps else "no parts" for row in data.rows]
     ends = [x for row in data.rows for step in row.stacked for x in (step.start, step.start + step.change)]
     left, right = room(texts, SIZE), room(values, SIZE, 12)
     names = [name for name in ("recalibrated", *_ROLES) if any(s.name == name for r in data.rows for s in r.stacked)]
-    x, y = 8.0, sheet.height + 9
-    for name in names:  # what the colours are
-        wide = 16 + SMALL * width(name) + 14
-        if x + wide > sheet.width:
-            x, y = 8.0, y + 16
-        sheet.page.box(x, y - 5, x + 10, y + 5, _ROLES.get(name, "faint"))
-        sheet.write(x + 15, y, name, role="muted", hover=Hover(_MEANING[name]))
-        x += wide
-    sheet.height = y + 14
+    sheet.legend(Entry(name, (part_role(name),), meaning=_MEANING[name]) for name in names)
+    sheet.height += 6
     panel = _across(data, sheet, len(data.rows), left, right, ends)
     rows_down(sheet, panel, texts, [row.name for row in data.rows])
     for i, row in enumerate(data.rows):
         for step in row.stacked:
             text = f"{full(row.name)}: {step.name} {fixed(step.change, data.digits, signed=True)}"
             end = step.start + step.change
-            panel.box(step.start, i - 0.32, end, i + 0.32, _ROLES.get(step.name, "faint"), Hover(text, row.name))
+            panel.box(step.start, i - 0.32, end, i + 0.32, part_role(step.name), Hover(text, row.name))
         hover = Hover(data.about(row), row.name)
         sheet.write(sheet.width - 8, panel.place(0, i)[1], values[i], size=SIZE, anchor="end", hover=hover)
     notes = [f"{name}: {_MEANING[name]}" for name in names]

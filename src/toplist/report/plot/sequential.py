@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from toplist.inference.results import SequentialPath
 from toplist.report.numbers import decimals as digits_of
 from toplist.report.numbers import fixed, power_of_ten
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
+    NAMES,
     SMALL,
     Area,
     Axis,
@@ -30,10 +31,11 @@ from toplist.report.plot.canvas import (
     room,
     said,
     scored,
+    spread,
     width,
 )
 from toplist.report.statements import ending, path_story
-from toplist.report.text import Name, count, number_of, percent
+from toplist.report.text import Name, Shown, number_of, percent
 
 FLOOR, CEILING = -2, 4  # powers of ten where e-values are cut: less is no evidence, more is no more than enough
 _UPPER, _LOWER = 190.0, 110.0
@@ -47,6 +49,7 @@ class Path:
     of: SequentialPath
     better: tuple[float, ...]
     worse: tuple[float, ...]
+    given: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def threshold(self) -> float:
@@ -62,7 +65,7 @@ class Path:
     def shown(self) -> dict[str, Name]:
         """The short names of both."""
         two = (self.of.candidate, self.of.baseline)
-        return {who: Name(said(text)) for who, text in called(two).items()}
+        return {who: Name(said(text)) for who, text in called(two, self.given).items()}
 
     @property
     def title(self) -> str:
@@ -120,39 +123,44 @@ class Paths:
         return " ".join(f"{one.title}. {one.words}" for one in self.paths) or self.single
 
 
-def path(sequential_path: SequentialPath) -> Plot[Path]:
+def path(sequential_path: SequentialPath, shown: Shown = NAMES) -> Plot[Path]:
     """The difference so far with its confidence sequence, and below it the e-values with their threshold.
 
     Parameters
     ----------
     sequential_path : SequentialPath
         As `tl.monitor` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    return Plot(_path(sequential_path), draw_path)
+    return Plot(_path(sequential_path, shown), draw_path)
 
 
-def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
+def paths(sequential_paths: Iterable[SequentialPath], shown: Shown = NAMES) -> Plot[Paths]:
     """Paths of several pairs, one below the other, each with its confidence sequence and its e-values.
 
     Parameters
     ----------
     sequential_paths : iterable of SequentialPath
         As `tl.monitor` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    return Plot(Paths(tuple(map(_path, sequential_paths))), draw_paths)
+    return Plot(Paths(tuple(_path(one, shown) for one in sequential_paths)), draw_paths)
 
 
-def _path(of: SequentialPath) -> Path:
+def _path(of: SequentialPath, shown: Shown) -> Path:
     tens = 1 / math.log(10)
-    return Path(of, tuple(x * tens for x in of.log_evidence_better), tuple(x * tens for x in of.log_evidence_worse))
+    better, worse = (tuple(x * tens for x in own) for own in (of.log_evidence_better, of.log_evidence_worse))
+    return Path(of, better, worse, shown)
 
 
 def _steps(n: int, of: SequentialPath) -> str:
@@ -187,14 +195,15 @@ def draw_path(data: Path, sheet: Sheet) -> None:
     sheet.rule_y(upper, differences.ticks, differences.texts)
     for tick in cases.ticks:
         upper.add(Stroke((tick, tick), (upper.y.low, upper.y.high), "grid", 0.8))
-    sheet.name_y(upper, label(f"{who} minus {other}, mean score so far (below 0: {who} better)", (sheet.width - 12) / SMALL), left=8)
+    title = f"{who} minus {other}, mean score so far (below 0: {who} better)"
+    sheet.name_y(upper, label(title, (sheet.width - 12) / SMALL))
     upper.title_x = f"{of.unit}s"
     _difference(upper, data, chosen)
     sheet.height += 30
     lower = sheet.panel(left, right, _LOWER, across, Scale(powers[0] - 0.2, powers[-1] + 0.2))
     sheet.rule_y(lower, powers, texts)
     sheet.rule_x(lower, cases.ticks, cases.texts)
-    sheet.name_y(lower, "e-value", left=8)
+    sheet.name_y(lower, "e-value")
     sheet.name_x(lower, f"{of.unit}s")
     _evidence(lower, data, chosen, (who, other))
     sheet.note(_notes(data, differences))
@@ -213,17 +222,18 @@ def _difference(panel: Panel, data: Path, chosen: list[int]) -> None:
             text = f"after {_steps(of.at[i], of)}: {fixed(of.mean[i], _digits(of), signed=True)}"
             panel.add(Dot(of.at[i], of.mean[i], "c0", "o", 4.0, hover=Hover(text, of.candidate)))
     if of.separated is not None:
-        _annotated(panel, of.separated, f"excludes 0 after {_steps(of.separated, of)}", panel.y.high)
+        _annotated(panel, of.separated, f"excludes 0 after {_steps(of.separated, of)}")
 
 
-def _annotated(panel: Panel, at: float, text: str, y: float) -> None:
-    """A line at a step, and what happened there beside it."""
-    panel.add(Stroke((at, at), (panel.y.low, panel.y.high), "muted", 1.0, (2, 2)))
-    x = panel.place(at, y)[0]
+def _annotated(panel: Panel, at: float, text: str) -> None:
+    """A line at a step, and what happened there beside it, at the end of the axis that is further from zero."""
+    low, high = panel.y.low, panel.y.high
+    panel.add(Stroke((at, at), (low, high), "muted", 1.0, (2, 2)))
+    edge = (high - low) * 9 / panel.height
     unit = (panel.x.high - panel.x.low) / panel.width
-    right = x + 6 + SMALL * width(text) <= panel.right
-    inside = (panel.y.high - panel.y.low) * 9 / panel.height
-    panel.add(Text(at + (5 if right else -5) * unit, y - inside, text, anchor="start" if right else "end"))
+    right = panel.place(at, 0)[0] + 6 + SMALL * width(text) <= panel.right
+    y = high - edge if high >= -low else low + edge
+    panel.add(Text(at + (5 if right else -5) * unit, y, text, anchor="start" if right else "end"))
 
 
 def _evidence(panel: Panel, data: Path, chosen: list[int], names: tuple[str, str]) -> None:
@@ -231,15 +241,18 @@ def _evidence(panel: Panel, data: Path, chosen: list[int], names: tuple[str, str
     enough = f"{of.candidates / (1 - of.level):.3g}"
     panel.add(Stroke((0, at[-1]), (data.threshold,) * 2, "ink", 1.0, (5, 3), hover=Hover(f"threshold {enough}")))
     lines = ((data.worse, "c1", (6.0, 2.5), of.baseline, names[1]), (data.better, "c0", (), of.candidate, names[0]))
+    labels = []
     for column, role, dashes, who, name in lines:
         values = [min(max(column[i], panel.y.low + 0.2), panel.y.high) for i in chosen] if column else []
-        end = f", {_power(column[-1])} at the end" if column else ""
-        hover = Hover(f"e-value for {name} being better{end}", who)
+        hover = Hover(f"e-value for {name} being better, {_power(column[-1])} at the end" if column else "", who)
         panel.add(Stroke(at[: len(values)], values, role, 1.8, dashes, hover=hover))
-        if values:
-            down = 9 / panel.height * (panel.y.high - panel.y.low)
-            near = values[-1] + (-down if values[-1] > (panel.y.low + panel.y.high) / 2 else down)
-            panel.add(Text(at[-1], near, f"{name} better", role, anchor="end", hover=hover))
+        labels += [(values[-1], Text(at[-1], 0, f"{name} better", role, anchor="end", hover=hover))] if values else []
+    labels.sort(key=lambda one: one[0])
+    unit = (panel.y.high - panel.y.low) / panel.height
+    sides = [1] if len(labels) == 1 else [-1, 1]  # the lower label below its line, the upper one above
+    wanted = [(y + 9 * unit * side) for (y, _), side in zip(labels, sides, strict=True)] if labels else []
+    places = spread(wanted, 14 * unit, panel.y.low + 7 * unit, panel.y.high - 7 * unit)
+    panel.add(*(replace(text, y=y) for (_, text), y in zip(labels, places, strict=True)))
     for when, role in ((of.shown_better, "c0"), (of.shown_worse, "c1")):
         if when is not None:
             panel.add(Dot(when, data.threshold, role, hover=Hover(f"reaches {enough} after {_steps(when, of)}")))
@@ -283,7 +296,9 @@ def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
     marks = list(range(low, high + 1, 1 if high - low <= 6 else 2))
     texts = []
     for mark in marks:
-        beyond = "≤ " * (mark == low and min([*values, 0.0]) < low) + "≥ " * (mark == high and max([*values, 0.0]) > high)
+        beyond = "≤ " * (mark == low and min([*values, 0.0]) < low) + "≥ " * (
+            mark == high and max([*values, 0.0]) > high
+        )
         texts.append(beyond + power_of_ten(mark))
     return tuple(map(float, marks)), tuple(texts)
 
