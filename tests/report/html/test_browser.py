@@ -16,6 +16,7 @@ from tests.report.html.files import drawn, text
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.whole_boards import whole_board
 from toplist.inference.ranking import judge, tie_groups
+from toplist.report.numbers import NOTHING
 from toplist.report.text import names, visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
@@ -247,7 +248,7 @@ def test_the_first_click_sorts_best_first_and_blank_cells_stay_last(visit: Any) 
         assert (direction, values) == (expected, sorted(values))
         assert page.text_content("#announce").endswith(f"sorted by log, {expected}.")
     for _ in range(2):
-        assert sort("Δ vs best")[1][-1] == "–"
+        assert sort("Δ vs best")[1][-1] == NOTHING
     assert page.locator(f"#{table} [aria-sort]").count() == 1
     assert sort("model")[1] == sorted(made.NAMES, key=str.casefold)
     assert page.locator(f"#{table}.resorted").count() == 1
@@ -278,8 +279,8 @@ def test_one_click_highlights_a_model_everywhere(visit: Any) -> None:
     assert set(lit) == {key}
     assert len(lit) > 3
     assert page.input_value("#mark") == key
-    inside = "Array.from(document.querySelectorAll('.lit'), (one) => one.closest('section')?.getAttribute('aria-labelledby'))"
-    assert {"leaderboard", "differences", "calibration", "classes"} <= set(page.evaluate(inside))
+    inside = "all => all.map((one) => one.closest('section')?.getAttribute('aria-labelledby'))"
+    assert {"leaderboard", "differences", "calibration", "classes"} <= set(page.eval_on_selector_all(".lit", inside))
     name.click()
     assert page.locator(".lit").count() == 0
 
@@ -298,7 +299,7 @@ def test_any_model_is_compared_with_the_others(visit: Any) -> None:
     significant = []
     for row, item in zip([row for row in board if row.name != other], items, strict=True):
         pair = pairs[frozenset((row.name, other))]
-        own, value, low, high = re.fullmatch(r"(\S+) (\S+) (\S+) to (\S+)", item.replace("−", "-")).groups()  # type: ignore[union-attr]
+        own, value, low, high = re.fullmatch(r"(\S+) (\S+) (\S+) to (\S+)", item.replace("\u2212", "-")).groups()  # type: ignore[union-attr]
         sign = 1 if pair.b == other else -1
         ends = sorted(sign * (x or 0.0) for x in (pair.simultaneous.low, pair.simultaneous.high))
         assert own == row.name
