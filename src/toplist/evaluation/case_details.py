@@ -45,6 +45,7 @@ from toplist.evaluation.model_details import (
     worst,
 )
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
+from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals
 from toplist.inference.results import (
     Breakdown,
@@ -56,7 +57,6 @@ from toplist.inference.results import (
     PredictionView,
 )
 from toplist.inference.score_difference import differences, turning
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
 from toplist.io.encoding import label_sets

@@ -102,11 +102,10 @@ def whisker(axis: Axis, estimate: Estimate, words: str, *, line: float | None = 
     if not math.isfinite(estimate.value):
         return Svg(f'<svg class="whisker" height="{_HEIGHT}" aria-hidden="true">{dotted}</svg>')
     low, high = (estimate.value if x is None else x for x in (estimate.low, estimate.high))
-    middle = _HEIGHT // 2
     return Svg(
         f'<svg class="whisker{" best" if blue else ""}" height="{_HEIGHT}" role="img"><title>{escape(words)}</title>'
-        f'{dotted}<line x1="{axis.at(low)}%" x2="{axis.at(high)}%" y1="{middle}" y2="{middle}"/>'
-        f'<circle cx="{axis.at(estimate.value)}%" cy="{middle}" r="4"/></svg>'
+        f'{dotted}<line x1="{axis.at(low)}%" x2="{axis.at(high)}%" y1="50%" y2="50%"/>'
+        f'<circle cx="{axis.at(estimate.value)}%" cy="50%" r="4"/></svg>'
     )
 
 
@@ -296,8 +295,8 @@ def _ties(results: Comparison, shown: Shown) -> list[Column]:
     for at in range(len(place)):
         own = [i for i, (first, last) in enumerate(ends) if first <= at <= last]
         bars = "".join(
-            f'<rect x="{_LANE * lanes[i]}" y="{6 if at == ends[i][0] else 0}" width="3" '
-            f'height="{_HEIGHT - 6 * (at in ends[i])}"><title>{words[i]}</title></rect>'
+            f'<rect x="{_LANE * lanes[i]}" y="{6 * (at == ends[i][0])}" width="3" '
+            f'height="{_HEIGHT + 1 - 6 * (at == ends[i][0]) - 7 * (at == ends[i][1])}"><title>{words[i]}</title></rect>'
             for i in own
         )
         letters = " ".join(map(_letter, own))

@@ -363,9 +363,7 @@ def _load(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise TopListError(
-            "figures as .png, as .pdf and of matplotlib need it: pip install 'toplist[report]'"
-        ) from error
+        raise TopListError("figures as .png or .pdf need matplotlib: pip install 'toplist[report]'") from error
 
 
 @contextmanager

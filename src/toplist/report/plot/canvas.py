@@ -616,7 +616,7 @@ def fitted(texts: Sequence[str], room: float) -> list[str]:
     """Texts shortened to a room; if some would look alike, each begins with its number in the row.
 
     >>> fitted(["a" * 40 + "b" + "c" * 40, "a" * 40 + "d" + "c" * 40, "e"], 8.0)
-    ['1 aaa…cccc', '2 aaa…cccc', '3 e']
+    ['1 aaaa…ccccc', '2 aaaa…ccccc', '3 e']
     """
     short = [label(text, room) for text in texts]
     if len(set(short)) == len(set(texts)):

@@ -58,7 +58,7 @@ _AXES = {
 }
 _NARROW, _LARGEST = 180.0, 360.0  # widths of a panel
 _PANEL = 230.0  # width of one alone within a page
-_UNDER = 26.0  # height of the strip of counts
+_UNDER = 36.0  # height of the strip of counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,12 +280,12 @@ def draw_reliability(data: ReliabilityData, sheet: Sheet) -> None:
 
 
 def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: float, block: float, band: str) -> None:
-    start, side = left + 40, block - 54
+    start, side = left + 42, block - 56
     sheet.write(left + MARGIN, top + 9, text, size=SIZE, bold=True, hover=Hover(full(one.name), one.name))
     panel = Panel(start, top + 38, side, 0.92 * side, Scale(0, 1), Scale(0, 1))
     sheet.panels.append(panel)
     strip = Panel(
-        start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, max((b.count for b in one.bars), default=1))
+        start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, 1.5 * max((b.count for b in one.bars), default=1))
     )
     sheet.panels.append(strip)
     ticks, texts = (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "", "50%", "", "100%")
@@ -343,14 +343,11 @@ def _counts(strip: Panel, one: ReliabilityPanel) -> None:
         )
         strip.box(b.low + wide, 0, b.high - wide, max(b.count, least), "c0", Hover(text, one.name))
     if fullest is not None:
-        right = fullest.low + fullest.high < 1
-        place: tuple[float, Anchor] = (fullest.high + 0.02, "start") if right else (fullest.low - 0.02, "end")
         text = count(fullest.count)
-        strip.add(
-            Text(
-                place[0], strip.y.high * 0.7, text, "muted", anchor=place[1], hover=Hover("most predictions in one bin")
-            )
-        )
+        half = SMALL * width(text) / 2 / strip.width
+        x = min(max((fullest.low + fullest.high) / 2, half), 1 - half)
+        hover = Hover(f"the most predictions in one bin: {text}")
+        strip.add(Text(x, 1.22 * fullest.count, text, "muted", anchor="middle", hover=hover))
 
 
 # Decomposition
