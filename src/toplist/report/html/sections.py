@@ -159,6 +159,17 @@ def _section(key: str, title: str, *blocks: Block) -> Section:
     return Section(key, title, tuple(block for block in blocks if block[1]))
 
 
+def _own_cases(page: Page) -> str:
+    """That details are of all cases of each model, without weights, where scores are not."""
+    cases = {row.name: row.cases for row in page.results.overall.rows}
+    apart = len(set(cases.values())) > 1 or any(one.cases != cases.get(one.name, one.cases) for one in page.exhibits)
+    said = [
+        *(["each model on all its own cases"] if apart else []),
+        *(["without weights"] if page.results.weighted else []),
+    ]
+    return f" {', '.join(said).capitalize()}." if said else ""
+
+
 def _rule(page: Page) -> str:
     return kind(page.results.rules[0], 30)
 
@@ -185,6 +196,7 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
     note = "Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases; p: Holm." if drawn else ""
+    note = f"{note}{_own_cases(page)}"
     if two(page) is not None:
         parts = ("text", "" if few else _of_two(page, judged, shown), "small")
         return _section(
@@ -850,7 +862,7 @@ def lists(page: Page, shown: Shown) -> Section | None:
     if not details or alike(details):
         return None
     curved = tuple(replace(one, name=_who(shown, one.name).text) for one in details if one.curve)
-    caption = f"Mean {_rule(page)} score of the lists truncated to k classes"
+    caption = f"Mean {_rule(page)} score of the lists truncated to k classes.{_own_cases(page)}"
     table, same = _list_table(page, shown)
     drawn = drawing(plot.curves(curved), "curves", caption) if any(len(one.ks) > 1 for one in curved) else None
     return _section(
