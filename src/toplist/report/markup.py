@@ -13,9 +13,10 @@ from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, Group, PairCases, RuleScore
 from toplist.report.numbers import NOTHING, decimals, fixed, infinite, share, value_of
-from toplist.report.statements import at_once, classes, notes, paths_table, stars, verdict, warnings
+from toplist.report.statements import at_once, classes, doubts, method_notes, paths_table, stars, verdict
 from toplist.report.tables import details, leaders, marked
 from toplist.report.text import (
+    PLAIN,
     Column,
     Shown,
     TextTable,
@@ -91,7 +92,7 @@ def board(results: Comparison) -> TextTable:
         tuple(zip(*(cells for _, cells in filled), strict=True)),
         notes=tuple(_remarks(results)),
         leaders=leaders(section),
-        warnings=warnings(results),
+        warnings=tuple(map(str, doubts(results, PLAIN))),
     )
 
 
@@ -352,7 +353,7 @@ def as_html(results: Comparison, *, detail: bool = False) -> str:
         *(_html.paragraph(one, "warn") for one in table.warnings),
         _leaderboard(results, table),
         *(_html.folded(one.title, *_parts(replace(one, title=""))) for one in sections),
-        _html.folded("Notes", _html.items(dict.fromkeys([*others, *notes(results)]))),
+        _html.folded("Notes", _html.items(dict.fromkeys([*others, *method_notes(results, PLAIN)]))),
     )
 
 
