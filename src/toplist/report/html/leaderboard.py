@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
-from toplist.inference.power import POWER, detectable
+from toplist.inference.estimation import POWER, detectable
 from toplist.inference.ranking import PairwiseVerdict, significant, tie_groups, verdicts
 from toplist.inference.results import Comparison, Estimate, ModelRow, RuleScore
 from toplist.report.html.grid import (
