@@ -3,13 +3,13 @@
 import re
 
 import pytest
+from toplist.report.plot.colours import THEMES
 
 from tests.report import results as made
 from tests.report.plot.cases import LONG, PLOTS, TWENTY
 from tests.report.plot.parse_svg import parsed
 from toplist.report import plot
 from toplist.report.plot.canvas import width
-from toplist.report.plot.colours import THEMES
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 
