@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import toplist as tl
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.inference.plausibility import _at_most, spelling
+from toplist.inference.diagnostics import _at_most, spelling
+from toplist.report.numbers import NOTHING
 
 ANIMALS = ["cat", "dog", "fox", "hen", "owl"]
 HERE = ("files", "memory")
@@ -269,7 +270,7 @@ def test_models_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_for(
     assert ranked[2].name == "s"
     assert ranked[2].cases == 8
     assert "not ranked, fewer than 20 cases: s (8)" in ranked.to_text()
-    assert any(line.split()[:2] == ["\u2013", "s"] for line in ranked.to_text().splitlines())
+    assert any(line.split()[:2] == [NOTHING, "s"] for line in ranked.to_text().splitlines())
     assert json.loads(ranked.to_json())["overall"]["rows"][2]["rank"] is None
     assert json.loads(ranked.to_json())["min_cases"] == 20
     without = tl.compare({k: v for k, v in files.items() if k != "s"}, y, space=5, missing="pairwise")

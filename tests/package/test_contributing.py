@@ -382,7 +382,7 @@ def add_an_issue(draft: Draft) -> None:
 
 @follows("a warning about a leaderboard")
 def add_a_warning(draft: Draft) -> None:
-    home = "inference/plausibility.py"
+    home = "inference/diagnostics.py"
     draft.append(
         home,
         '''

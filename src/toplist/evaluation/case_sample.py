@@ -18,13 +18,13 @@ from toplist._files import need
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
-from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
+from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists
 from toplist.lists.converters import as_happened
-from toplist.lists.operations import join
 from toplist.lists.space import ClassSpace
+from toplist.lists.toplists import join
 
 T = TypeVar("T")
 Places = NDArray[np.intp]
@@ -241,6 +241,14 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
     first = attempt("difference", lambda: bias("top"), notes) if sample.any_listed else None
     mass = attempt("difference of the mass", lambda: bias("mass"), notes)
     return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
+
+
+def tested(sample: CaseSample) -> tuple[TopLists, Codes]:
+    """The lists and outcomes that are looked at where cases are taken as independent, as many as are tested."""
+    some = np.flatnonzero(sample.rows % thinned(sample.lists.sizes, sample.rows, TESTED, sample.every) == 0)
+    if len(some) == len(sample.lists):
+        return sample.lists, sample.y
+    return sample.lists[some], sample.y[some]
 
 
 def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:

@@ -45,8 +45,7 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
-    from toplist.calibration.error import CalibrationBias
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
     from toplist.inference.score_difference import Decided
 
 MOST = 3  # pairs that disagree, before the others are counted
@@ -1032,7 +1031,7 @@ def calibration_kind(found: CalibrationVerdict | None, adjusted_p: float | None)
     Open where something speaks against calibration, but not the adjusted test: the test alone, or the interval of a
     bias. Few where the test does not reject and there are under 50 cases, or where there is no test.
     """
-    from toplist.calibration.testing import SIGNIFICANT  # noqa: PLC0415  terminals do without
+    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
 
     if found is None:
         return ""
@@ -1101,7 +1100,7 @@ def chip(found: CalibrationVerdict | None, adjusted_p: float | None) -> tuple[st
 
 def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
     """Models that are over- or underconfident by the test of calibration, adjusted for the number of tested models."""
-    from toplist.calibration.testing import SIGNIFICANT  # noqa: PLC0415  terminals do without
+    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
 
     tested = {who: one for who, one in judged.items() if who in shown and one.test is not None}
     adjusted = holm([None if one.test is None else one.test.tail for one in tested.values()])
