@@ -255,6 +255,11 @@ class CaseReader:
     scores: Callable[[], Mapping[str, CaseScores]]
     _found: CaseDetails | None = None
 
+    @property
+    def known(self) -> CaseDetails | None:
+        """The details, where they were read already."""
+        return self._found
+
     def details(self, agrees: Callable[[CaseDetails], bool], shown: Sequence[str], progress: Progress) -> CaseDetails:
         """The details, or an error where they do not agree with what was compared.
 

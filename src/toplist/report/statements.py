@@ -1139,7 +1139,7 @@ def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
     ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
     said = [
         sentence(
-            f"an e-process shows after {_steps(when, path)} that ",
+            f"after {_steps(when, path)} there is significant evidence (e-process) that ",
             *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
         )
         for when, one, other in ever
@@ -1151,7 +1151,7 @@ def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
     if path.separated is not None:
         mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
         one, other = (a, b) if mean < 0 else (b, a)
-        start = f"the confidence sequence of the mean difference excludes 0 after {_steps(path.separated, path)}: "
+        start = f"after {_steps(path.separated, path)} the confidence sequence excludes 0: "
         what = f" on average over the cases so far, by expected scores given what was known before each {unit}"
         said.append(sentence(start, one, " is significantly better than ", other, what))
     last = path.at[-1] if path.at else 0
