@@ -501,7 +501,7 @@ class DetailsWatcher:
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
-        """See `streaming.Sink.watchers`."""
+        """See `Collector.watchers`."""
         names = FileNames(
             seen.batch,
             seen.names,
@@ -565,11 +565,11 @@ class DetailsCollector(MatrixCollector):
 
     @property
     def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         return self.looks
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
         outcomes = self._outcomes(truth) if self.hard else None
         return super().make(truth, sheets, present), right, outcomes, (truth.source, truth.rows, truth.ids)
@@ -584,7 +584,7 @@ class DetailsCollector(MatrixCollector):
         return class_texts(values, self.plan.set_separator).dictionary_encode()
 
     def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         scored, right, outcomes, rows = made
         super().add(scored)
         with disk_full_explained():

@@ -50,7 +50,7 @@ _CHUNK = 64
 
 
 class BatchNames(Names, Protocol):
-    """The names behind the codes of one batch, of single cases and of many at once."""
+    """The names that the codes of one batch stand for, of single cases and of many at once."""
 
     def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
         """The names of one listed class of each of these cases."""
