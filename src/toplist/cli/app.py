@@ -12,6 +12,7 @@ import typer
 from toplist.cli.compare import compare, plan, score
 from toplist.cli.demo import demo
 from toplist.cli.diagnose import check, convert, diagnose
+from toplist.cli.options import Command, CommandGroup
 from toplist.cli.output import give_up
 from toplist.cli.transform import apply, fit, pool, truncate
 
@@ -19,22 +20,27 @@ _ESCAPED = "toplist.escaped"
 
 app = typer.Typer(
     name="toplist",
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help=(
-        "Score predictions over classes honestly: hard labels, top lists and distributions on one scale.\n\n"
+        "Score and compare probabilistic predictions over classes: labels, top lists, distributions.\n\n"
         "Lower scores are better. Start with: toplist demo"
     ),
     epilog=(
-        "Exit codes: 0 fine, 1 bad data, or a file that cannot be read or written, 2 bad usage, 3 a gate (--fail-if) "
-        "was hit; stopped by a signal: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."
+        "Exit codes: 0 success, 1 invalid data, or a file that cannot be read or written, 2 invalid usage, 3 a "
+        "condition of --fail-if holds; ended by a signal: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."
     ),
 )
 recalibrate = typer.Typer(
-    name="recalibrate", no_args_is_help=True, rich_markup_mode="rich", help="Recalibrate the confidences."
+    name="recalibrate",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Recalibrate confidences.",
 )
 
 
@@ -56,9 +62,9 @@ def start(
 
 
 for _one in (compare, score, plan, check, diagnose, convert, pool, truncate, demo):
-    app.command(epilog=vars(_one)["epilog"])(_one)
+    app.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 for _one in (fit, apply):
-    recalibrate.command(epilog=vars(_one)["epilog"])(_one)
+    recalibrate.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 app.add_typer(recalibrate)
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from toplist.inference.results import Comparison, GateResult, Pair
     from toplist.io.plan import Plan
 
-_SURE = PANELS["Inference"]
+_PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,36 +49,37 @@ class ScoringOptions(Printing):
 
     rule: tuple[str, ...] = option(
         ("brier", "log"),
-        f"{', '.join(RULES)}; may be given several times. The first ranks.",
+        f"{', '.join(RULES)}; brier and log by default; may be repeated. The first one ranks.",
         choices=RULES,
-        show_default="brier and log",
     )
-    penalty: float | None = option(None, "What an invalid list pays; by default 1 % of the uniform score.")
+    penalty: float | None = option(None, _PENALTY)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardOptions(Printing):
     """Where a leaderboard goes."""
 
-    output: tuple[Path, ...] = option((), "Write it too, as .json, .csv, .md, .tex, .html or .txt.", "-o")
+    output: tuple[Path, ...] = option(
+        (), "Write the results to a file: .json, .csv, .md, .tex, .html or .txt; may be repeated.", "-o"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(ScoringOptions, BoardOptions):
     """The options of `toplist compare`."""
 
-    k: tuple[int, ...] = option((5,), "The k of top-k errors; may be given several times.", show_default="5")
-    baseline: str | None = option(
-        None, "The model that the others are compared with, as skill and by --sequential.", "-b"
-    )
+    k: tuple[int, ...] = option((5,), "The k of top-k errors, 5 by default; may be repeated.")
+    baseline: str | None = option(None, "Reference model for skill and for --sequential.", "-b")
     missing: str = missing_option()
-    min_cases: int | None = option(None, "Rank only models with so many compared cases.")
-    fail_if: tuple[str, ...] = option((), 'Exit with 3 if this holds, such as "new worse than old by 0.01".')
-    report: Path | None = option(None, "Write everything on one HTML page, such as board.html.")
-    title: str | None = option(None, "The title of the report.")
-    detail: bool = option(False, "Every number, in more tables.")
+    min_cases: int | None = option(None, "Rank only models with at least this many compared cases.")
+    fail_if: tuple[str, ...] = option(
+        (), 'Exit with code 3 if this holds, such as "new worse than old by 0.01"; may be repeated.'
+    )
+    report: Path | None = option(None, "Write an HTML report with figures, such as board.html.")
+    title: str | None = option(None, "Title of the report.")
+    detail: bool = option(False, "Print all columns, in several tables.")
     sequential: bool = option(
-        False, "Intervals that hold at any time, for those who look often.", rich_help_panel=_SURE
+        False, "Add anytime-valid comparisons, which hold after every case.", rich_help_panel=PANELS["Inference"]
     )
 
 
@@ -91,7 +92,7 @@ class CompareOptions(ScoringOptions, BoardOptions):
     ),
 )
 def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> None:
-    """Rank predictions of any shape on one scale, with error bars."""
+    """Compare models by proper scores, with confidence intervals and tests: lists, labels and distributions."""
     keep_freed_memory()
     require_boards(options.output, options.report, inputs.paths)
     gates = [_gate(text, list(inputs.files)) for text in options.fail_if]
@@ -378,11 +379,11 @@ def _margins(text: str) -> list[tuple[str, float]]:
 class PlanOptions(Printing):
     """The options of `toplist plan`."""
 
-    smallest: float = option(..., "The smallest difference of mean scores that matters, such as 0.01.")
-    power: float = option(0.8, "How often a true difference of this size is to be significant.")
-    models: int | None = option(None, "How many models will be compared; by default as many as in the pilot.")
-    rule: str = option("brier", "The scoring rule.", choices=RULES)
-    penalty: float | None = option(None, "What an invalid list pays; by default 1 % of the uniform score.")
+    smallest: float = option(..., "Smallest difference of mean scores of interest, such as 0.01.")
+    power: float = option(0.8, "Probability that a true difference of this size is significant.")
+    models: int | None = option(None, "Number of models to compare; as many as in the pilot by default.")
+    rule: str = option("brier", "Scoring rule.", choices=RULES)
+    penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option()
 
 
@@ -394,7 +395,7 @@ class PlanOptions(Printing):
     ),
 )
 def plan(inputs: Inputs, options: PlanOptions, inference: Inference) -> None:
-    """Say how many cases find a smallest difference of interest, from the spread in a pilot comparison."""
+    """Plan a sample: how many cases find a smallest difference of interest, from the variance in a pilot."""
     from toplist.evaluation.compare import compare as ranked
     from toplist.evaluation.planning import plan as planned
 
@@ -421,8 +422,8 @@ def plan(inputs: Inputs, options: PlanOptions, inference: Inference) -> None:
 class ScoreOptions(ScoringOptions):
     """The options of `toplist score`."""
 
-    output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
-    keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
+    output: Path | None = option(None, "File for the scores: .parquet, .csv or .jsonl.", "-o")
+    keep: tuple[str, ...] = option((), "Column of the truth to copy to the scores; may be repeated.")
     missing: str = missing_option((*MISSING[:2], "uniform"))
 
 
@@ -434,7 +435,7 @@ class ScoreOptions(ScoringOptions):
     ),
 )
 def score(inputs: Inputs, options: ScoreOptions) -> None:
-    """Score every case of one file; the scores go to a file, the means to the screen."""
+    """Score every case of one file: print mean scores, write the scores of the cases to a file."""
     if options.keep and options.output is None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     require_named("keep", options.keep)

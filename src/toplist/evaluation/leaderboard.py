@@ -21,8 +21,8 @@ from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader, against
 from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.estimation import POWER
 from toplist.inference.intervals import Intervals
-from toplist.inference.power import POWER
 from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, judge
 from toplist.inference.results import (
     Comparison,
