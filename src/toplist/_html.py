@@ -20,7 +20,7 @@ _STYLE = f"""
 .toplist-out p{{margin:.4em 0;max-width:44em}}
 .toplist-out .toplist-verdict{{font-size:1.1em;font-weight:600}}
 .toplist-out .toplist-muted{{opacity:.75;font-weight:normal}}
-.toplist-out .toplist-warn{{color:var(--toplist-warn);font-weight:600}}
+.toplist-out .toplist-warn{{color:var(--toplist-warn)}}
 .toplist-out table{{border-collapse:collapse;border:0;margin:.4em 0;font-size:inherit;width:auto}}
 .toplist-out th,.toplist-out td{{border:0;padding:.15em .8em .15em 0;text-align:left;font-weight:normal;
 vertical-align:baseline;background:none;white-space:nowrap}}
@@ -28,7 +28,11 @@ vertical-align:baseline;background:none;white-space:nowrap}}
 .toplist-out tfoot th,.toplist-out tfoot td{{border-top:1px solid var(--toplist-line)}}
 .toplist-out .toplist-num{{text-align:right}}
 .toplist-out .toplist-text{{white-space:normal}}
-.toplist-out .toplist-first>*{{font-weight:600}}
+.toplist-out td.toplist-tie{{padding:0;width:3px;min-width:3px;border-top:0;border-right:4px solid transparent;
+background-clip:padding-box}}
+.toplist-out td.toplist-on{{background:currentColor;background-clip:padding-box;opacity:.6}}
+.toplist-out .toplist-title{{font-weight:600}}
+.toplist-out .toplist-first>th{{font-weight:600}}
 .toplist-out svg{{display:inline-block;vertical-align:middle;max-width:100%}}
 .toplist-out svg text{{fill:currentColor;font-size:11px}}
 .toplist-bar{{display:inline-block;vertical-align:middle;width:7em;height:.6em;background:var(--toplist-line);
@@ -117,19 +121,29 @@ def table(
     *,
     foot: Sequence[Sequence[str]] = (),
     first: Iterable[int] = (),
+    ties: Sequence[Sequence[bool]] = (),
 ) -> Html:
-    """A table: text is escaped, numbers stand to the right, the rows numbered in `first` are bold."""
-    bold = set(first)
+    """A table: text is escaped, numbers stand to the right, the rows numbered in `first` are bold.
 
-    def row(cells: Sequence[str], kind: str = "") -> str:
-        found = zip(heads, cells, strict=True)
-        return f"<tr{_kind(kind)}>{''.join(_cell(head, cell) for head, cell in found)}</tr>"
+    The entries of a row of `ties` are bars at its left, which join it with the rows above and below.
+    """
+    bold = set(first)
+    lanes = len(ties[0]) if ties else 0
+
+    def row(cells: Sequence[str], kind: str, bars: Sequence[bool]) -> str:
+        joined = "".join(_TIE if one else _APART for one in bars)
+        return f"<tr{_kind(kind)}>{joined}{''.join(map(_cell, heads, cells))}</tr>"
 
     top = "".join(f'<th scope="col"{_kind("num" if head.number else "")}>{safe(head.text)}</th>' for head in heads)
-    body = "".join(row(cells, "first" if i in bold else "") for i, cells in enumerate(rows))
-    end = f"<tfoot>{''.join(map(row, foot))}</tfoot>" if foot else ""
+    top = _APART * lanes + top
+    body = "".join(row(cells, "first" if i in bold else "", ties[i] if lanes else ()) for i, cells in enumerate(rows))
+    end = f"<tfoot>{''.join(row(cells, '', [False] * lanes) for cells in foot)}</tfoot>" if foot else ""
     header = f"<thead><tr>{top}</tr></thead>" if any(head.text for head in heads) else ""
     return Html(f"<table>{header}<tbody>{body}</tbody>{end}</table>")
+
+
+_TIE = '<td class="toplist-tie toplist-on" title="no significant difference"></td>'
+_APART = '<td class="toplist-tie"></td>'
 
 
 def _cell(head: Head, cell: str) -> str:
@@ -153,6 +167,8 @@ class Axis:
             return None
         low, high = min(finite), max(finite)
         spread = (high - low) or abs(high) or 1.0
+        if not math.isfinite(1.2 * spread):
+            return None
         return cls(low - 0.05 * spread, high + 0.05 * spread)
 
     def at(self, x: float) -> float:
@@ -173,6 +189,18 @@ def whisker(axis: Axis, value: float, low: float | None, high: float | None, *, 
     return Html(
         f'<svg {size} role="img" aria-label="{escape(told)}"><title>{escape(told)}</title>{at}{line}{dot}</svg>'
     )
+
+
+def scale(axis: Axis) -> Html:
+    """The numbers of an axis, at its ends."""
+    spread = axis.high - axis.low
+    digits = max(0, 2 - math.floor(math.log10(spread))) if spread > 0 else 2
+    low, high = (axis.low + part * spread for part in (1 / 22, 21 / 22))
+    texts = "".join(
+        _text(axis.at(x), 11, f"{x:.{min(digits, 6)}f}", anchor) for x, anchor in ((low, "start"), (high, "end"))
+    )
+    size = f'width="{axis.width}" height="14" viewBox="0 0 {axis.width} 14"'
+    return Html(f'<svg {size} aria-hidden="true">{texts}</svg>')
 
 
 _COLOURS = ("var(--toplist-bar)", "var(--toplist-other)")

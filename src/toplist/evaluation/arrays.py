@@ -14,9 +14,8 @@ from toplist._arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
 from toplist.evaluation.stream import ReadSummary, ScoringSpec
-from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import InferenceSettings
 from toplist.io.lists import REMEDY, group_name, require_few_groups, untimely
 from toplist.io.options import ReadRequest

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from toplist._typing import Bools, Codes, Floats
 from toplist.core.degrees_of_freedom import of_weights
-from toplist.inference.aggregates import tally
+from toplist.inference.aggregates import ScoreMatrix, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import holm, judge, significant
 from toplist.inference.results import Breakdown, Comparison, Estimate
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.scoring.case_scores import CaseScores, Grouping
 
 FEWEST = 10  # units of a group that is tested

@@ -29,7 +29,7 @@ from toplist.evaluation.stream import (
     run,
     scores_of_files,
 )
-from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall
 from toplist.inference.diagnostics import (
     ScoreSample,
     Spelled,
@@ -43,7 +43,6 @@ from toplist.inference.diagnostics import (
 from toplist.inference.intervals import IntervalsOf
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import DRAWN, Inference, InferenceSettings, as_inference
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import MISSING, ReadOptions, ReadRequest

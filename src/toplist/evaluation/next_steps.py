@@ -17,10 +17,9 @@ from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
-from toplist.inference.aggregates import overall, tally
+from toplist.inference.aggregates import ScoreMatrix, overall, tally
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow, Pair
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import Inference
 from toplist.io.options import ReadRequest
 from toplist.io.sources import stem_of

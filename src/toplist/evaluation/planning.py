@@ -11,15 +11,16 @@ from toplist._arguments import as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evaluation.leaderboard import Leaderboard, require_known
 from toplist.inference.diagnostics import FEW
-from toplist.inference.intervals import SAME, estimate
-from toplist.inference.power import (
+from toplist.inference.estimation import (
     POWER,
     detectable,
+    estimate,
     one_sided,
     pessimistic,
     required_units,
     two_one_sided,
 )
+from toplist.inference.intervals import SAME
 from toplist.inference.results import Estimate, Pair
 from toplist.report.export import to_plain
 from toplist.report.numbers import NOTHING, decimals, fixed, small

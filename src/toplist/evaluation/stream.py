@@ -23,10 +23,9 @@ from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError, OutcomeError
-from toplist.inference.aggregates import Aggregates, merge, tally
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain

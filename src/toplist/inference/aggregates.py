@@ -1,31 +1,26 @@
-"""Exact sums over scored cases, and what is estimated as functions of sums over units.
+"""Scored cases, added up and case by case.
 
-Sums are kept by group, weighted, and for every two models: frozen, and merged by adding. What a unit contributes to an
-estimand is the derivative along the unit's own sums; contributions add up to zero, and the variance of their sum is
-that of the estimand (delta method).
+Exact sums are kept by group, weighted, and for every two models: frozen, and merged by adding. Scores side by side are
+for what sums alone cannot say, such as how neighbours in time depend on each other.
 """
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations_with_replacement
-from operator import add
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._typing import Floats
+from toplist._typing import Codes, Floats
 from toplist.core.kernel import UNIT, Integers, exact_sums
 from toplist.errors import TopListError
-from toplist.inference.score_matrix import UnitSums
 from toplist.scoring.case_scores import CaseScores, Grouping
 
-_FEW = 10  # units; the spread of fewer is not to be relied upon alone
+Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -338,239 +333,167 @@ def _by_cluster(
     return out
 
 
-class Estimand(ABC):
-    """A smooth function of totals."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreMatrix:
+    """The scores of all models under all rules, in the order of the truth.
 
-    __slots__ = ()
-
-    @abstractmethod
-    def value(self, totals: UnitSums) -> Floats:
-        """One entry for each column of the totals."""
-
-    @abstractmethod
-    def contributions(self, units: UnitSums) -> Floats:
-        """One entry for each unit."""
-
-    @abstractmethod
-    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
-        """Sums of units (sums, units) and the derivatives along them at some totals (sums, totals).
-
-        Products of the two, added up over sums, are the contributions of the units to each of the totals.
-        """
-
-    @abstractmethod
-    def weights(self, units: UnitSums) -> Floats:
-        """How much each unit counts: those without any weight are no units."""
-
-    @abstractmethod
-    def size(self, units: UnitSums) -> float:
-        """The largest number that a contribution is a difference of: what is far smaller than it is rounding."""
-
-    def effective(self, units: UnitSums) -> float:
-        """By how many units the quantity goes, where some of its parts go by fewer than others."""
-        return float(np.count_nonzero(self.weights(units) > 0))
-
-    def spread(self, units: UnitSums) -> Floats:
-        """Contributions that have the spread of all units, of which the quantity takes means of some."""
-        return self.contributions(units)
-
-    def unseen(self, units: UnitSums) -> float:
-        """A standard error that contributions cannot show; infinite where nothing tells how large it is."""
-        return 0.0
-
-
-class Totals(Protocol):
-    """Sums over the cases of every two models: floats, one for each unit or resample, or exact integers."""
-
-    def x(self, a: int, b: int) -> Any:
-        """Weighted scores of a, on the cases of a and b."""
-        ...
-
-    def w(self, a: int, b: int) -> Any:
-        """Weights of the cases of a and b."""
-        ...
-
-    def empty(self, a: int) -> Any:
-        """Weighted scores of the empty list, on the cases of a."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio(Estimand):
-    """One sum over another, N / D: what a unit contributes is (n - N / D d) / D.
-
-    Numerator and denominator are linear in (score of a, score of b, weight, score of the empty list).
+    A unit is what may be taken as a whole: a case, a cluster, or all cases of one time point. Where `ordered`, the
+    codes of units rise with time; there may be clusters across time points then.
     """
 
-    a: int
-    b: int | None = None
-    above: ClassVar[tuple[int, ...]]
-    below: ClassVar[tuple[int, ...]]
+    scores: Floats  # (cases, rules, models); NaN where a model lacks the case
+    empty: Floats  # (cases or 1, rules): what the empty list scores in expectation
+    weights: Floats | None = None
+    units: Codes | None = None  # None: every case is one
+    ordered: bool = False
+    groups: Codes | None = None
+    keys: tuple[Any, ...] = ()  # of the groups
+    clusters: Codes | None = None  # beside units in time: what else makes cases depend on each other
+
+    def __len__(self) -> int:
+        return len(self.scores)
 
     @property
-    def other(self) -> int:
-        """The second model, or the first again."""
-        return self.a if self.b is None else self.b
+    def unit(self) -> str:
+        """What a unit is called."""
+        return "case" if self.units is None else "time point" if self.ordered else "cluster"
 
-    def parts(self, totals: Totals) -> tuple[Any, Any]:
-        """What is divided by what."""
-        a, b = self.a, self.other
-        columns: tuple[Callable[[], Any], ...] = (
-            lambda: totals.x(a, b),
-            lambda: totals.x(b, a),
-            lambda: totals.w(a, b),
-            lambda: totals.empty(a),
-        )
-        above, below = (
-            reduce(add, (factor * column() for factor, column in zip(factors, columns, strict=True) if factor))
-            for factors in (self.above, self.below)
-        )
-        return above, below
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return len(self) if self.units is None else len(np.unique(self.units))
 
-    def second_moment(self, by_above: int, by_below: int, moments: Sequence[Sequence[int]]) -> int:
-        """The sum of (p n - q d)^2 over cases, from the sums of products of (score of a, score of b, weight)."""
-        factors = [by_above * n - by_below * d for n, d in zip(self.above[:3], self.below[:3], strict=True)]
-        return sum(
-            p * q * moment
-            for p, row in zip(factors, moments, strict=True)
-            for q, moment in zip(factors, row, strict=True)
-            if p and q
-        )
+    def group(self, key: Any) -> ScoreMatrix:
+        """The cases of one group."""
+        if self.groups is None:
+            return self
+        return self.some(np.flatnonzero(self.groups == self.keys.index(key)))
 
-    def value(self, totals: UnitSums) -> Floats:
-        """See `Estimand`."""
-        above, below = self.parts(totals)
-        found: Floats = above / below
-        return found
+    def some(self, at: NDArray[np.intp]) -> ScoreMatrix:
+        """Some of the cases, in this order."""
+        empty = self.empty if len(self.empty) == 1 else self.empty[at]
+        weights = None if self.weights is None else self.weights[at]
+        units, clusters = (None if codes is None else codes[at] for codes in (self.units, self.clusters))
+        return ScoreMatrix(self.scores[at], empty, weights, units, self.ordered, clusters=clusters)
 
-    def contributions(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        (above, below), (_, whole) = self.parts(units), self.parts(units.all)
-        found: Floats = (above - self.value(units.all) * below) / whole
-        return found
+    def by_cluster(self) -> ScoreMatrix:
+        """The same with clusters as the units, whatever the time."""
+        return replace(self, units=self.clusters, ordered=False, clusters=None)
 
-    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
-        """See `Estimand`."""
-        value, (above, below) = self.value(units.all), self.parts(totals)
-        n, d = self.parts(units)
-        return np.stack([n - value * d, d]), np.stack(
-            [1 / below, (value - above / below) / below]
-        )  # no large sums cancel
+    def totals(self, rule: int) -> UnitSums:
+        """What the cases of each unit add up to, under one rule.
 
-    def weights(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        return units.w(self.a, self.other)
-
-    def size(self, units: UnitSums) -> float:
-        """See `Estimand`."""
-        (above, below), (_, whole) = self.parts(units), self.parts(units.all)
-        scores = np.abs(units.x(self.a, self.other)) + np.abs(units.x(self.other, self.a))
-        return float((np.abs(above) + np.abs(self.value(units.all) * below) + scores).max() / abs(float(whole[0])))
-
-
-class Mean(Ratio):
-    """The mean score of a."""
-
-    __slots__ = ()
-    above, below = (1, 0, 0, 0), (0, 0, 1, 0)
-
-
-class Difference(Ratio):
-    """The mean of score a minus score b."""
-
-    __slots__ = ()
-    above, below = (1, -1, 0, 0), (0, 0, 1, 0)
-
-
-class Skill(Ratio):
-    """One minus the mean of a over that of the empty list: what it saves of the score of the empty list."""
-
-    __slots__ = ()
-    above, below = (-1, 0, 0, 1), (0, 0, 0, 1)
-
-
-class BaselineSkill(Ratio):
-    """One minus the mean of a over that of b, on the cases of both: what it saves of the score of b."""
-
-    __slots__ = ()
-    above, below = (-1, 1, 0, 0), (0, 1, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class LogRelative(Estimand):
-    """The mean log ratio of the score of a to those of others, itself included, each on the cases of both."""
-
-    a: int
-    others: tuple[int, ...]
-
-    def value(self, totals: UnitSums) -> Floats:
-        """See `Estimand`: of those of the others who share a case with a in a resample."""
-        ratios = np.stack([np.log(totals.x(self.a, b) / totals.x(b, self.a)) for b in self.others])
-        there = np.stack([totals.w(self.a, b) > 0 for b in self.others])
-        found: Floats = np.where(there, ratios, 0.0).sum(axis=0) / there.sum(axis=0)
-        return found
-
-    def contributions(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        return sum((self._against(b, units) for b in self.others), np.zeros(1)) / len(self.others)
-
-    def _against(self, b: int, units: UnitSums) -> Floats:
-        a, all_ = self.a, units.all
-        return units.x(a, b) / all_.x(a, b) - units.x(b, a) / all_.x(b, a)
-
-    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
-        """See `Estimand`: of those of the others who share a case with a in a resample."""
-        met = [b for b in self.others if b != self.a]
-        there = np.stack([totals.w(self.a, b) > 0 for b in met])
-        count = 1 + there.sum(axis=0)  # with itself
-        ours = [np.where(has, 1 / (totals.x(self.a, b) * count), 0.0) for b, has in zip(met, there, strict=True)]
-        theirs = [np.where(has, -1 / (totals.x(b, self.a) * count), 0.0) for b, has in zip(met, there, strict=True)]
-        columns = [*(units.x(self.a, b) for b in met), *(units.x(b, self.a) for b in met)]
-        return np.stack(columns), np.stack([*ours, *theirs])
-
-    def weights(self, units: UnitSums) -> Floats:
-        """See `Estimand`."""
-        return units.w(self.a, self.a)
-
-    def size(self, units: UnitSums) -> float:
-        """See `Estimand`."""
-        a, all_ = self.a, units.all
-        return max(float((units.x(a, b) / all_.x(a, b)).max()) for b in self.others)
-
-    def effective(self, units: UnitSums) -> float:
-        """See `Estimand`: one over the sum of squared shares of units, each ratio resting on those that both have."""
-        met = [b for b in self.others if b != self.a]
-        rests = ((units.w(self.a, b) > 0) / self._shared(b, units) for b in met)
-        shares = sum(rests, np.zeros(1)) / max(len(met), 1)
-        return float(1.0 / (shares @ shares))
-
-    def spread(self, units: UnitSums) -> Floats:
-        """See `Estimand`: what U units show of a ratio is short by U / (U - 1), whatever the number of all is."""
-        every = int(np.count_nonzero(self.weights(units) > 0))
-        found = np.zeros(units.sums.shape[1])
-        for b in self.others:
-            both = self._shared(b, units)
-            if both > 1:
-                found += np.sqrt(both / (both - 1) * (every - 1) / every) * self._against(b, units)
-        return found / len(self.others)
-
-    def unseen(self, units: UnitSums) -> float:
-        """See `Estimand`: a ratio on one unit shows no spread, and on a few units perhaps too little by chance.
-
-        On fewer than ten units, and half of those of a, it has at least the spread of a unit in all ratios.
+        Where cases do not follow each other, the order in which they come does not show, neither in the last digits of
+        sums nor in which of them are drawn: they are put in an order that depends on their numbers alone.
         """
-        every = int(np.count_nonzero(self.weights(units) > 0))
-        shared = {b: self._shared(b, units) for b in self.others if b != self.a}
-        few = {b: both for b, both in shared.items() if both < _FEW and 2 * both <= every}
-        squares = {b: float(np.square(self._against(b, units)).sum()) for b, both in shared.items() if both > 1}
-        if not few:
-            return 0.0
-        freedom = sum(shared[b] - 1 for b in squares)
-        if not freedom:
-            return math.inf
-        usual = sum(shared[b] ** 2 * square for b, square in squares.items()) / freedom  # the variance of one unit
-        lacking = (usual / both - (both / (both - 1) * squares[b] if both > 1 else 0.0) for b, both in few.items())
-        return math.sqrt(sum(max(one, 0.0) for one in lacking)) / len(self.others)
+        scores = self.scores[:, rule]
+        w = np.ones(len(scores)) if self.weights is None else self.weights
+        empty = np.broadcast_to(self.empty[:, rule], len(scores))
+        units = self.units
+        if units is not None or not self.ordered:
+            keys = _keys(scores, w, empty)
+            at, units = _order(keys, _own(scores, keys), units, timed=self.ordered)
+            scores, w, empty = scores[at], w[at], empty[at]
+        fine = np.isfinite(scores)
+        count, codes = len(scores), None
+        if units is not None:
+            found, codes = np.unique(units, return_inverse=True)
+            count = len(found)
+        x = np.where(fine, scores, 0.0) * w[:, None]
+        empty = np.where(np.isfinite(empty), empty, 0.0) * w
 
-    def _shared(self, b: int, units: UnitSums) -> int:
-        return int(np.count_nonzero(units.w(self.a, b) > 0))
+        def add(column: Floats) -> Floats:
+            return column if codes is None else np.bincount(codes, column, count).astype(np.float64)
+
+        k = scores.shape[1]
+        if fine.all():
+            sums = [add(x[:, a]) for a in range(k)]
+            return UnitSums(np.stack([*sums, add(w), add(empty)]), k, complete=True)
+        out = UnitSums(np.empty((k * k + k * (k + 1) // 2 + k, count)), k, complete=False)
+        for a in range(k):
+            for b in range(k):
+                both = fine[:, a] & fine[:, b]
+                out.x(a, b)[:] = add(np.where(both, x[:, a], 0.0))
+                if a <= b:
+                    out.w(a, b)[:] = add(np.where(both, w, 0.0))
+            out.empty(a)[:] = add(np.where(fine[:, a], empty, 0.0))
+        return out
+
+
+def _keys(scores: Floats, *columns: Floats) -> Keys:
+    """A number for each case, mixed from what it has: which model has which score does not show, nor how often."""
+    found = np.sort(np.where(np.isnan(scores), np.nan, scores + 0.0), axis=1)
+    new = np.ones(found.shape, bool)
+    new[:, 1:] = found[:, 1:] != found[:, :-1]
+    new &= ~np.isnan(found)
+    mixed = np.zeros(len(scores), np.uint64)
+    for column, there in (*zip(found.T, new.T, strict=True), *((column + 0.0, True) for column in columns)):
+        mixed = np.where(there, _mix(mixed ^ np.ascontiguousarray(column).view(np.uint64)), mixed)
+    return mixed
+
+
+def _own(scores: Floats, keys: Keys) -> Keys:
+    """What tells cases with the same key apart: which model has which score, models in the order of all they have."""
+    own = _mix(keys[:, None] ^ np.where(np.isnan(scores), np.nan, scores + 0.0).view(np.uint64))
+    mixed = np.zeros(len(scores), np.uint64)
+    for a in np.argsort(own.sum(axis=0), kind="stable"):
+        mixed = _mix(mixed ^ own[:, a])
+    return mixed
+
+
+def _mix(x: Keys) -> Keys:
+    """Every bit of the result depends on all bits (the finalizer of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _order(keys: Keys, own: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:
+    """Cases by unit and key, and the numbers of their units: by time, or else by the least key of their cases.
+
+    Where keys are the same, what is their own decides; of clusters, what all their cases have.
+    Neighbours are then no more alike than others, so that they may be taken together.
+    """
+    if units is None:
+        return np.lexsort((own, keys)), None
+    at = np.lexsort((own, keys, units))
+    starts = np.flatnonzero(np.diff(units[at], prepend=units[at][:1] - 1))
+    sizes = np.diff(starts, append=len(at))
+    rank = np.arange(len(starts))
+    if not timed:
+        rank[np.lexsort((np.add.reduceat(own[at], starts), keys[at][starts]))] = np.arange(len(starts))
+    return at, np.repeat(rank, sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitSums:
+    """Weighted sums of scores over the cases of every two models, one column for each unit, or for each resample.
+
+    Where all models have all cases and no score is infinite, every pair has the same cases, and fewer sums do.
+    """
+
+    sums: Floats  # (sums, units)
+    models: int
+    complete: bool
+
+    def x(self, a: int, b: int) -> Floats:
+        """Weighted scores of a, on the cases of a and b."""
+        column: Floats = self.sums[a if self.complete else a * self.models + b]
+        return column
+
+    def w(self, a: int, b: int) -> Floats:
+        """Weights of the cases of a and b."""
+        k, low, high = self.models, min(a, b), max(a, b)
+        column: Floats = self.sums[k if self.complete else k * k + low * k - low * (low + 1) // 2 + high]
+        return column
+
+    def empty(self, a: int) -> Floats:
+        """Weighted scores of the empty list, on the cases of a."""
+        k = self.models
+        column: Floats = self.sums[k + 1 if self.complete else k * k + k * (k + 1) // 2 + a]
+        return column
+
+    @cached_property
+    def all(self) -> UnitSums:
+        """All units together."""
+        return UnitSums(self.sums.sum(axis=1, keepdims=True), self.models, self.complete)

@@ -20,8 +20,9 @@ from toplist._files import need
 from toplist._text import are_codes, argument, quote, spelling_difference
 from toplist._typing import Floats
 from toplist.core.kernel import UNIT
-from toplist.inference.aggregates import Aggregates, Difference
+from toplist.inference.aggregates import Aggregates
 from toplist.inference.dependence import Findings, TruthColumn, dependence_in_time, ignored_dependence
+from toplist.inference.estimation import Difference
 from toplist.inference.intervals import Intervals, same_scores
 from toplist.inference.ranking import verdicts
 from toplist.inference.results import BoardWarning, Comparison, Diagnostic, Pair

@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Literal
 
 from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.estimation import POWER, extra_units
 from toplist.inference.intervals import NO_CASES, Intervals, same_scores
-from toplist.inference.power import POWER, extra_units
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
 from toplist.scoring.case_scores import metrics_for
 

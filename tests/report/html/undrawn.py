@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from unittest.mock import patch
 
-from toplist.report.html import Page, render, sections
 from tests.report.html.parse_page import Element, read
-
+from toplist.report.html import Page, render, sections
 from toplist.report.html.grid import Section
 from toplist.report.text import Shown, names
 

@@ -49,7 +49,6 @@ from toplist.report.text import (
 if TYPE_CHECKING:
     from toplist.calibration.decomposition import Decomposition, Reliability
     from toplist.calibration.miscalibration import CalibrationVerdict
-    from toplist.inference.score_difference import Decided
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
@@ -97,8 +96,6 @@ class Page:
         How the numbers came about.
     title : str, default ""
         The heading of the page; made of the models and cases if it is empty.
-    decided : tuple of Decided, default ()
-        Pairs where accuracy says otherwise, with the cases that decide.
     judged : mapping of str to CalibrationVerdict, default {}
         The test of calibration, by model.
     curves : mapping of str to Reliability, default {}
@@ -120,7 +117,6 @@ class Page:
     exhibits: tuple[ModelDetails, ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
     title: str = ""
-    decided: tuple[Decided, ...] = ()
     judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)
     curves: Mapping[str, Reliability] = field(default_factory=dict)
     decompositions: Mapping[str, Decomposition] = field(default_factory=dict)
@@ -289,9 +285,10 @@ def _facts(page: Page) -> list[str]:
 
 def _warnings(results: Comparison, shown: Shown) -> list[Sentence]:
     """Why the page may mislead, a line each."""
+    infinities = statements.infinities(results, shown)
     return [
         *statements.doubts(results, shown),
-        *statements.infinities(results, shown),
+        *([sentence(*(part for one in infinities for part in (one, " ")))] if infinities else []),
         *statements.against_ranks(results, shown),
     ]
 
@@ -317,6 +314,7 @@ class Strip:
     how_sure: tuple[Words, ...]
     whisker: leaderboard.Whisker | None  # of two models
     actions: tuple[Step, ...]
+    open: int = 2  # actions that are not folded
 
 
 def _strip(page: Page, shown: Shown) -> Strip:
@@ -344,20 +342,16 @@ def _strip(page: Page, shown: Shown) -> Strip:
         tuple(said),
         leaderboard.whisker_of_two(results, shown),
         tuple(_step(action, shown, name) for action in page.actions),
+        open=1 if len(results.overall.rows) == 2 else 2,
     )
 
 
 def _step(action: Action, shown: Shown, rule: str) -> Step:
     """An action with the names of its models in their places."""
-    gain = ""
-    if action.gain is not None and math.isfinite(action.gain.value):
-        value, low, high = (
-            fixed(x, decimals([action.gain]), signed=True)
-            for x in (action.gain.value, action.gain.low, action.gain.high)
-        )
-        gain = f"{rule} {value}{f' ({low} to {high})' if action.gain.low is not None else ''}"
+    known = action.gain is not None and math.isfinite(action.gain.value)
+    gain = f"{rule} {fixed(value_of(action.gain), decimals([action.gain]), signed=True)}" if known else ""
     words, reason = (statements.with_names(text, action.models, shown) for text in (action.title, action.reason))
-    done = visible(action.command or action.code)
+    done = "\n".join(map(visible, (action.command or action.code).split("\n")))
     return Step(words, gain, sentence(reason, ".") if reason.parts else "", done)
 
 

@@ -24,7 +24,7 @@ from toplist.inference.results import (
     SourceSummary,
 )
 from toplist.report import plot, statements
-from toplist.report.html.grid import Cell, Column, Figure, Grid, Head, Section, counted, grid, named, number, odd
+from toplist.report.html.grid import Column, Figure, Grid, Head, Section, counted, grid, named, number
 from toplist.report.numbers import NOTHING, fixed, rate, share, small
 from toplist.report.plot import Plot
 from toplist.report.text import (
@@ -37,7 +37,6 @@ from toplist.report.text import (
     listed,
     name,
     names,
-    noun,
     number_of,
     percent,
     plain,
@@ -58,14 +57,16 @@ _OPEN = 6  # models up to which the table of calibration is not folded, and pane
 _ACROSS = 12  # groups up to which a heat map has them as columns
 _MOST = 20  # groups of a heat map
 _DOUBLED = (2, 4, 8)  # times the smallest significant difference, from where a colour is one step stronger
-_CONFUSED = 10  # confusions of the best model
+_FEWEST, _CONFUSED = 6, 10  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
+_NAMED = 5  # models with an issue
 _BRIEF = 3  # confusions of another model; reversals that are named
 _SHOWN, _CARDS, _SIDE = 4, 8, 2  # cards at once, in all, and of cases that are fixed or broken at once
 _MINUS = "\u2212"
 _BESIDE = 0.01  # a probability below it is left out where two lists are compared
 _LITTLE = 0.0005  # a probability below it is written <0.001
-_WIDE, _NARROW, _PANEL = 1040, 360, 200  # px that figures are drawn for, six panels side by side
+_WIDE, _NARROW, _PANEL = 760, 360, 200  # px that figures are drawn for, six panels side by side
+_PATH = 60  # characters of a path
 _LONG = 400  # characters of a message
 
 
@@ -158,6 +159,17 @@ def _section(key: str, title: str, *blocks: Block) -> Section:
     return Section(key, title, tuple(block for block in blocks if block[1]))
 
 
+def _own_cases(page: Page) -> str:
+    """That details are of all cases of each model, without weights, where scores are not."""
+    cases = {row.name: row.cases for row in page.results.overall.rows}
+    apart = len(set(cases.values())) > 1 or any(one.cases != cases.get(one.name, one.cases) for one in page.exhibits)
+    said = [
+        *(["each model on all its own cases"] if apart else []),
+        *(["without weights"] if page.results.weighted else []),
+    ]
+    return f" {', '.join(said).capitalize()}." if said else ""
+
+
 def _rule(page: Page) -> str:
     return kind(page.results.rules[0], 30)
 
@@ -184,6 +196,7 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
     note = "Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases; p: Holm." if drawn else ""
+    note = f"{note}{_own_cases(page)}"
     if two(page) is not None:
         parts = ("text", "" if few else _of_two(page, judged, shown), "small")
         return _section(
@@ -217,20 +230,15 @@ def _with_p(
     return replace(found, test=replace(found.test, p=p))
 
 
-def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Sentence:
+def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Words:
     """The calibration error and the miscalibration part of the score of two models, the reference first."""
     order, details = _before_after(page), {one.name: one for one in page.exhibits}
     said: list[Words] = []
     for who in sorted(judged, key=lambda one: order.get(one, 0)):
-        error = binned_error(details[who].top) if who in details else None
-        parts = page.decompositions.get(who)
-        own = [f"ECE {rate(error)}"] if error is not None else []
-        if parts is not None and parts.miscalibration is not None:
-            of = f"{fixed(parts.miscalibration, 4)} of its {_rule(page)} score {fixed(parts.score, 4)}"
-            own.append(f"miscalibration is {of}")
-        if own:
-            said += [". " if said else "", _who(shown, who), f": {', '.join(own)}"]
-    return sentence(*said, "." if said else "")
+        error, parts = binned_error(details[who].top) if who in details else None, page.decompositions.get(who)
+        if error is not None and parts is not None and parts.miscalibration is not None:
+            said.append(sentence(_who(shown, who), f" {rate(error)} and {fixed(parts.miscalibration, 4)}"))
+    return sentence(f"ECE and miscalibration part of the {_rule(page)} score: ", *series(said), ".") if said else ""
 
 
 def _before_after(page: Page) -> dict[str, int]:
@@ -315,7 +323,9 @@ def _calibration_table(
     ]  # fmt: skip
     if page.decompositions and largest:
         own = [page.decompositions.get(who) for who in judged]
-        head = Top("miscalibration", f"part of {_rule(page)}", means="what perfect recalibration could remove")
+        head = Top(
+            "miscalibration", f"part of {_rule(page)}", wide=True, means="what perfect recalibration could remove"
+        )
         columns.append((head, [_parts(one, largest) for one in own]))
     columns, same = varied(columns)
     model = Top("model", left=True), [Box(_who(shown, who)) for who in judged]
@@ -635,7 +645,8 @@ def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name
     if not known:
         return None, []
     best, *rest = known
-    found = best.confusions[:_CONFUSED]
+    rows = min(max(_FEWEST, len(known)), _CONFUSED)  # as many as the heat map beside it has
+    found = best.confusions[:rows]
     most = max(one.cases for one in found)
     label = names({text: None for one in known for c in one.confusions for text in (c.true, c.predicted)})
     columns = [
@@ -820,9 +831,9 @@ def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
         return some[:_SHOWN]
 
     both, ties = pair.cases, number_of(pair.cases.equal, "tie")
+    scores = f"{number_of(pair.better, 'win')}, {number_of(pair.worse, 'loss', 'losses')} and {ties} by {_rule(page)}"
     wins = sentence(
-        new, f" wins {number_of(pair.better, 'case')} (lower score), loses {count(pair.worse)}, {ties}; both right in "
-        f"{count(both.both_right)}, both wrong in {count(both.both_wrong)}.",
+        new, f" has {scores} score; both right in {count(both.both_right)}, both wrong in {count(both.both_wrong)}."
     )  # fmt: skip
     found = flipped(pair.fixed, pair.candidate, pair.reference), flipped(pair.broken, pair.reference, pair.candidate)
     heads = (
@@ -851,7 +862,7 @@ def lists(page: Page, shown: Shown) -> Section | None:
     if not details or alike(details):
         return None
     curved = tuple(replace(one, name=_who(shown, one.name).text) for one in details if one.curve)
-    caption = f"Mean {_rule(page)} score of the lists truncated to k classes"
+    caption = f"Mean {_rule(page)} score of the lists truncated to k classes.{_own_cases(page)}"
     table, same = _list_table(page, shown)
     drawn = drawing(plot.curves(curved), "curves", caption) if any(len(one.ks) > 1 for one in curved) else None
     return _section(
@@ -878,19 +889,17 @@ def _list_table(page: Page, shown: Shown) -> tuple[Chart | None, Words]:
         found = [rows[one.name].metrics.get(key) for one in details]
         return [Box(NOTHING) if e is None else Box(made(e.value), value=e.value) for e in found]
 
-    def types(one: ModelDetails) -> Box:
-        some = {s.kind: s.cases for s in one.shapes if s.cases}
-        total = sum(some.values()) or 1
-        said = listed(f"{noun(2, k)} {share(n / total)}" if len(some) > 1 else noun(2, k) for k, n in some.items())
-        bar = tuple((f"type{KINDS.index(k)}", some[k] / total) for k in KINDS if k in some) if len(some) > 1 else ()
-        return Box(said, bar=bar)
+    def cases_of(one: ModelDetails, what: str) -> Box:
+        part = sum(s.cases for s in one.shapes if s.kind == what) / max(1, sum(s.cases for s in one.shapes))
+        return Box(share(part), value=part)
 
+    occur = [what for what in KINDS if any(s.kind == what and s.cases for one in details for s in one.shapes)]
     columns: list[tuple[Top, list[Box]]] = [
-        (Top("predictions", left=True), [types(one) for one in details]),
+        *((Top(f"{what}s", wide=True), [cases_of(one, what) for one in details]) for what in occur if len(occur) > 1),
         (Top("classes listed"), [Box(lengths(one)) for one in details]),
-        (Top("mean"), metric("mean_length", lambda x: fixed(x, 2))),
+        (Top("mean", wide=True), metric("mean_length", lambda x: fixed(x, 2))),
         (Top("coverage", means="share of cases whose true class is listed"), metric("coverage", share)),
-        (Top("listed probability", "mean"), metric("mean_mass", share)),
+        (Top("listed probability", "mean", wide=True), metric("mean_mass", share)),
     ]
     columns, same = varied(columns)
     if not columns:
@@ -933,74 +942,65 @@ def over_time(page: Page, shown: Shown) -> Section | None:
 # Data quality
 
 _ISSUES = {
-    "never happens": "predicts classes absent from the truth",
-    "never listed": "true class never listed",
-    "listed zero": "lists a class with probability 0",
-    "empty list": "no class named",
-    "list of zeros": "nothing but zeros",
-    "rounded": "rounded probabilities",
-    "hard labels only": "hard labels only",
-    "all lists equal": "same list for all cases",
+    "never happens": "Predicts classes absent from the truth",
+    "never listed": "True class never listed",
+    "listed zero": "Lists a class with probability 0",
+    "empty list": "No class named",
+    "list of zeros": "Nothing but zeros",
+    "rounded": "Rounded probabilities",
+    "hard labels only": "Hard labels only",
+    "all lists equal": "Same list for all cases",
+    "not in falling order": "Not sorted by probability",
+    "cut at a threshold": "Cut at a threshold",
 }
 
 
 def quality(page: Page, shown: Shown) -> Section:
     """Counts of repairs, missing predictions and other issues, and the checks that found nothing."""
-    counts, everywhere = _counts(page, shown)
-    passed = checks(page, shown)
-    words = _in_words(page, shown)
-    nothing = "No repairs, missing predictions or other issues."
+    issues, passed = _issues(page, shown), checks(page, shown)
     return _section(
         "quality",
         "Data quality",
-        ("text", "" if counts or everywhere else nothing),
-        ("lines", everywhere),
-        ("grid", counts, False),
-        ("folded", "Issues in words", words),
+        ("text", "" if issues else "No repairs, missing predictions or other issues."),
+        ("facts", issues, "issues"),
+        ("folded", "Issues in words", _in_words(page, shown)),
         ("folded", f"Checks passed: {count(len(passed))}" if passed else "", passed),
     )
 
 
-def _counts(page: Page, shown: Shown) -> tuple[Grid | None, list[Sentence]]:
-    """A row for each model that has an issue, a column for each issue; what all models have alike is a sentence."""
+def _issues(page: Page, shown: Shown) -> list[tuple[str, Words]]:
+    """What is wrong, and in how many cases of which models, most first; what all models have alike is said once."""
     results = page.results
-    rows = {row.name: row for row in results.overall.rows}
     sources = {one.name: one for one in results.sources}
     details = {one.name: one for one in page.exhibits}
     found: dict[str, dict[str, int]] = {}
-
-    def put(what: str, model: str, n: int) -> None:
-        if n:
-            found.setdefault(what, {})[model] = n
-
-    for model, row in rows.items():
-        source = sources.get(model)
-        put("missing predictions", model, row.missing)
+    for row in results.overall.rows:
+        source = sources.get(row.name)
+        own = {
+            "Missing predictions": row.missing,
+            "Missing predictions filled in": 0 if source is None else source.filled,
+            "Cases left out": 0 if source is None else source.left_out,
+            "Invalid lists": row.invalid,
+            "Probability 0 for the true class": max(mark.infinite for mark in row.scores.values()),
+        }
         if source is not None:
-            put("filled in", model, source.filled)
-            put("left out", model, source.left_out)
-        put("invalid lists", model, row.invalid)
-        put("probability 0 for the true class", model, max(mark.infinite for mark in row.scores.values()))
-        if source is not None:
-            for what, n in statements.repaired(source).items():
-                put(f"repaired: {plain(what, 40)}", model, n)
-        for issue in details[model].issues if model in details else ():
+            own |= {f"Repaired: {plain(what, 40)}": n for what, n in statements.repaired(source).items()}
+        for issue in details[row.name].issues if row.name in details else ():
             if issue.kind != "invalid":
-                put(_ISSUES.get(issue.kind, plain(issue.kind, 40)), model, issue.cases)
-    everywhere, columns = [], []
-    for what, by in found.items():
-        if len(rows) > 1 and len(by) == len(rows) and len(set(by.values())) == 1:
-            everywhere.append(sentence(f"All models: {what}, {number_of(next(iter(by.values())), 'case')} each."))
-        else:
-            columns.append((what, by))
-    some = [model for model in rows if any(model in by for _, by in columns)]
-    if results.truth_repairs and (done := statements.repairs(results.truth_repairs)):
-        everywhere.append(sentence(f"Repaired in the truth: {done}."))
-    if not some:
-        return None, everywhere
-    made: list[Column] = [(Head("model", "name"), [named(shown[model]) for model in some])]
-    made += [(Head(what), [odd(by.get(model, 0)) for model in some]) for what, by in columns]
-    return grid("issues", "Number of cases by issue", made), everywhere
+                own[_ISSUES.get(issue.kind, plain(issue.kind, 40))] = issue.cases
+        for what, n in own.items():
+            if n:
+                found.setdefault(what, {})[row.name] = n
+    made = [(what, _cases_by_model(by, len(results.overall.rows), shown)) for what, by in found.items()]
+    done = statements.repairs(results.truth_repairs)
+    return [*made, *([("Repaired in the truth", f"{done}.")] if done else [])]
+
+
+def _cases_by_model(by: Mapping[str, int], every: int, shown: Shown) -> Words:
+    if len(by) == every > 1 and len(set(by.values())) == 1:
+        return f"All {count(every)} models: {number_of(next(iter(by.values())), 'case')} each."
+    most = sorted(by, key=lambda who: -by[who])
+    return sentence(*series([sentence(_who(shown, who), f" {count(by[who])}") for who in most], _NAMED), ".")
 
 
 def _in_words(page: Page, shown: Shown) -> list[Sentence]:
@@ -1101,8 +1101,7 @@ def method(page: Page, shown: Shown) -> Section:
         (
             "more_method",
             "Definitions, data and files",
-            [*_data(results, shown), *_definitions(page)],
-            _sources(page, shown),
+            [*_data(results, shown), *_sources(page, shown), *_definitions(page)],
             full_names(shown),
         ),
     )
@@ -1183,29 +1182,24 @@ def _definitions(page: Page) -> list[tuple[Words, Words]]:
     return [(term, said) for term, said in _DEFINITIONS.items() if not left_out.get(term, False)]
 
 
-def _sources(page: Page, shown: Shown) -> Grid | None:
-    """Where predictions came from, how they were read and how long lists are; what is the same for all is left out."""
+def _sources(page: Page, shown: Shown) -> list[tuple[Words, Words]]:
+    """Where predictions came from, how they were read and how many classes they list; what all share is said once."""
     details = {one.name: one for one in page.exhibits}
     own = [one for one in page.results.sources if one.name in shown]
 
-    def read(one: SourceSummary) -> str:
-        return visible(one.reading) or plain(one.layout, 30)
+    def said(one: SourceSummary) -> list[str]:
+        listed = f"classes listed: {lengths(details[one.name])}" if one.name in details else ""
+        return [plain(one.source, _PATH), visible(one.reading) or plain(one.layout, 30), listed]
 
-    columns: list[Column] = [
-        (Head("source", "text"), [Cell(name(one.source, 60)) for one in own]),
-        (Head("read as", "text"), [Cell(read(one)) for one in own]),
-        (Head("cases"), [counted(one.cases) for one in own]),
-        (
-            Head("classes listed", "text"),
-            [Cell(lengths(details[one.name]) if one.name in details else NOTHING) for one in own],
-        ),
-    ]
-    kept = [(head, cells) for head, cells in columns if len({str(cell.text) for cell in cells}) > 1 or len(own) == 1]
-    return (
-        grid("models", "Models", [(Head("model", "name"), [named(shown[one.name]) for one in own]), *kept])
-        if (own and kept)
-        else None
-    )
+    columns = [list(column) for column in zip(*map(said, own), strict=True)]
+    same = [column[0] for column in columns if len(set(column)) == 1 and column[0]]
+    differ = [column for column in columns if len(set(column)) > 1]
+    every: list[tuple[Words, Words]] = [("All models", f"{'; '.join(same)}.")] if same and len(own) > 1 else []
+    if len(own) == 1:
+        return [(shown[own[0].name], f"{'; '.join(same)}.")]
+    if differ:
+        every += [(shown[one.name], f"{'; '.join(texts)}.") for one, *texts in zip(own, *differ, strict=True)]
+    return every
 
 
 def full_names(shown: Shown) -> list[tuple[Words, str]]:
@@ -1255,11 +1249,8 @@ def call(results: Comparison) -> str:
     return f"toplist.compare({', '.join(['models', 'truth', *given])})"
 
 
-def _files(read: Sequence[FileRecord]) -> Grid | None:
-    columns: list[Column] = [
-        (Head("file", "name"), [named(name(f.name)) for f in read]),
-        (Head("path", "text"), [Cell(name(f.path, 60)) for f in read]),
-        (Head("bytes"), [counted(f.bytes) for f in read]),
-        (Head("SHA-256", "text"), [Cell(plain(f.sha256, 80)) for f in read]),
+def _files(read: Sequence[FileRecord]) -> list[tuple[Words, Words]]:
+    return [
+        (name(one.name), sentence(name(one.path, _PATH), f", {number_of(one.bytes, 'byte')}, {plain(one.sha256, 80)}"))
+        for one in read
     ]
-    return grid("files", "Files and their SHA-256", columns) if read else None

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NARROWEST, WIDEST = 200, 2000  # figures are drawn for a width between these
+NARROWEST, WIDEST = 160, 2000  # figures are drawn for a width between these
 FAMILY = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
 
@@ -363,9 +363,7 @@ def _load(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise TopListError(
-            "figures as .png, as .pdf and of matplotlib need it: pip install 'toplist[report]'"
-        ) from error
+        raise TopListError("figures as .png or .pdf need matplotlib: pip install 'toplist[report]'") from error
 
 
 @contextmanager

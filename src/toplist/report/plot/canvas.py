@@ -9,6 +9,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 from types import MappingProxyType
@@ -584,11 +585,13 @@ def called(every: Iterable[str], given: Shown = NAMES) -> dict[str, str]:
     return {name: given[name].text if name in given else short.text for name, short in names(every).items()}
 
 
+@lru_cache(1024)
 def full(name: str) -> str:
     """A name as a pointer shows it: on one line, what cannot be seen as an escape, a very long one cut."""
     return label(name, _LONG)
 
 
+@lru_cache(1024)
 def key(name: str) -> str:
     r"""What tells a model from others in an attribute, such as `data-model`: its name, with a digest if it is long.
 
@@ -616,7 +619,7 @@ def fitted(texts: Sequence[str], room: float) -> list[str]:
     """Texts shortened to a room; if some would look alike, each begins with its number in the row.
 
     >>> fitted(["a" * 40 + "b" + "c" * 40, "a" * 40 + "d" + "c" * 40, "e"], 8.0)
-    ['1 aaa…cccc', '2 aaa…cccc', '3 e']
+    ['1 aaaa…ccccc', '2 aaaa…ccccc', '3 e']
     """
     short = [label(text, room) for text in texts]
     if len(set(short)) == len(set(texts)):

@@ -14,12 +14,13 @@ from itertools import pairwise
 from statistics import median
 
 from toplist.errors import TopListError
-from toplist.inference.ranking import PairwiseVerdict, judge, verdicts
+from toplist.inference.ranking import PairwiseVerdict, judge, tie_groups, verdicts
 from toplist.inference.results import Breakdown, Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.numbers import fixed, infinite, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LABELLED,
+    MARGIN,
     NAMES,
     SIZE,
     SMALL,
@@ -55,6 +56,7 @@ from toplist.report.text import Shown, count, listed, number_of, percent
 
 WRITTEN = 20  # models up to which the cells of the matrix hold numbers
 _ROWS = ((14, 22.0), (30, 18.0), (10**9, 15.0))  # up to so many rows, the height of each
+_LANE, _MOST_LANES = 7.0, 6  # of bars that join models
 _NOISE = (0.0, 4.0, 6.0, 10.0)  # standard errors from which the steps of colour begin
 _SHARES = (0.0, 0.05, 0.1, 0.2)  # the same of differences in a group, as shares of the mean of all models there
 _GROUPS = 40  # that are drawn
@@ -136,6 +138,7 @@ class IntervalsData:
     cases: int
     digits: int  # decimals that show the means
     relative: bool = False  # scores are relative to the others, on the cases of both
+    ties: tuple[tuple[int, int], ...] = ()  # first and last rows of runs in which no two are significantly different
     single: str = ""
 
     @property
@@ -236,7 +239,30 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
     halves = finite((row.high - row.low) / 2 for row in rows if row.low is not None and row.high is not None)
     fine = [decimals([half], digits=1) for half in halves if half > 0]
     digits = max(decimals(row.score for row in rows), min(max(fine, default=0), 6))
-    return Plot(IntervalsData(name, results.level, tuple(rows), results.compared, digits, relative), draw_intervals)
+    place = {row.name: i for i, row in enumerate(every)}
+    runs = [[place[who] for who in run] for run in tie_groups(results)] if name == results.rules[0] else []
+    ties = tuple((min(run), max(run)) for run in runs if len(run) > 1)
+    own = (
+        name,
+        results.level,
+        tuple(rows),
+        results.compared,
+        digits,
+        relative,
+        ties if len(rows) > 2 and _lanes(ties) else (),
+    )
+    return Plot(IntervalsData(*own), draw_intervals)
+
+
+def _lanes(ties: Sequence[tuple[int, int]]) -> list[int]:
+    """Beside each other the bars that share rows; none where more than a few would stand side by side."""
+    ends: list[int] = []
+    found = []
+    for first, last in ties:
+        lane = next((i for i, end in enumerate(ends) if end < first), len(ends))
+        ends[lane : lane + 1] = [last]
+        found.append(lane)
+    return found if len(ends) <= _MOST_LANES else []
 
 
 def _height(rows: int) -> float:
@@ -251,12 +277,19 @@ def draw_intervals(data: IntervalsData, sheet: Sheet) -> None:
     ends = [x for row in rows if math.isfinite(row.score) for x in (row.score, row.low, row.high)]
     scale = axis([*ends, *([data.line] if ends else [])], ticks=max(3, int(sheet.width / 110)))
     down = Scale(max(1, len(rows)) - 0.5, -0.5)
-    left, right = room(texts, SIZE), room(values, SIZE)
+    lanes = _lanes(data.ties)
+    left, right = room(texts, SIZE) + (_LANE * (max(lanes) + 1) + 4 if lanes else 0), room(values, SIZE)
     panel = sheet.panel(left, right, _height(len(rows)) * max(1, len(rows)), scale.scale, down)
     panel.title_y = "models"
     sheet.rule_x(panel, scale.ticks, scale.texts)
     sheet.name_x(panel, data.across)
     rows_down(sheet, panel, texts, [row.name for row in rows])
+    if data.ties:
+        sheet.note(["bars at the left join models that are not significantly different"])
+    for (first, last), lane in zip(data.ties, lanes, strict=False):
+        ends_y = [panel.place(scale.low, first - 0.32)[1], panel.place(scale.low, last + 0.32)[1]]
+        hover = Hover(f"not significantly different: rows {first + 1} to {last + 1}")
+        sheet.mark(Stroke([MARGIN + _LANE * lane] * 2, ends_y, "muted", 2.4, hover=hover))
     if data.line is not None:
         panel.add(Stroke((data.line, data.line), (down.low, down.high), "muted", 1.0, (4, 3)))
     for at, (row, value) in enumerate(zip(rows, values, strict=True)):
@@ -728,9 +761,9 @@ def _draw_lines(data: GroupsData, sheet: Sheet) -> None:
             if not math.isnan(y):
                 panel.add(Dot(x, y, one.role, one.shape, 5.0, hollow=True, hover=Hover(data.about(g, i), name)))
     for name, one in labels.items():
-        known = [(x, row[data.models.index(name)]) for x, row in zip(data.axis, data.means, strict=True)]
-        known = [(x, y) for x, y in known if math.isfinite(y)]
-        ends.append((one, known[-1] if known else (across.high, up.high)))
+        m = data.models.index(name)
+        known = [(x, row[m]) for x, row in zip(data.axis, data.means, strict=True) if math.isfinite(row[m])]
+        ends += [(one, known[-1])] if known else []
     name_lines(sheet, panel, [end for _, end in ends], [one for one, _ in ends])
     _infinite_note(data, sheet)
 

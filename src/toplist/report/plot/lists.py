@@ -255,10 +255,9 @@ class Validation:
         if not self.points:
             return "Nothing to choose from"
         if self.chosen == self.best:
-            return f"{_capital(self.place(self.best))} has the lowest mean {scored(self.rule)} score"
-        return (
-            f"{_capital(self.place(self.chosen))} scores within one standard error of the best, {self.place(self.best)}"
-        )
+            return f"{self.place(self.best)} has the lowest mean {scored(self.rule)} score"
+        lowest = f"{self.place(self.best)} has the lowest mean {scored(self.rule)} score"
+        return f"{self.place(self.chosen)} is chosen; {lowest}"
 
     @property
     def subtitle(self) -> str:
@@ -281,16 +280,12 @@ class Validation:
 
     def place(self, x: float) -> str:
         """Where lists are cut, in words."""
-        return f"k = {x:,.0f}" if self.by == "k" else f"probability {x:.3g}"
+        return f"k = {x:,.0f}" if self.by == "k" else f"listed probability {x:.3g}"
 
     @property
     def shown(self) -> tuple[Point, ...]:
         """The points without empty lists, which would compress the scale; their score is written."""
         return tuple(p for p in self.points if p.at or self.chosen == 0 or self.best == 0) or self.points
-
-
-def _capital(text: str) -> str:
-    return text if text.startswith("k ") else text[:1].upper() + text[1:]
 
 
 def truncation(found: Truncation) -> Plot[Validation]:
@@ -401,9 +396,7 @@ class Rejection:
         if not shares:
             return "No curves"
         text = share(shares[0]) if len(shares) == 1 else f"{share(shares[0])} to {share(shares[-1])}"
-        if shares == [1.0]:
-            return f"Answering every case has the lowest mean {scored(self.rule)} score"
-        return f"The mean {scored(self.rule)} score is lowest if {text} of the cases are answered"
+        return f"Validation chooses to answer {'all' if shares == [1.0] else text} of the cases"
 
     @property
     def subtitle(self) -> str:
@@ -535,7 +528,10 @@ class Sizes:
         """The finding."""
         if self.single:
             return self.single.rstrip(".")
-        return f"{share(self.most.cases / self.cases)} of the lists have {self.most.text} classes"
+        if 2 * self.most.cases >= self.cases:
+            return f"{share(self.most.cases / self.cases)} of the lists have {self.most.text} classes"
+        filled = [bar for bar in self.bars if bar.cases]
+        return f"Lists have {filled[0].low:,} to {filled[-1].high:,} classes, {self.mean:.3g} on average"
 
     @property
     def subtitle(self) -> str:
@@ -654,6 +650,8 @@ class Shapes:
         if self.single:
             return self.single.rstrip(".")
         mixed = sum(len(row.parts) > 1 for row in self.rows)
+        if len(self.rows) == 1:
+            return f"Predictions have {len(self.kinds)} shapes"
         if mixed:
             return f"{mixed} of {number_of(len(self.rows), 'model')} mix shapes of predictions"
         return f"{len(self.kinds)} shapes of predictions, one for each model"
@@ -702,12 +700,12 @@ def draw_shapes(data: Shapes, sheet: Sheet) -> None:
     sheet.legend(Entry(label(kind, 14), (f"c{i % CYCLE}",), MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds))
     sheet.height += 22
     left = room(texts, SMALL)
-    top, height, wide = sheet.height, _ROW * len(data.rows), (sheet.width - left - 40) * 0.45
+    top, height, wide = sheet.height, _ROW * len(data.rows), (sheet.width - left - 64) * 0.45
     down = Scale(len(data.rows) - 0.5, -0.5)
     bars = Panel(left, top, wide, height, Scale(0, 1), down)
     sheet.panels.append(bars)
     scale = axis((part.score for row in data.rows for part in row.parts), ticks=3, margin=0.08)
-    scores = sheet.panel(left + wide + 24, 16, height, scale.scale, down, top=top)
+    scores = sheet.panel(left + wide + 44, 20, height, scale.scale, down, top=top)
     sheet.rule_x(bars, (0.0, 0.5, 1.0), ("0%", "50%", "100%"))
     sheet.rule_x(scores, scale.ticks, scale.texts)
     sheet.name_y(bars, "share of the cases", left=bars.left)

@@ -58,7 +58,7 @@ _AXES = {
 }
 _NARROW, _LARGEST = 180.0, 360.0  # widths of a panel
 _PANEL = 230.0  # width of one alone within a page
-_UNDER = 26.0  # height of the strip of counts
+_UNDER = 36.0  # height of the strip of counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def reliability(
     curves : Reliability, mapping of str to Reliability or iterable of Reliability
         As `toplist.calibration.reliability` finds them.
     judged : mapping of str to CalibrationVerdict, optional
-        The test of calibration, by model.
+        The test of calibration, by model, or by what a curve is of (`of_words`).
     more : int, default 0
         How many more models there are, which have no curve here.
     shown : mapping of str to Name, optional
@@ -186,7 +186,8 @@ def reliability(
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
     own = judged or {}
     panels = tuple(_panel(name, one, own.get(name)) for name, one in drawn)
-    clause = statements.calibration_clause(own, {**names(own), **shown}) if own else None
+    models = own if isinstance(curves, Mapping) else {}
+    clause = statements.calibration_clause(models, {**names(models), **shown}) if models else None
     title = "" if clause is None else str(clause).rstrip(".")
     left_out = more + len(every) - len(drawn)
     return Plot(ReliabilityData(panels, kind, level, title, left_out, shown=shown), draw_reliability)
@@ -280,12 +281,12 @@ def draw_reliability(data: ReliabilityData, sheet: Sheet) -> None:
 
 
 def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: float, block: float, band: str) -> None:
-    start, side = left + 40, block - 54
+    start, side = left + 42, block - 56
     sheet.write(left + MARGIN, top + 9, text, size=SIZE, bold=True, hover=Hover(full(one.name), one.name))
     panel = Panel(start, top + 38, side, 0.92 * side, Scale(0, 1), Scale(0, 1))
     sheet.panels.append(panel)
     strip = Panel(
-        start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, max((b.count for b in one.bars), default=1))
+        start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, 1.5 * max((b.count for b in one.bars), default=1))
     )
     sheet.panels.append(strip)
     ticks, texts = (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "", "50%", "", "100%")
@@ -343,14 +344,11 @@ def _counts(strip: Panel, one: ReliabilityPanel) -> None:
         )
         strip.box(b.low + wide, 0, b.high - wide, max(b.count, least), "c0", Hover(text, one.name))
     if fullest is not None:
-        right = fullest.low + fullest.high < 1
-        place: tuple[float, Anchor] = (fullest.high + 0.02, "start") if right else (fullest.low - 0.02, "end")
         text = count(fullest.count)
-        strip.add(
-            Text(
-                place[0], strip.y.high * 0.7, text, "muted", anchor=place[1], hover=Hover("most predictions in one bin")
-            )
-        )
+        half = SMALL * width(text) / 2 / strip.width
+        x = min(max((fullest.low + fullest.high) / 2, half), 1 - half)
+        hover = Hover(f"the most predictions in one bin: {text}")
+        strip.add(Text(x, 1.22 * fullest.count, text, "muted", anchor="middle", hover=hover))
 
 
 # Decomposition

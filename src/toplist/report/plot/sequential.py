@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from toplist.inference.results import SequentialPath
 from toplist.report.numbers import decimals as digits_of
@@ -31,6 +31,7 @@ from toplist.report.plot.canvas import (
     room,
     said,
     scored,
+    spread,
     width,
 )
 from toplist.report.statements import ending, path_story
@@ -221,17 +222,18 @@ def _difference(panel: Panel, data: Path, chosen: list[int]) -> None:
             text = f"after {_steps(of.at[i], of)}: {fixed(of.mean[i], _digits(of), signed=True)}"
             panel.add(Dot(of.at[i], of.mean[i], "c0", "o", 4.0, hover=Hover(text, of.candidate)))
     if of.separated is not None:
-        _annotated(panel, of.separated, f"excludes 0 after {_steps(of.separated, of)}", panel.y.high)
+        _annotated(panel, of.separated, f"excludes 0 after {_steps(of.separated, of)}")
 
 
-def _annotated(panel: Panel, at: float, text: str, y: float) -> None:
-    """A line at a step, and what happened there beside it."""
-    panel.add(Stroke((at, at), (panel.y.low, panel.y.high), "muted", 1.0, (2, 2)))
-    x = panel.place(at, y)[0]
+def _annotated(panel: Panel, at: float, text: str) -> None:
+    """A line at a step, and what happened there beside it, at the end of the axis that is further from zero."""
+    low, high = panel.y.low, panel.y.high
+    panel.add(Stroke((at, at), (low, high), "muted", 1.0, (2, 2)))
+    edge = (high - low) * 9 / panel.height
     unit = (panel.x.high - panel.x.low) / panel.width
-    right = x + 6 + SMALL * width(text) <= panel.right
-    inside = (panel.y.high - panel.y.low) * 9 / panel.height
-    panel.add(Text(at + (5 if right else -5) * unit, y - inside, text, anchor="start" if right else "end"))
+    right = panel.place(at, 0)[0] + 6 + SMALL * width(text) <= panel.right
+    y = high - edge if high >= -low else low + edge
+    panel.add(Text(at + (5 if right else -5) * unit, y, text, anchor="start" if right else "end"))
 
 
 def _evidence(panel: Panel, data: Path, chosen: list[int], names: tuple[str, str]) -> None:
@@ -239,15 +241,18 @@ def _evidence(panel: Panel, data: Path, chosen: list[int], names: tuple[str, str
     enough = f"{of.candidates / (1 - of.level):.3g}"
     panel.add(Stroke((0, at[-1]), (data.threshold,) * 2, "ink", 1.0, (5, 3), hover=Hover(f"threshold {enough}")))
     lines = ((data.worse, "c1", (6.0, 2.5), of.baseline, names[1]), (data.better, "c0", (), of.candidate, names[0]))
+    labels = []
     for column, role, dashes, who, name in lines:
         values = [min(max(column[i], panel.y.low + 0.2), panel.y.high) for i in chosen] if column else []
-        end = f", {_power(column[-1])} at the end" if column else ""
-        hover = Hover(f"e-value for {name} being better{end}", who)
+        hover = Hover(f"e-value for {name} being better, {_power(column[-1])} at the end" if column else "", who)
         panel.add(Stroke(at[: len(values)], values, role, 1.8, dashes, hover=hover))
-        if values:
-            down = 9 / panel.height * (panel.y.high - panel.y.low)
-            near = values[-1] + (-down if values[-1] > (panel.y.low + panel.y.high) / 2 else down)
-            panel.add(Text(at[-1], near, f"{name} better", role, anchor="end", hover=hover))
+        labels += [(values[-1], Text(at[-1], 0, f"{name} better", role, anchor="end", hover=hover))] if values else []
+    labels.sort(key=lambda one: one[0])
+    unit = (panel.y.high - panel.y.low) / panel.height
+    sides = [1] if len(labels) == 1 else [-1, 1]  # the lower label below its line, the upper one above
+    wanted = [(y + 9 * unit * side) for (y, _), side in zip(labels, sides, strict=True)] if labels else []
+    places = spread(wanted, 14 * unit, panel.y.low + 7 * unit, panel.y.high - 7 * unit)
+    panel.add(*(replace(text, y=y) for (_, text), y in zip(labels, places, strict=True)))
     for when, role in ((of.shown_better, "c0"), (of.shown_worse, "c1")):
         if when is not None:
             panel.add(Dot(when, data.threshold, role, hover=Hover(f"reaches {enough} after {_steps(when, of)}")))
