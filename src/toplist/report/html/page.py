@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
-_PAIRS = 5_000  # that a page holds as data, in groups too; of more it has none
-_ROWS = 1_000  # of groups, models and rules that a page holds as data; of more it has no groups
+_PAIRS, _PAIRS_OF_GROUPS = 5_000, 2_000  # that a page holds as data; of more it has none
+_ROWS = 500  # of groups, models and rules that a page holds as data; of more it has no groups
 _FLOATS = 8  # numbers from which on a column is written as bytes
 _SHARED = 200  # characters from which on a column that occurs twice is written once
 
@@ -459,12 +459,12 @@ def embedded(results: Comparison) -> Data:
     if len(results.pairs) > _PAIRS:
         results = replace(results, pairs=())
         without.append("pairs")
-    if sum(len(one.pairs) for one in results.groups) > _PAIRS:
-        results = replace(results, groups=tuple(replace(one, pairs=()) for one in results.groups))
-        without.append("pairs in groups")
     if sum(len(one.rows) for one in results.groups) * len(results.rules) > _ROWS:
         results = replace(results, groups=())
         without.append("groups")
+    elif sum(len(one.pairs) for one in results.groups) > _PAIRS_OF_GROUPS:
+        results = replace(results, groups=tuple(replace(one, pairs=()) for one in results.groups))
+        without.append("pairs in groups")
     columns: list[Any] = []
     board = _packed(export.as_dict(results), columns, {})
     return Data(export.as_csv(results), board, tuple(columns), listed(without))
