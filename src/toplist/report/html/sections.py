@@ -203,7 +203,8 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     found = statements.calibration_groups(judged, shown)
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
-    note = "Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases; p: Holm." if drawn else ""
+    holm = "; p: Holm" if len(judged) > 1 else ""
+    note = f"Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases{holm}." if drawn else ""
     note = f"{note}{_own_cases(page)}"
     if two(page) is not None:
         parts = ("text", "" if few else _of_two(page, judged, shown), "small")
