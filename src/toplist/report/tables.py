@@ -69,6 +69,21 @@ class Note:
 # The leaderboard, its notes, and groups side by side
 
 
+def leaderboard(results: Comparison) -> TextTable:
+    """All columns over all cases, with the notes as sentences."""
+    shown = called(results)
+    order = "relative " if results.missing == "pairwise" else ""
+    title = f"Leaderboard by {order}{kind(results.rules[0])} score"
+    said = [str(statements.setting(results)), *map(_sentence, notes(results, shown)), *same_for_all(results)]
+    main = made(title, results.overall, columns(results, shown))
+    return replace(main, notes=tuple(said), warnings=warnings(results, shown))
+
+
+def _sentence(note: Note) -> str:
+    text = note.text()
+    return f"* {text}." if note.sign == "*" else f"{text[:1].upper()}{text[1:]}."
+
+
 def warnings(results: Comparison, shown: Shown) -> tuple[str, ...]:
     """Why the board may not be right, a sentence each."""
     return tuple(f"Warning: {one}" for one in statements.doubts(results, shown))
